@@ -1,0 +1,49 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Both make their own virtual environment from the locked requirements first.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+OUT    ?= out
+
+.PHONY: help demo test lint stress bench gallery lock clean
+
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY)  ## groom a bust and draw it; the pictures are in out/
+	$(BIN)/mane demo -o $(OUT)
+
+test: lint  ## everything that must hold: lint, types, tests (under ten minutes on two cores)
+	$(BIN)/python -m pytest -n 2
+
+lint: $(READY)  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+stress: $(READY)  ## what takes longer: fuzzing, large sizes, thousands of frames
+	$(BIN)/python -m pytest -m stress -ra
+
+bench: $(READY)  ## every benchmark, one after the other (run nothing else meanwhile)
+	$(BIN)/mane bench all
+
+gallery: $(READY)  ## redraw the pictures of the README
+	$(BIN)/mane style --sheet docs/images/styles.png
+
+lock: $(READY)  ## renew requirements/lock.txt after a change of dependencies
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --custom-compile-command "make lock" --upgrade --quiet -o requirements/lock.txt
+
+clean:  ## forget the environment and everything generated
+	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): requirements/lock.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mane needs Python 3.11 or newer; set PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lock.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@

@@ -1,0 +1,83 @@
+"""The `mane` command: one module per subcommand, each with `add_parser` and `run`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import TextIO
+
+# In the order in which `mane --help` lists them.
+COMMANDS = ("demo", "style", "info", "convert", "repair", "bench", "validate")
+
+DESCRIPTION = """\
+Animate a full head of hair, or a coat of fur, from a few hundred simulated guide strands.
+
+  mane demo -o out                      see it work: a groom on a bust, drawn from two sides
+  mane style curly -o curly.usd         make a procedural groom
+  mane info curly.usd                   what is in a groom file, and what is wrong with it
+  mane convert curly.usd curly.hair     from one format to another
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 done, 1 a promise missed, 2 bad input, 130 interrupted."""
+    warnings.showwarning = _show_warning
+    args = build_parser().parse_args(argv)
+    try:
+        return int(args.run(args))
+    except BrokenPipeError:
+        # The reader of our output went away (`mane info x | head`): nothing is wrong, and nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, OSError, MemoryError) as error:
+        if os.environ.get("MANE_DEBUG"):
+            raise
+        _say(f"mane: error: {_one_line(error)}")
+        return 2
+    except KeyboardInterrupt:
+        _say("mane: interrupted")
+        return 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with every subcommand."""
+    from mane import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="mane", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"mane {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        module = importlib.import_module(f"mane.cli.{name}")
+        module.add_parser(subparsers)
+    return parser
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and not error.filename:
+        return error.strerror
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error or 'an array did not fit'})"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    _say(f"mane: warning: {' '.join(str(message).split())}")

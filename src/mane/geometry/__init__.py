@@ -1,0 +1,1 @@
+"""Plain functions on arrays: rotations, frames along curves, arc length, grids, spatial index."""

@@ -1,0 +1,53 @@
+"""Tangents and parallel transport along strands."""
+
+# mypy: allow-untyped-defs
+
+import numpy as np
+from numba import njit, prange
+
+from mane.geometry._kernels_quaternion import quat_between, quat_multiply, quat_rotate
+
+# Shorter than this [m], a segment's direction is rounding noise.
+NO_LENGTH = np.float32(1e-12)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def fill_tangents(points, out):
+    """Fill `out` (S, V - 1, 3) with the unit tangents of `points` (S, V, 3)."""
+    for s in prange(points.shape[0]):
+        known = -1  # the last segment that has a direction
+        for i in range(points.shape[1] - 1):
+            dx = points[s, i + 1, 0] - points[s, i, 0]
+            dy = points[s, i + 1, 1] - points[s, i, 1]
+            dz = points[s, i + 1, 2] - points[s, i, 2]
+            length = np.sqrt(dx * dx + dy * dy + dz * dz)
+            if length > NO_LENGTH:
+                inv = np.float32(1.0) / length
+                out[s, i, 0] = dx * inv
+                out[s, i, 1] = dy * inv
+                out[s, i, 2] = dz * inv
+                if known < 0:
+                    for j in range(i):
+                        out[s, j] = out[s, i]
+                known = i
+            elif known >= 0:
+                out[s, i] = out[s, known]
+        if known < 0:
+            out[s, :, 0] = np.float32(0.0)
+            out[s, :, 1] = np.float32(0.0)
+            out[s, :, 2] = np.float32(1.0)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def transport_frames(tangents, root, out):
+    """Fill `out` (S, N, 4) with frames that follow `tangents` (S, N, 3) from `root` (S, 4) without twisting."""
+    for s in prange(tangents.shape[0]):
+        qx, qy, qz, qw = root[s, 0], root[s, 1], root[s, 2], root[s, 3]
+        for i in range(tangents.shape[1]):
+            zx, zy, zz = quat_rotate(qx, qy, qz, qw, np.float32(0.0), np.float32(0.0), np.float32(1.0))
+            tx, ty, tz, tw = quat_between(zx, zy, zz, tangents[s, i, 0], tangents[s, i, 1], tangents[s, i, 2])
+            qx, qy, qz, qw = quat_multiply(tx, ty, tz, tw, qx, qy, qz, qw)
+            # Rounding would let the length drift over hundreds of segments.
+            inv = np.float32(1.0) / np.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
+            qx, qy, qz, qw = qx * inv, qy * inv, qz * inv, qw * inv
+            out[s, i, 0], out[s, i, 1], out[s, i, 2], out[s, i, 3] = qx, qy, qz, qw

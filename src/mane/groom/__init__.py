@@ -1,0 +1,1 @@
+"""What hair is: strands and their attributes, resampling, binding, guides, growth, repair, styles."""

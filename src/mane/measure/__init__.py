@@ -1,0 +1,25 @@
+"""What mane measures of itself: benchmarks and validations, each a table for people and JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+
+def _load(module: str) -> Any:
+    return import_module(f"mane.measure.{module}").run
+
+
+# name -> what loads its `run(*, quick, progress) -> Figures`; a new measurement is one file and one line.
+BENCHMARKS: dict[str, Callable[[], Any]] = {
+    "styles": partial(_load, "bench_styles"),
+    "guides": partial(_load, "bench_guides"),
+    "sdf": partial(_load, "bench_sdf"),
+    "io": partial(_load, "bench_io"),
+}
+VALIDATIONS: dict[str, Callable[[], Any]] = {
+    "sdf": partial(_load, "validate_sdf"),
+    "groom": partial(_load, "validate_groom"),
+}
