@@ -1,0 +1,12 @@
+"""Things made in code that hair meets: comb, rod, hairbrush, hand and gears."""
+
+from __future__ import annotations
+
+from mane.body.props.base import Prop
+from mane.body.props.comb import make_comb
+from mane.body.props.gears import make_gear, make_gears
+from mane.body.props.hairbrush import make_hairbrush
+from mane.body.props.hand import make_hand
+from mane.body.props.rod import make_rod
+
+__all__ = ["Prop", "make_comb", "make_gear", "make_gears", "make_hairbrush", "make_hand", "make_rod"]
