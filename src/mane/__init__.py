@@ -15,7 +15,33 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import version as _version
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test compares the two
+    from mane.body import props as props
+    from mane.body import shapes as shapes
+    from mane.body.bust import make_bust as make_bust
+    from mane.body.mesh import Mesh as Mesh
+    from mane.body.motion import Pose as Pose
+    from mane.body.motion_files import read_motion as read_motion
+    from mane.body.motion_presets import make_motion as make_motion
+    from mane.body.sdf import build_sdf as build_sdf
+    from mane.body.solid import Solid as Solid
+    from mane.groom import styles as styles
+    from mane.groom.binding import bind_roots as bind_roots
+    from mane.groom.depenetrate import depenetrate as depenetrate
+    from mane.groom.groom import Groom as Groom
+    from mane.groom.groom import concatenate as concatenate
+    from mane.groom.grow import grow as grow
+    from mane.groom.guides import Guides as Guides
+    from mane.groom.repair import repair as repair
+    from mane.groom.resample import resample as resample
+    from mane.groom.select import select_guides as select_guides
+    from mane.io import read_groom as read_groom
+    from mane.io import read_mesh as read_mesh
+    from mane.io import write_groom as write_groom
+    from mane.io import write_mesh as write_mesh
+    from mane.render.preview import preview as preview
 
 __version__ = _version("mane")
 

@@ -157,20 +157,11 @@ class Groom:
 
     def with_strand(self, **attributes: ArrayLike | None) -> Groom:
         """Return the groom with per-strand attributes added, replaced or (None) removed."""
-        return self._with("strand", "vertex", attributes)
+        return replace(self, strand=_updated(self.strand, attributes), vertex=_without(self.vertex, attributes))
 
     def with_vertex(self, **attributes: ArrayLike | None) -> Groom:
         """Return the groom with per-vertex attributes added, replaced or (None) removed."""
-        return self._with("vertex", "strand", attributes)
-
-    def _with(self, scope: str, other: str, attributes: Mapping[str, ArrayLike | None]) -> Groom:
-        here = dict(getattr(self, scope))
-        there = {name: value for name, value in getattr(self, other).items() if name not in attributes}
-        for name, value in attributes.items():
-            here.pop(name, None)
-            if value is not None:
-                here[name] = np.asarray(value)
-        return replace(self, **{scope: here, other: there})
+        return replace(self, vertex=_updated(self.vertex, attributes), strand=_without(self.strand, attributes))
 
     def take(self, strands: ArrayLike) -> Groom:
         """Return the chosen strands, by index in the order given or by a mask of shape (S,)."""
@@ -275,6 +266,15 @@ def _checked_attributes(scope: str, attributes: Mapping[str, NDArray[Any]], coun
             raise ValueError(f"{where}: must be finite, got {array[row]} at index {row}")
         checked[name] = np.ascontiguousarray(array)
     return checked
+
+
+def _updated(old: Mapping[str, NDArray[Any]], new: Mapping[str, ArrayLike | None]) -> dict[str, NDArray[Any]]:
+    kept = _without(old, new)
+    return kept | {name: np.asarray(value) for name, value in new.items() if value is not None}
+
+
+def _without(old: Mapping[str, NDArray[Any]], names: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    return {name: value for name, value in old.items() if name not in names}
 
 
 def _joined(scopes: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:

@@ -1,0 +1,110 @@
+"""Procedural grooms: seeded, any strand count, ready to simulate.
+
+```python
+groom = mane.styles.make("curly", strands=100_000, seed=1)
+coat = mane.styles.fur(mesh, strands=50_000, direction=(0, -1, 0))
+```
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from mane.body.mesh import Mesh
+from mane.geometry.checks import require_choice
+from mane.groom.groom import Groom
+from mane.groom.styles.standing import fur
+
+__all__ = ["STYLES", "Style", "body", "fur", "make"]
+
+DEFAULT_STRANDS = 20_000
+
+
+@dataclass(frozen=True)
+class Style:
+    """One entry of the table of styles.
+
+    Attributes:
+        name: what `make` takes.
+        summary: one line for people.
+        module: which file of this folder grows it, in a function of the same name.
+        vertices: points per strand where the caller gives none; as many as its finest detail needs.
+        on_bust: whether it grows on the bust, or on a small body of its own.
+    """
+
+    name: str
+    summary: str
+    module: str
+    vertices: int = 16
+    on_bust: bool = True
+
+    @property
+    def grow(self) -> Callable[..., Groom]:
+        """The function that grows it: `(strands, vertices, seed, *, options...) -> Groom`."""
+        function: Callable[..., Groom] = getattr(import_module(f"mane.groom.styles.{self.module}"), self.name)
+        return function
+
+    @property
+    def options(self) -> dict[str, float]:
+        """Options that `make` takes for this style, with their defaults."""
+        parameters = inspect.signature(self.grow).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+STYLES = {
+    style.name: style
+    for style in (
+        Style("straight", "long, parted in the middle, below the shoulders", "loose"),
+        Style("bob", "cut level at the chin, with a fringe", "loose"),
+        Style("wavy", "long loose waves, parted on the side", "loose", vertices=24),
+        Style("curly", "shoulder-length curls, hardly two alike", "loose", vertices=32),
+        Style("coily", "tight coils that stand off the head", "loose", vertices=48),
+        Style("mohawk", "an upright crest over cropped sides", "loose"),
+        Style("ponytail", "combed to a tie at the back of the head", "tied", vertices=32),
+        Style("braid", "three interwoven sets, plaited from the nape", "tied", vertices=64),
+        Style("brush", "upright bristles on a round handle", "standing", on_bust=False),
+        Style("carpet", "deep pile on a square mat", "standing", vertices=8, on_bust=False),
+        Style("ball", "long hair all over a sphere", "standing", on_bust=False),
+    )
+}
+
+
+def make(
+    name: str, *, strands: int = DEFAULT_STRANDS, vertices: int | None = None, seed: int = 0, **options: Any
+) -> Groom:
+    """Grow a procedural groom.
+
+    Args:
+        name: one of `STYLES`; for fur on a mesh of your own see `fur`.
+        strands: how many.
+        vertices: points per strand; None for as many as the style's finest detail needs.
+        seed: another seed, another head of the same style; the same seed, the same bytes.
+        options: what the style itself can vary, e.g. `length` [m]; `STYLES[name].options` lists them.
+    """
+    require_choice("style", name, list(STYLES))
+    style = STYLES[name]
+    if strands < 1:
+        raise ValueError(f"strands: must be at least 1, got {strands}")
+    count = style.vertices if vertices is None else vertices
+    if count < 3:
+        raise ValueError(f"vertices: must be at least 3, got {count}")
+    known = style.options
+    for option in options:
+        if option not in known:
+            raise ValueError(f"style {name!r} has no option {option!r}; it has {', '.join(known)}")
+    return style.grow(strands, count, seed, **options)
+
+
+def body(name: str) -> Mesh:
+    """Return the mesh that a style grows on [m], to draw or to collide with."""
+    require_choice("style", name, list(STYLES))
+    if STYLES[name].on_bust:
+        from mane.groom.styles.head import load_head
+
+        return load_head().bust.mesh
+    mesh: Mesh = getattr(import_module("mane.groom.styles.standing"), f"{name}_body")()
+    return mesh

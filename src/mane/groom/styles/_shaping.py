@@ -1,0 +1,136 @@
+"""What many styles share: variation, clumps, curls, strands that stand, widths, and the groom made of it all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mane.geometry.checks import FloatArray, IntArray
+from mane.geometry.frames import segment_frames
+from mane.geometry.grid import UniformGrid
+from mane.geometry.index import PointIndex
+from mane.groom.groom import Groom
+from mane.groom.roots import Roots
+from mane.groom.styles import _kernels as kernels
+
+HAIR_WIDTH = 80e-6  # diameter of a human hair [m]
+TIP_TAPER = 0.5  # of that, at the tip
+WISP = 0.012  # how far apart strands of one wisp may run [m]
+STEEPEST_CURL = 1.7  # way round over way along: a curl wound tighter than this would touch itself
+SEGMENTS_PER_TURN = 5  # a curl drawn with fewer straight segments than this is a zigzag
+
+
+def unit_vectors(vectors: ArrayLike) -> FloatArray:
+    """Scale vectors (..., 3) to unit length; zero stays zero."""
+    array = np.asarray(vectors, np.float32)
+    length = np.linalg.norm(array, axis=-1, keepdims=True)
+    return array / np.maximum(length, np.float32(1e-12))
+
+
+def tangential(vectors: ArrayLike, normals: FloatArray) -> FloatArray:
+    """Take from vectors (S, 3) what points along the unit normals (S, 3)."""
+    array = np.asarray(vectors, np.float32)
+    return array - (array * normals).sum(axis=-1, keepdims=True) * normals
+
+
+def smooth_step(x: NDArray[np.floating], low: float, high: float) -> FloatArray:
+    """0 below `low`, 1 above `high`, an S between."""
+    t = np.clip((np.asarray(x, np.float32) - low) / (high - low), 0, 1)
+    return t * t * (3 - 2 * t)
+
+
+def spread(rng: np.random.Generator, count: int, amount: float) -> FloatArray:
+    """Random factors about 1, shape (count,): log-normal, so that halving is as likely as doubling."""
+    return np.exp(amount * rng.standard_normal(count)).astype(np.float32)
+
+
+def clump_centers(roots: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
+    """Choose `count` strands as centres of clumps and return the centre of every strand, shape (S,)."""
+    centers = rng.choice(len(roots), min(count, len(roots)), replace=False)
+    _, nearest = PointIndex(roots[centers]).nearest(roots)
+    return centers[nearest[:, 0]]
+
+
+def clump(points: FloatArray, center: IntArray, amount: ArrayLike, start: float = 0.1, end: float = 1.0) -> FloatArray:
+    """Draw strands (S, V, 3) towards their clump's centre strand, ever more from `start` to `end` (shares of length).
+
+    A strand that parts from its centre (over the other side of a shoulder, say) is left alone from there on.
+    """
+    offset = points[center] - points
+    apart = np.linalg.norm(offset, axis=-1)
+    # Far apart: several times as far as the roots are, and more than a wisp is wide.
+    limit = 3 * apart[:, :1] + WISP
+    together = np.minimum.accumulate(1 - smooth_step(apart / limit, 0.7, 1.0), axis=1)
+    share = smooth_step(np.linspace(0, 1, points.shape[1]), start, end)
+    weight = np.broadcast_to(np.asarray(amount, np.float32), len(points))[:, None] * share * together
+    return points + weight[..., None] * offset
+
+
+def curl(
+    points: FloatArray,
+    *,
+    radius: ArrayLike,
+    pitch: ArrayLike,
+    phase: ArrayLike,
+    flatness: ArrayLike = 1.0,
+    ramp: float = 0.04,
+    hand: ArrayLike = 1.0,
+) -> FloatArray:
+    """Wind strands (S, V, 3) around their own course: helices (`flatness` 1) or waves in a plane (0).
+
+    The pitch is never finer than the strand's segments can draw (`SEGMENTS_PER_TURN`), so that more vertices give more
+    turns, nor so fine that the hair would wind around itself (`STEEPEST_CURL`).
+    """
+
+    def per_strand(value: ArrayLike) -> FloatArray:
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.float32), len(points)))
+
+    out = np.ascontiguousarray(points, np.float32).copy()
+    segment = np.linalg.norm(np.diff(out, axis=1), axis=-1).mean(axis=1)
+    finest = np.maximum(SEGMENTS_PER_TURN * segment, (2 * np.pi / STEEPEST_CURL) * per_strand(radius))
+    pitch = np.maximum(per_strand(pitch), finest) * per_strand(hand)
+    frames = segment_frames(out)
+    kernels.add_curl(
+        out, frames, per_strand(radius), pitch, per_strand(phase), per_strand(flatness), np.float32(max(ramp, 1e-4))
+    )
+    return out
+
+
+def stand(
+    roots: FloatArray, start: FloatArray, end: FloatArray, length: ArrayLike, vertices: int, bend: float = 1.0
+) -> FloatArray:
+    """Strands (S, V, 3) that leave along `start` (S, 3) and turn to `end` (S, 3); `bend` above 1 turns later."""
+    share = (np.linspace(0, 1, vertices - 1, dtype=np.float32) ** bend)[None, :, None]
+    directions = unit_vectors(start[:, None] * (1 - share) + end[:, None] * share)
+    step = (np.asarray(length, np.float32) / (vertices - 1)).reshape(-1, 1, 1)
+    out = np.empty((len(roots), vertices, 3), np.float32)
+    out[:, 0] = roots
+    out[:, 1:] = roots[:, None] + np.cumsum(directions * step, axis=1)
+    return out
+
+
+def keep_outside(points: FloatArray, field: UniformGrid, clearance: float) -> FloatArray:
+    """Move strands (S, V, 3), roots apart, out of a body given by its distance field, in place."""
+    kernels.keep_outside(points, np.float32(clearance), field.values, field.origin, np.float32(1.0 / field.cell_size))
+    return points
+
+
+def finish(
+    points: FloatArray,
+    roots: Roots,
+    *,
+    width: float = HAIR_WIDTH,
+    group: NDArray[np.integer] | None = None,
+    group_names: tuple[str, ...] = ("hair",),
+) -> Groom:
+    """Make the groom: points (S, V, 3) with width per vertex, group per strand, and the roots' texture coordinates."""
+    strand_count, vertex_count = points.shape[:2]
+    taper = np.linspace(1, TIP_TAPER, vertex_count, dtype=np.float32) * np.float32(width)
+    strand: dict[str, NDArray[np.generic]] = {
+        "group_id": np.zeros(strand_count, np.int32) if group is None else np.asarray(group, np.int32)
+    }
+    if roots.uv is not None:
+        strand["root_uv"] = roots.uv
+    return Groom.from_uniform(
+        points, strand=strand, vertex={"width": np.tile(taper, strand_count)}, group_names=dict(enumerate(group_names))
+    )

@@ -1,0 +1,62 @@
+"""The rooms of the house, from the ground up: a room may use only rooms that come before it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mane
+
+SOURCE = Path(mane.__file__).parent
+ROOMS = (
+    "geometry",
+    "body",
+    "groom",
+    "strand",
+    "contact",
+    "skin",
+    "metrics",
+    "io",
+    "render",
+    "scene",
+    "measure",
+    "cli",
+)
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def imported_rooms(path):
+    """Rooms of mane that a file imports anywhere, inside functions too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            assert not isinstance(node, ast.ImportFrom), f"{path}: relative imports hide which room they reach"
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "mane" and len(parts) > 1:
+                yield parts[1], node.lineno
+
+
+def test_every_folder_is_a_known_room():
+    folders = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders <= set(ROOMS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_room_imports_a_room_below_it(path):
+    room = path.relative_to(SOURCE).parts[0]
+    if room not in ROOMS:
+        return  # mane/__init__.py hands out names of all rooms
+    for other, line in imported_rooms(path):
+        if other in ROOMS:
+            assert ROOMS.index(other) <= ROOMS.index(room), f"{path}:{line}: {room} must not import {other}"
+
+
+def test_the_check_finds_a_forbidden_import(tmp_path):
+    offender = tmp_path / "offender.py"
+    offender.write_text("def f():\n    from mane.cli import main\n    import mane.groom.groom\n")
+    assert list(imported_rooms(offender)) == [("cli", 2), ("groom", 3)]
