@@ -179,9 +179,10 @@ class Wall:
 
 
 def walls(bust: Bust) -> tuple[Wall, ...]:
-    """Before the face (hair goes left or right) and over the shoulders (it goes before or behind)."""
+    """Before the face (hair goes left or right), over the shoulders (before or behind), beside the arms (inward)."""
     _, hairline_y, hairline_z = (float(v) for v in bust.front_hairline)
     chin_y = float(bust.chin[1])
     face = Wall((0.0, hairline_y - 0.13, hairline_z + 0.29), (0.058, 0.10, 0.30))
     shoulders = tuple(Wall((side * 0.18, chin_y - 0.11, -0.035), (0.10, 0.075, 0.03)) for side in (-1, 1))
-    return (face, *shoulders)
+    arms = tuple(Wall((side * 0.30, chin_y - 0.17, -0.03), (0.16, 0.16, 0.30)) for side in (-1, 1))
+    return (face, *shoulders, *arms)

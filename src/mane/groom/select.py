@@ -1,0 +1,257 @@
+"""Which strands of a groom become its guides.
+
+`shape` is the method for work; `random` and `farthest` are what it is measured against; `marked` trusts the artist.
+
+How `shape` chooses. Two strands are as far apart as their curves are once the roots are laid on each other: the mean
+distance of points at equal shares of arc length [m]. To that is added the distance of the roots themselves, so that
+guides spread over the scalp too. The guides are the strands with the smallest sum, over all strands, of the distance
+to the nearest one (k-medoids):
+
+1. seeds: one strand for every group and length class, then strands drawn as likely as they are far from the seeds;
+2. means: a few rounds of k-means, which find where the middles of clusters are;
+3. medoids: the strands nearest to each mean are tried in exchange for the guides so far, while that pays.
+
+The trade. `ROOT_SHARE` says how much the roots count: both distances are first divided by their own spread over the
+groom. At 0 the shapes are served best and the guides cover the scalp no better than random ones do; at 1 they cover it
+about as well as `farthest`, which serves the shapes no better than random ones do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry.arclength import arc_lengths, even_lengths, locate
+from mane.geometry.checks import FloatArray, IntArray, require_choice
+from mane.geometry.index import PointIndex
+from mane.groom import _kernels_select as kernels
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+
+ROOT_SHARE = 0.1
+
+SHAPE_SAMPLES = 15  # points per strand, root apart, that shapes are compared at
+LENGTH_CLASSES = 4  # over half of the longest strand's length, over a quarter, over an eighth, and the rest
+GUIDES_PER_PATCH = 4
+SEARCH_STRANDS = 16_384  # the search looks at a sample of this many strands, or ...
+SEARCH_STRANDS_PER_GUIDE = 128  # ... this many for each guide, if that is more
+MEAN_ROUNDS = 10
+TRIES_PER_MEAN = 16  # strands near each mean that are tried as guides
+
+
+def select_guides(
+    groom: Groom, n: int | None = None, *, method: str = "shape", vertices: int | None = None, seed: int = 0
+) -> Guides:
+    """Choose `n` strands of a groom as its guides.
+
+    Args:
+        groom: the strands; any vertex counts.
+        n: how many guides; `marked` takes all strands that are marked, so there it may be left out.
+        method: `shape` (strands that the others resemble, over the whole scalp, from every group and, as far as `n`
+            reaches, every length class), `farthest` (roots as far apart as can be), `random`, or `marked` (those with
+            the attribute `is_guide`).
+        vertices: vertex count of the guides; None keeps the groom's where it is the same for all strands, and is 16
+            otherwise.
+        seed: another seed, another choice of the same quality.
+
+    Returns:
+        The guides in the order of their strands in the groom. The choice depends neither on the number of threads nor
+        on the order of the strands (those that share both root and tip apart).
+    """
+    require_choice("method", method, list(METHODS))
+    order = _order_of_place(groom)
+    chosen = METHODS[method](groom.take(order), n, np.random.default_rng(seed))
+    return Guides.chosen(groom, np.sort(order[chosen]), vertices)
+
+
+def shape_distances(groom: Groom, guides: Guides, samples: int = 2 * SHAPE_SAMPLES) -> FloatArray:
+    """Distance of each strand's shape to that of the guide most like it [m], shape (S,).
+
+    The mean distance of `samples` points at equal shares of arc length, once the roots are laid on each other.
+    """
+    best = guides.without_empty_slots().strands
+    distance = np.empty(groom.strand_count, np.float32)
+    label = np.empty(groom.strand_count, np.int64)
+    kernels.nearest_places(_side_by_side(_shapes(groom, samples)), _shapes(best, samples), label, distance)
+    return distance
+
+
+def root_distances(groom: Groom, guides: Guides) -> FloatArray:
+    """Distance of each strand's root to the nearest guide's root [m], shape (S,)."""
+    return PointIndex(guides.roots[guides.active]).nearest(groom.roots)[0][:, 0]
+
+
+# -- the methods: (groom, n, rng) -> indices of strands -----------------------------------------------------------------
+
+
+def _random(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
+    return rng.choice(groom.strand_count, _checked_count(groom, n), replace=False)
+
+
+def _farthest(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
+    chosen = np.empty(_checked_count(groom, n), np.int64)
+    chosen[0] = rng.integers(groom.strand_count)
+    kernels.farthest_points(groom.roots, chosen)
+    return chosen
+
+
+def _marked(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
+    marks = groom.strand.get("is_guide", np.zeros(groom.strand_count, np.bool_))
+    chosen = np.flatnonzero(marks)
+    if len(chosen) == 0:
+        raise ValueError("groom: must have strands marked as guides (strand attribute 'is_guide'), got none")
+    if n is not None and n != len(chosen):
+        raise ValueError(f"n: must be left out or {len(chosen)} (= strands marked as guides), got {n}")
+    return chosen
+
+
+def _by_shape(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
+    count = _checked_count(groom, n)
+    kinds = _kinds(groom, max(count // GUIDES_PER_PATCH, 1), rng)
+    group_count = int(kinds[0].max()) + 1
+    if count < group_count:
+        raise ValueError(f"n: must be at least {group_count}, one for each group, got {count}")
+    if count == groom.strand_count:
+        return np.arange(count)
+    places = _places(groom)
+    covering = _covering(kinds, rng)[:count]
+    sample = _sample(groom.strand_count, count, covering, rng)
+    features = _side_by_side(places[sample])
+    seeds = sample[_seeds(features, np.searchsorted(sample, covering), count, rng)]
+    tries = _strands_near_means(places, _means(features, places[seeds]))
+    pool = np.concatenate([seeds, tries])
+    if count == 1:
+        return pool[_summed_distances(features, places[pool]).argmin()][None]
+    medoid = np.arange(count)
+    kernels.swap_medoids(features, places[pool], kinds[:, pool], medoid)
+    return pool[medoid]
+
+
+METHODS: dict[str, Callable[[Groom, int | None, np.random.Generator], IntArray]] = {
+    "shape": _by_shape,
+    "farthest": _farthest,
+    "random": _random,
+    "marked": _marked,
+}
+
+
+def _checked_count(groom: Groom, n: int | None) -> int:
+    if n is None or not 1 <= n <= groom.strand_count:
+        raise ValueError(f"n: must be between 1 and {groom.strand_count} (= number of strands), got {n}")
+    return int(n)
+
+
+def _order_of_place(groom: Groom) -> IntArray:
+    """Strands sorted by root, then by tip, so that the order in which they came does not matter."""
+    return np.lexsort([*groom.tips.T, *groom.roots.T])
+
+
+# -- what strands are compared by ---------------------------------------------------------------------------------------
+
+
+def _shapes(groom: Groom, samples: int) -> FloatArray:
+    """Vectors (S, samples, 3) whose summed distances are the mean distance of two strands' points, roots laid over."""
+    arc = arc_lengths(groom.points, groom.offsets)
+    counts = np.full(groom.strand_count, samples + 1)
+    wanted = even_lengths(arc[groom.offsets[1:] - 1], counts)
+    location = locate(arc, groom.offsets, wanted, np.arange(groom.strand_count + 1) * (samples + 1))
+    points = location.interpolate(groom.points).reshape(groom.strand_count, samples + 1, 3)
+    return (points[:, 1:] - points[:, :1]) / np.float32(samples)
+
+
+def _places(groom: Groom) -> FloatArray:
+    """Vectors (S, R, 3) whose summed distances are what `shape` minimises: the shape, and in the last row the root."""
+    shapes, roots = _shapes(groom, SHAPE_SAMPLES), groom.roots[:, None]
+    shape_spread = np.linalg.norm(shapes - shapes.mean(axis=0, dtype=np.float64), axis=2).sum(axis=1).mean()
+    root_spread = np.linalg.norm(roots - roots.mean(axis=0, dtype=np.float64), axis=2).mean()
+    scale = ROOT_SHARE * shape_spread / root_spread if root_spread > 0 else 0.0
+    return np.concatenate([shapes, roots * np.float32(scale)], axis=1)
+
+
+def _side_by_side(places: FloatArray) -> FloatArray:
+    """The kernels' layout of places (S, R, 3): shape (R, 3, S)."""
+    return np.ascontiguousarray(places.transpose(1, 2, 0))
+
+
+def _kinds(groom: Groom, patch_count: int, rng: np.random.Generator) -> IntArray:
+    """Group, length class and patch of scalp of each strand, numbered from 0 without gaps, shape (3, S)."""
+    group = groom.strand.get("group_id", np.zeros(groom.strand_count, np.int32))
+    lengths = groom.lengths.astype(np.float64)
+    share = lengths / max(lengths.max(), np.finfo(np.float64).tiny)
+    halvings = -np.log2(np.maximum(share, 0.5**LENGTH_CLASSES))
+    length_class = np.minimum(np.floor(halvings), LENGTH_CLASSES - 1)
+    centers = groom.roots[_farthest(groom, patch_count, rng)]
+    patch = PointIndex(centers).nearest(groom.roots)[1][:, 0]
+    return np.stack([np.unique(label, return_inverse=True)[1] for label in (group, length_class, patch)])
+
+
+# -- the steps of `shape` -----------------------------------------------------------------------------------------------
+
+
+def _covering(kinds: IntArray, rng: np.random.Generator) -> IntArray:
+    """Strands that between them have every group and, behind those, every length class."""
+    chosen: list[int] = []
+    missing = np.ones(kinds.shape, np.bool_)  # per strand: its group, its length class has nobody yet
+    for label in range(len(kinds)):
+        while missing[label].any():
+            wanted = missing[label] & (kinds[label] == kinds[label][missing[label].argmax()])
+            both = wanted & missing.all(axis=0)
+            chosen.append(int(rng.choice(np.flatnonzero(both if both.any() else wanted))))
+            missing &= kinds != kinds[:, chosen[-1:]]
+    return np.array(chosen)
+
+
+def _sample(strand_count: int, n: int, kept: IntArray, rng: np.random.Generator) -> IntArray:
+    """The strands that the search looks at, in rising order, `kept` among them."""
+    wanted = max(SEARCH_STRANDS, SEARCH_STRANDS_PER_GUIDE * n)
+    if strand_count <= wanted:
+        return np.arange(strand_count)
+    return np.union1d(rng.choice(strand_count, wanted, replace=False), kept)
+
+
+def _seeds(features: FloatArray, covering: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    """`covering` and further strands, `n` in all, that lie apart."""
+    seeds = np.empty(n, np.int64)
+    seeds[: len(covering)] = covering
+    kernels.seed_strands(features, rng.random(n), seeds, len(covering))
+    return seeds
+
+
+def _means(features: FloatArray, start: FloatArray) -> FloatArray:
+    """Means (K, R, 3) of clusters of strands, by k-means from `start`."""
+    row_count = features.shape[0] * 3
+    rows = features.reshape(row_count, -1)
+    label = np.empty(rows.shape[1], np.int64)
+    distance = np.empty(rows.shape[1], np.float32)
+    means = start
+    for _ in range(MEAN_ROUNDS):
+        kernels.nearest_places(features, means, label, distance)
+        size = np.bincount(label, minlength=len(means))
+        sums = np.stack([np.bincount(label, row, len(means)) for row in rows], axis=1)
+        moved = (sums / np.maximum(size, 1)[:, None]).astype(np.float32).reshape(means.shape)
+        means = np.where((size > 0)[:, None, None], moved, means)
+    return means
+
+
+def _summed_distances(features: FloatArray, places: FloatArray) -> NDArray[np.float64]:
+    """Sum of the distances of all strands to each of `places` (Q, R, 3), shape (Q,)."""
+    distance = np.empty(features.shape[2], np.float32)
+    sums = np.empty(len(places))
+    for i, place in enumerate(places):
+        kernels.distances_to(features, place, distance)
+        sums[i] = distance.sum(dtype=np.float64)
+    return sums
+
+
+def _strands_near_means(places: FloatArray, means: FloatArray) -> IntArray:
+    """The few strands of each cluster that are nearest to its mean, all nearest ones first."""
+    label = np.empty(len(places), np.int64)
+    distance = np.empty(len(places), np.float32)
+    kernels.nearest_places(_side_by_side(places), means, label, distance)
+    order = np.lexsort([distance, label])
+    starts = np.searchsorted(label[order], np.arange(len(means)))
+    rank = np.arange(len(order)) - starts[label[order]]
+    near = rank < TRIES_PER_MEAN
+    return order[near][np.argsort(rank[near], kind="stable")]
