@@ -62,9 +62,9 @@ def agreement(a, s, b, t, qx, qy, qz, qw):
 def weigh_guides(rest, guide_normals, groups, normals, nearest, distance, weight):
     """Fill `weight` (S, K) with how much each of the `nearest` (S, K) guides counts for each strand.
 
-    `distance` (S, K + 1) is to those guides and to the next one, which may be infinite. The weight falls from the
-    nearest guide's to nothing at the distance of the next one (so that a guide enters and leaves the list with weight 0),
-    and is 1 on a guide's own root. What is of another group than the nearest guide, or flows another way, is left out.
+    `distance` (S, K + 1) is to those guides and to the next one, which may be infinite. The weight is 1 on a guide's
+    own root and falls to nothing at the distance of the next guide, so that guides enter and leave the list with weight
+    0. A guide of another group than the nearest one, or that flows another way, is left out.
     """
     for s in prange(nearest.shape[0]):
         reach, shortest = distance[s, -1], distance[s, 0]

@@ -160,7 +160,7 @@ def swap_medoids(features, pool, kinds, medoid):
     """Improve `medoid` (K,), entries of `pool` (Q, R, 3), in place, by exchanging them against others while that pays.
 
     Each entry of the pool is tried once; an exchange that lowers the summed distance of all strands to their nearest
-    medoid is done at once. `kinds` (C, Q) are labels, and each that has a medoid at the start keeps one. K is at least 2.
+    medoid is done at once. `kinds` (C, Q) are labels; each that has a medoid at the start keeps one. K is at least 2.
     """
     strand_count, count = features.shape[2], len(medoid)
     distance = np.empty((strand_count, count), np.float32)

@@ -44,5 +44,5 @@ def deepest(groom: Groom) -> float:
     worst = 0.0
     for share in np.arange(CHECKS_PER_SEGMENT) / CHECKS_PER_SEGMENT:
         between = points[:, :-1] * np.float32(1 - share) + points[:, 1:] * np.float32(share)
-        worst = max(worst, -float(load_head().field.sample(between).min()))
+        worst = max(worst, -float(load_head().field.sample(between.reshape(-1, 3)).min()))
     return worst

@@ -15,7 +15,9 @@ from mane.render.sheet import Image, contact_sheet
 
 FRONT = (0.45, 0.08, 1.0)
 REAR = (-0.75, 0.12, -0.85)
+FROM_ABOVE = 0.7
 TILE = (420, 460)
+FRAMED_EVERY = 7  # of the hair's points; enough to find its outline
 SHEET_COLUMNS = 6
 
 # linear RGB; natural hair, and what a bristle, a rug and a toy may look like
@@ -55,10 +57,13 @@ def draw_sheet(*, strands: int, seed: int = 0, progress: Callable[[str], None] |
 
 def _draw(name: str, groom: Groom, direction: tuple[float, float, float], size: tuple[int, int]) -> Image:
     mesh = styles.body(name)
+    if not styles.STYLES[name].on_bust:  # small things are looked at from above
+        direction = (direction[0], FROM_ABOVE, direction[2])
     camera = Camera.framing(_framed(groom, mesh.points), direction, aspect=size[0] / size[1])
     return preview(groom, mesh, camera=camera, size=size, hair_color=COLORS[name])
 
 
 def _framed(groom: Groom, body: FloatArray) -> FloatArray:
-    """Points that the picture must show: the body and nearly all of the hair; a stray tip does not push it away."""
-    return np.concatenate([body, np.quantile(groom.points, [0.001, 0.999], axis=0).astype(np.float32)])
+    """Points that the picture must show: the body and the hair; a stray tip does not push the camera away."""
+    low, high = np.quantile(groom.points, [0.001, 0.999], axis=0).astype(np.float32)
+    return np.concatenate([body, np.clip(groom.points[::FRAMED_EVERY], low, high)])

@@ -12,6 +12,7 @@ from mane.geometry._kernels_quaternion import quat_rotate
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
+PUSH_ROUNDS = 6
 BEFORE_EARS = np.float32(0.05)  # this far in front of the ears [m] a gathered strand runs straight back
 
 
@@ -146,27 +147,29 @@ def gather_strands(roots, tails, layer, step, max_steps, values, origin, inv_cel
 
 @njit(cache=True, error_model="numpy", parallel=True)
 def keep_outside(points, clearance, values, origin, inv_cell):
-    """Move the vertices of `points` (S, V, 3), roots apart, out of the body, and the middles of segments with them."""
+    """Move the vertices of `points` (S, V, 3), roots apart, out of the body; segments are tested at their quarters."""
     for s in prange(points.shape[0]):
-        for _ in range(3):
+        for _ in range(PUSH_ROUNDS):
+            moved = False
             for v in range(1, points.shape[1]):
-                for share in (ONE, np.float32(0.5)):
+                for quarter in range(1, 5):
+                    share = np.float32(0.25) * np.float32(quarter)
                     x = points[s, v - 1, 0] + share * (points[s, v, 0] - points[s, v - 1, 0])
                     y = points[s, v - 1, 1] + share * (points[s, v, 1] - points[s, v - 1, 1])
                     z = points[s, v - 1, 2] + share * (points[s, v, 2] - points[s, v - 1, 2])
                     distance, gx, gy, gz = trilinear_gradient(values, origin, inv_cell, x, y, z)
-                    # The first segment starts on the skin, so that its middle can be no higher than half-way.
+                    # The first segment starts on the skin and rises from it.
                     wanted = clearance if v > 1 else clearance * share
-                    if distance < wanted:
+                    lack = wanted - distance
+                    if lack > ZERO:
                         gx, gy, gz = unit(gx, gy, gz)
-                        lack = wanted - distance
-                        points[s, v, 0] += lack * gx
-                        points[s, v, 1] += lack * gy
-                        points[s, v, 2] += lack * gz
-                        if v > 1 and share < ONE:
-                            points[s, v - 1, 0] += lack * gx
-                            points[s, v - 1, 1] += lack * gy
-                            points[s, v - 1, 2] += lack * gz
+                        for axis, slope in ((0, gx), (1, gy), (2, gz)):
+                            points[s, v, axis] += lack * slope
+                            if v > 1 and quarter < 4:
+                                points[s, v - 1, axis] += lack * slope
+                        moved = True
+            if not moved:
+                break
 
 
 @njit(cache=True, error_model="numpy", parallel=True)

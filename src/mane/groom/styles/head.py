@@ -17,6 +17,7 @@ from mane.groom.styles import _shaping as shaping
 
 CLEARANCE = 0.0012  # between hair and skin [m]: more than a chord of a long strand's segment dips towards the head
 HAIRLINE_FADE = 0.008  # width of the band [m] over which the hairline thins out
+PARTING_WIDTH = 0.004  # [m]
 FINE_POINTS = 96  # per strand while it is combed, before it is cut and resampled
 GATHER_STEP = 0.004  # length of a step [m] while a strand is gathered into a tie
 
@@ -83,7 +84,9 @@ def flow_from_parting(head: Head, roots: Roots, parting: Parting, sweep: float) 
     along = line_end - line_start
     share = np.clip((roots.points - line_start) @ along / (along @ along), 0, 1)
     away = roots.points - (line_start + share[:, None] * along)
-    away[:, 1] *= 0.3
+    away[:, 1] = 0.0
+    # Hair on the very line must choose a side, or it would run along it and over the face.
+    away[:, 0] += np.copysign(PARTING_WIDTH, away[:, 0])
     down = np.array([0, -1, 0], np.float32)
     back = np.array([0, 0, -1], np.float32) * shaping.smooth_step(roots.points[:, 2], 0.0, front[2])[:, None]
     flow = shaping.unit_vectors(away) + 0.6 * down + sweep * back
@@ -182,7 +185,7 @@ def walls(bust: Bust) -> tuple[Wall, ...]:
     """Before the face (hair goes left or right), over the shoulders (before or behind), beside the arms (inward)."""
     _, hairline_y, hairline_z = (float(v) for v in bust.front_hairline)
     chin_y = float(bust.chin[1])
-    face = Wall((0.0, hairline_y - 0.13, hairline_z + 0.29), (0.058, 0.10, 0.30))
+    face = Wall((0.0, hairline_y - 0.13, hairline_z + 0.29), (0.062, 0.10, 0.30))
     shoulders = tuple(Wall((side * 0.18, chin_y - 0.11, -0.035), (0.10, 0.075, 0.03)) for side in (-1, 1))
-    arms = tuple(Wall((side * 0.30, chin_y - 0.17, -0.03), (0.16, 0.16, 0.30)) for side in (-1, 1))
+    arms = tuple(Wall((side * 0.31, chin_y - 0.12, -0.03), (0.17, 0.50, 0.50)) for side in (-1, 1))
     return (face, *shoulders, *arms)

@@ -19,7 +19,7 @@ def straight(strands: int, vertices: int, seed: int, *, length: float = 0.46, th
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
-    flow = flow_from_parting(head, roots, Parting(), sweep=0.5)
+    flow = flow_from_parting(head, roots, Parting(), sweep=0.9)
     points = comb(
         head,
         roots,
@@ -74,7 +74,7 @@ def wavy(
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
-    flow = flow_from_parting(head, roots, Parting(side=0.025), sweep=0.45)
+    flow = flow_from_parting(head, roots, Parting(side=0.025), sweep=0.8)
     points = comb(
         head,
         roots,
@@ -108,8 +108,10 @@ def curly(
     roots = head.roots(strands, seed)
     center = shaping.clump_centers(roots.points, CURLS, rng)
     # Every ringlet goes its own way a little.
-    flow = flow_from_parting(head, roots, Parting(side=-0.02), sweep=0.3)
-    flow = shaping.unit_vectors(flow + 0.35 * rng.standard_normal(flow.shape)[center])
+    flow = flow_from_parting(head, roots, Parting(side=-0.02), sweep=0.6)
+    flow = shaping.unit_vectors(
+        shaping.tangential(flow + 0.25 * rng.standard_normal(flow.shape)[center], roots.normals)
+    )
     points = comb(
         head,
         roots,
@@ -118,8 +120,8 @@ def curly(
         vertices,
         length=length * shaping.spread(rng, strands, 0.08)[center] * shaping.spread(rng, strands, 0.06),
         cut_height=np.full(strands, NO_CUT),
-        lift=0.55,
-        fall=0.05,
+        lift=0.45,
+        fall=0.04,
     )
     points = shaping.clump(points, center, 0.95 - 0.3 * rng.random(strands) ** 3, start=0.0, end=0.35)
     points = shaping.curl(

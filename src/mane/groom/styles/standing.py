@@ -16,6 +16,7 @@ BRUSH_RADIUS = 0.02
 CARPET_SIZE = 0.3
 BALL_RADIUS = 0.06
 FUR_CLEARANCE = 2e-4
+TUFT = 0.4  # width of a tuft of fur over the length of its hairs
 
 
 def brush_body() -> Mesh:
@@ -117,7 +118,9 @@ def fur(
     start = shaping.unit_vectors((0.3 + lift) * roots.normals + (1 - lift) * lay)
     end = shaping.unit_vectors(lift * roots.normals + (1.1 - lift) * lay)
     points = shaping.stand(roots.points, start, end, lengths * shaping.spread(rng, strands, 0.1), vertices)
-    center = shaping.clump_centers(roots.points, max(strands // 60, 1), rng)
+    # Tufts are finer than the hairs are long, or drawing them together would stretch the hairs.
+    tufts = float(mesh.face_areas.sum() / (TUFT * lengths.mean()) ** 2)
+    center = shaping.clump_centers(roots.points, int(np.clip(tufts, 1, strands)), rng)
     points = shaping.clump(points, center, clumping)
     return shaping.finish(_outside_mesh(points, mesh), roots, width=40e-6, group_names=("fur",))
 
