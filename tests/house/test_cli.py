@@ -65,7 +65,8 @@ def test_style_list_names_every_style(capsys):
 
 def test_a_closed_pipe_is_no_error():
     code = "import sys; from mane.cli import main; sys.exit(main(['style', '--list']))"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait() == 0
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
