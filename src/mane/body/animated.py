@@ -1,0 +1,139 @@
+"""`AnimatedMesh`: a mesh whose points move from frame to frame, and the distance to it at any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mane.body._boundary import INSIDE, is_bounding
+from mane.body.mesh import Mesh
+from mane.body.sdf import facing_out
+from mane.body.triangle_tree import TriangleTree
+from mane.geometry.checks import FloatArray, as_array, as_floats, require_finite
+
+# How far outside a triangle the winding number is taken, as a part of the mesh's largest extent.
+OFFSET = 1e-4
+# Closer than this to the surface, as a part of the same, the direction to it is lost in rounding.
+NO_DIRECTION = 1e-6
+
+
+class AnimatedMesh:
+    """Samples of a moving mesh, joined by straight lines in time and held before the first and after the last.
+
+    The distance is exact, to the triangles themselves; a point is inside where the winding number exceeds one half.
+    A triangle whose middle lies inside the solid (parts that overlap) at the last frame before is left out. Across a
+    hole that only the winding number closes, the distance changes its sign without being zero: there, unlike in a
+    `SignedDistanceField`, it is that to the rim.
+
+    Cost in processor time, for 20,000 triangles: some 150 ms when a frame is entered, 15 ms at each new time, and 7
+    microseconds per point near the surface (half of it for the winding number) up to 11 far from it.
+
+    Args:
+        mesh: the triangles; all facing inwards is noticed and turned.
+        times: of the samples [s], shape (F,), rising.
+        frames: positions of the mesh's points at these times [m], shape (F, N, 3).
+    """
+
+    def __init__(self, mesh: Mesh, times: ArrayLike, frames: ArrayLike) -> None:
+        self.times: NDArray[np.float64] = as_array("times", times, ("F",), np.float64)
+        require_finite("times", self.times)
+        if len(self.times) == 0:
+            raise ValueError("times: must hold at least one time, got none")
+        falling = np.diff(self.times) <= 0
+        if falling.any():
+            first = int(falling.argmax())
+            raise ValueError(f"times: must rise, got {self.times[first]} s before {self.times[first + 1]} s at {first}")
+        self.frames = as_floats("frames", frames, (len(self.times), mesh.vertex_count, 3))
+        corners = self.frames[0][mesh.faces]
+        self.mesh = mesh if facing_out(corners) is corners else Mesh(mesh.points, mesh.faces[:, ::-1], mesh.uv)
+        self._frame_trees: tuple[int, TriangleTree, TriangleTree, NDArray[np.int64]] | None = None
+        self._latest: tuple[float, MeshAtTime] | None = None
+        self._enter_frame(0)
+
+    def at(self, time: float) -> MeshAtTime:
+        """Return the mesh as it is at `time` [s]; asking for the same time again costs nothing."""
+        if self._latest is None or self._latest[0] != time:
+            self._latest = (time, self._make(time))
+        return self._latest[1]
+
+    def _make(self, time: float) -> MeshAtTime:
+        last = len(self.times) - 1
+        frame = min(max(int(np.searchsorted(self.times, time, side="right")) - 1, 0), last)
+        if frame == last or time < self.times[0]:
+            points, velocity = self.frames[frame], np.zeros_like(self.frames[frame])
+        else:
+            step = self.times[frame + 1] - self.times[frame]
+            moved = self.frames[frame + 1] - self.frames[frame]
+            points = self.frames[frame] + np.float32((time - self.times[frame]) / step) * moved
+            velocity = moved / np.float32(step)
+        all_tree, outer_tree, outer_faces = self._enter_frame(frame)
+        center = points.mean(axis=0, dtype=np.float64).astype(np.float32)
+        corners = (points - center)[self.mesh.faces]
+        return MeshAtTime(
+            self.mesh.with_points(points),
+            velocity,
+            center,
+            outer_faces,
+            all_tree.refitted(corners),
+            outer_tree.refitted(corners[outer_faces]),
+        )
+
+    def _enter_frame(self, frame: int) -> tuple[TriangleTree, TriangleTree, NDArray[np.int64]]:
+        """Return a tree of all triangles, one of those that bound the solid at `frame`, and which these are."""
+        if self._frame_trees is None or self._frame_trees[0] != frame:
+            points = self.frames[frame]
+            corners = (points - points.mean(axis=0, dtype=np.float64).astype(np.float32))[self.mesh.faces]
+            tree = TriangleTree(corners)
+            outer = np.flatnonzero(is_bounding(tree, corners, OFFSET * float(np.ptp(corners, axis=(0, 1)).max())))
+            if len(outer) == 0:
+                raise ValueError(f"frames: the mesh must enclose a volume, got none at frame {frame}; close it")
+            self._frame_trees = (frame, tree, TriangleTree(corners[outer]), outer)
+        return self._frame_trees[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class MeshAtTime:
+    """An animated mesh at one time.
+
+    Attributes:
+        mesh: with its points where they are [m].
+        point_velocity: of the mesh's points [m/s], shape (N, 3).
+    """
+
+    mesh: Mesh
+    point_velocity: FloatArray
+    _center: FloatArray
+    _outer_faces: NDArray[np.int64]
+    _all_tree: TriangleTree
+    _outer_tree: TriangleTree
+
+    @cached_property
+    def _extent(self) -> float:
+        return float(np.ptp(self.mesh.points, axis=0).max())
+
+    def _closest(self, points: FloatArray) -> tuple[FloatArray, NDArray[np.int64], FloatArray]:
+        distance, triangle, weights = self._outer_tree.closest(points - self._center)
+        return distance, self._outer_faces[triangle], weights
+
+    def distance(self, points: FloatArray) -> FloatArray:
+        """Signed distance [m], shape (P,), negative inside."""
+        return self.distance_and_gradient(points)[0]
+
+    def distance_and_gradient(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Signed distance [m], shape (P,), and its gradient, shape (P, 3), of unit length."""
+        distance, face, weights = self._closest(points)
+        side = np.where(self._all_tree.winding(points - self._center) > INSIDE, np.float32(-1), np.float32(1))
+        foot = np.einsum("pc,pci->pi", weights, self.mesh.points[self.mesh.faces[face]])
+        away = distance > NO_DIRECTION * self._extent
+        gradient = np.where(away[:, None], side[:, None] * (points - foot), self.mesh.face_normals[face])
+        length = np.linalg.norm(gradient, axis=1, keepdims=True)
+        unit = np.divide(gradient, length, out=np.zeros_like(gradient), where=length > 0)
+        return side * distance, unit.astype(np.float32, copy=False)
+
+    def velocity(self, points: FloatArray) -> FloatArray:
+        """Velocity [m/s] of the closest point of the surface, shape (P, 3)."""
+        _, face, weights = self._closest(points)
+        return np.einsum("pc,pci->pi", weights, self.point_velocity[self.mesh.faces[face]])

@@ -1,0 +1,170 @@
+"""`Solid`: anything that hair touches, at any time: a shape, a mesh or an animated mesh, with a motion or without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mane.body.animated import AnimatedMesh
+from mane.body.mesh import Mesh
+from mane.body.motion import Motion, Pose, Twist
+from mane.body.sdf import SignedDistanceField, build_sdf
+from mane.body.shapes import Shape
+from mane.geometry.checks import FloatArray, as_floats
+
+
+class _LocalGeometry(Protocol):
+    """The geometry of a solid in its own frame at one time."""
+
+    def distance(self, points: FloatArray) -> FloatArray: ...
+
+    def distance_and_gradient(self, points: FloatArray) -> tuple[FloatArray, FloatArray]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _FieldGeometry:
+    """A distance field that answers like a shape."""
+
+    field: SignedDistanceField
+
+    def distance(self, points: FloatArray) -> FloatArray:
+        return self.field.sample(points)
+
+    def distance_and_gradient(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self.field.sample_with_gradient(points)
+
+
+class Solid:
+    """Something that hair touches and that nothing moves but its own motion.
+
+    Args:
+        geometry: a shape (exact distance) or a mesh (through its distance field).
+        motion: anything with `pose(time)` and `velocity(time)`; None stays where it is.
+        field: the mesh's distance field, if it should not be `build_sdf(mesh)`.
+
+    Attributes:
+        shape: the shape, or None. `shape.pack()` is the table for `_kernels_shapes.shape_distance`.
+        mesh: the mesh, or None for a shape.
+        field: the mesh's distance field, or None. Its `values`, `origin` and `inv_cell` are what
+            `_kernels_field.field_distance_gradient` reads.
+        animation: the animated mesh, or None.
+        motion: as given.
+
+    Kernels that evaluate a solid point by point carry the point into its frame with `solid.at(time).pose` first.
+    """
+
+    def __init__(
+        self, geometry: Shape | Mesh, motion: Motion | None = None, *, field: SignedDistanceField | None = None
+    ) -> None:
+        if not isinstance(geometry, Shape | Mesh):
+            raise ValueError(f"geometry: must be a Shape or a Mesh, got {type(geometry).__name__}")
+        if field is not None and not isinstance(geometry, Mesh):
+            raise ValueError(f"field: must be left out for a shape, which is exact, got one for {geometry}")
+        self.motion = motion
+        self.shape = geometry if isinstance(geometry, Shape) else None
+        self.mesh = geometry if isinstance(geometry, Mesh) else None
+        self.field = build_sdf(geometry) if isinstance(geometry, Mesh) and field is None else field
+        self.animation: AnimatedMesh | None = None
+
+    @classmethod
+    def animated(cls, mesh: Mesh, times: ArrayLike, frames: ArrayLike, motion: Motion | None = None) -> Solid:
+        """Make a solid from a mesh whose points move: `times (F,)` [s], `frames (F, N, 3)` [m]; see `AnimatedMesh`.
+
+        A motion, if given, carries the whole animation along.
+        """
+        solid = cls.__new__(cls)
+        solid.motion, solid.shape, solid.field = motion, None, None
+        solid.animation = AnimatedMesh(mesh, times, frames)
+        solid.mesh = solid.animation.mesh
+        return solid
+
+    def at(self, time: float) -> PosedSolid:
+        """Return the solid as it is at `time` [s]."""
+        if not np.isfinite(time):
+            raise ValueError(f"time: must be finite, got {time}")
+        pose = Pose.identity() if self.motion is None else self.motion.pose(time)
+        twist = Twist.zero() if self.motion is None else self.motion.velocity(time)
+        return PosedSolid(self, float(time), pose, twist)
+
+    def distance(self, points: ArrayLike, time: float = 0.0) -> FloatArray:
+        """Signed distance [m], shape (P,), negative inside; `points` [m], shape (P, 3), world frame."""
+        return self.at(time).distance(points)
+
+    def distance_and_gradient(self, points: ArrayLike, time: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """Signed distance [m], shape (P,), and its gradient in the world frame, shape (P, 3); points outwards.
+
+        Of unit length for shapes and animated meshes; for a mesh it is that of its distance field.
+        """
+        return self.at(time).distance_and_gradient(points)
+
+    def velocity(self, points: ArrayLike, time: float = 0.0) -> FloatArray:
+        """Velocity of the solid [m/s] at `points` [m], both (P, 3), world frame: anywhere, as if it filled all space.
+
+        For an animated mesh it is that of the closest point of its surface.
+        """
+        return self.at(time).velocity(points)
+
+
+@dataclass(frozen=True, eq=False)
+class PosedSolid:
+    """A solid at one time.
+
+    Attributes:
+        solid: whose it is.
+        time: [s].
+        pose: from the solid's frame to the world.
+        twist: how the pose changes; an animated mesh moves within it as well.
+    """
+
+    solid: Solid
+    time: float
+    pose: Pose
+    twist: Twist
+
+    @property
+    def _geometry(self) -> _LocalGeometry:
+        if self.solid.animation is not None:
+            return self.solid.animation.at(self.time)
+        if self.solid.shape is not None:
+            return self.solid.shape
+        assert self.solid.field is not None
+        return _FieldGeometry(self.solid.field)
+
+    def _local(self, points: ArrayLike) -> FloatArray:
+        local: FloatArray = self.pose.inverse_apply(as_floats("points", points, ("P", 3)))
+        return local
+
+    def _turned(self, vectors: FloatArray) -> FloatArray:
+        """Carry directions (P, 3) from the solid's frame to the world."""
+        return (vectors @ self.pose.matrix[:3, :3].T).astype(np.float32)
+
+    def distance(self, points: ArrayLike) -> FloatArray:
+        """Signed distance [m], shape (P,); see `Solid.distance`."""
+        return self._geometry.distance(self._local(points))
+
+    def distance_and_gradient(self, points: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Signed distance [m], shape (P,), and its gradient, shape (P, 3); see `Solid.distance_and_gradient`."""
+        distance, gradient = self._geometry.distance_and_gradient(self._local(points))
+        return distance, self._turned(gradient)
+
+    def velocity(self, points: ArrayLike) -> FloatArray:
+        """Velocity [m/s], shape (P, 3); see `Solid.velocity`."""
+        checked = as_floats("points", points, ("P", 3))
+        rigid: FloatArray = self.twist.velocity(checked)
+        if self.solid.animation is None:
+            return rigid
+        return rigid + self._turned(self.solid.animation.at(self.time).velocity(self._local(checked)))
+
+    def mesh(self, resolution: int = 32) -> Mesh:
+        """Return triangles for drawing, in the world frame; `resolution` matters to shapes only."""
+        if self.solid.animation is not None:
+            local = self.solid.animation.at(self.time).mesh
+        elif self.solid.shape is not None:
+            local = self.solid.shape.mesh(resolution)
+        else:
+            assert self.solid.mesh is not None
+            local = self.solid.mesh
+        return local.transformed(self.pose.matrix)
