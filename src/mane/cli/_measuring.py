@@ -14,7 +14,9 @@ Run = Callable[..., Figures]
 
 def add_arguments(parser: argparse.ArgumentParser, names: Iterable[str], what: str) -> None:
     """Add the arguments that every measuring command takes."""
-    parser.add_argument("name", metavar="NAME", choices=[*names, "all"], help=f"which {what}: {', '.join(names)} or all")
+    parser.add_argument(
+        "name", metavar="NAME", choices=[*names, "all"], help=f"which {what}: {', '.join(names)} or all"
+    )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, to see whether it runs at all")
     parser.add_argument("--json", action="store_true", help="print one JSON object (a list of them for `all`)")
 
