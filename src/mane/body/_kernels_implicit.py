@@ -4,6 +4,8 @@ Points go in blocks. Each shape is asked once per block, whether it can reach th
 block's points in a loop without branches, which the compiler turns into vector instructions.
 """
 
+# mypy: allow-untyped-defs
+
 from __future__ import annotations
 
 import math

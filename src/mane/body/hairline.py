@@ -111,7 +111,7 @@ def _polar(directions: NDArray[np.float64]) -> NDArray[np.float64]:
 def _from_ears(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distance to the flat ellipsoid around the nearer ear [m], shape (P,)."""
     frame = ear_frame()
-    folded = positions * [1.0, 1.0, 1.0]
+    folded = positions.copy()
     folded[:, 0] = np.abs(folded[:, 0])
     local = (folded - np.array(frame.at(*EAR_CENTRE))) @ frame.axes.T / EAR_RADII
     reach = np.linalg.norm(local, axis=1)
