@@ -1,0 +1,35 @@
+"""Every example runs, short, and its number is what its page promises."""
+
+import importlib.util
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location("example", EXAMPLES / name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_example_is_tested_here():
+    listed = {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.py")}
+    assert listed == {"01_grooms/01_style_guides_usd.py", "01_grooms/02_hair_on_a_moving_skin.py"}
+
+
+def test_style_guides_usd(tmp_path):
+    output = tmp_path / "wavy.usda"
+    few = load("01_grooms/01_style_guides_usd.py").main(["--strands", "600", "--guides", "8", "--output", str(output)])
+    many = load("01_grooms/01_style_guides_usd.py").main(
+        ["--strands", "600", "--guides", "64", "--output", str(output)]
+    )
+    assert many < few < 0.1
+    import mane
+
+    assert mane.read_groom(output).strand["is_guide"].sum() == 64
+
+
+def test_hair_on_a_moving_skin():
+    worst = load("01_grooms/02_hair_on_a_moving_skin.py").main(["--frames", "5", "--strands", "500"])
+    assert worst < 1e-5
