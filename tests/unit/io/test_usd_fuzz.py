@@ -1,6 +1,6 @@
 """Mutated USD files are read or refused in one line; where OpenUSD itself crashes, that is what `probe` is for.
 
-Every file is read in a child process, without the trial run that protects users, so that our own code is what is tested.
+Every file is read in a child process, without the trial run that protects users, so that our own code is tested.
 """
 
 import os

@@ -142,6 +142,7 @@ def test_curves_that_were_left_out_stay_as_they_are(tmp_path):
     write_usd_layer(tmp_path / "over.usdc", read.source, read.groom.points + np.float32(1))
     after = value_of(tmp_path / "over.usdc", "/Hair", "points")
     assert_array_equal(after[4:12], points[4:12])
+    assert np.isfinite(value_of(tmp_path / "over.usdc", "/Hair", "extent")).all()
     assert_allclose(after[:4], points[:4] + 1, rtol=1e-6)
     assert_allclose(after[12:], points[12:] + 1, rtol=1e-6)
 
@@ -204,6 +205,19 @@ def test_moving_prims_are_followed_frame_by_frame(tmp_path):
         assert_allclose(value_of(tmp_path / "over.usda", "/Head/Hair", "points", time), original, atol=1e-5)
         assert_allclose(read_usd_groom(tmp_path / "over.usda", time=time).groom.points, world, atol=1e-7)
     assert faults(tmp_path / "over.usda") == []
+
+
+def test_prims_that_are_flattened_on_the_way_are_refused(tmp_path):
+    points, counts = strands()
+    stage = new_stage(tmp_path / "hair.usda")
+    curves = add_curves(stage, "/Hair", points, counts)
+    for time in (0, 1):
+        place(curves, np.diag([1.0, 1.0 - time, 1.0, 1.0]), time)
+    stage.Save()
+    read = read_usd_groom(tmp_path / "hair.usda", time=0)
+    with pytest.raises(ValueError, match=r"hair\.usda: /Hair is flattened by its transform at time 1"):
+        write_usd_layer(tmp_path / "over.usda", read.source, frames=[(0, points), (1, points)])
+    assert not (tmp_path / "over.usda").exists()
 
 
 def test_velocities_are_relative_to_the_prim_in_the_file_and_to_the_world_inside(tmp_path):

@@ -175,9 +175,11 @@ def test_a_second_run_begins_anew_and_a_resumed_one_goes_on(tmp_path):
     assert anew.times == ()
     anew.write(1, points)
     assert_array_equal(read_points(tmp_path / "sim.usda", 3), points)  # held, not the third frame of the old run
-    (tmp_path / "sim.frames" / "frame.0001.usdc").unlink()
-    with pytest.raises(ValueError, match=r"lists frame 1, but .*frame\.0001\.usdc is gone; begin anew"):
-        UsdSequenceWriter(tmp_path / "sim.usda", read.source, resume=True)
+    for name in ("frame.0001.usdc", "manifest.usda"):
+        (tmp_path / "sim.frames" / name).unlink()
+        with pytest.raises(ValueError, match=rf"lists \./sim\.frames/{name}, which is gone; begin anew"):
+            UsdSequenceWriter(tmp_path / "sim.usda", read.source, resume=True)
+        (tmp_path / "sim.frames" / name).touch()
     assert UsdSequenceWriter(tmp_path / "other.usda", read.source, resume=True).times == ()
 
 

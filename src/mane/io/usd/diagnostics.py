@@ -37,9 +37,8 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         try:
             yield
         except (Tf.ErrorException, UnicodeDecodeError) as error:
-            why = "a name in it is no text" if isinstance(error, UnicodeDecodeError) else reason(error)
             raise ValueError(
-                f"{os.fspath(path)}: OpenUSD cannot read it ({why}); the file is damaged, export it again"
+                f"{os.fspath(path)}: OpenUSD cannot read it ({reason(error)}); the file is damaged, export it again"
             ) from None
 
 
@@ -59,7 +58,13 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def reason(error: Exception) -> str:
     """Return the first message in one of OpenUSD's errors, in one line and without its source locations."""
-    found = [text for text in _TF_MESSAGE.findall(str(error)) if not text.startswith("Failed to open layer")]
+    try:
+        message = str(error)
+    except UnicodeDecodeError as broken:  # it quotes the file
+        error = broken
+    if isinstance(error, UnicodeDecodeError):
+        return "it has bytes that are no text where text should be"
+    found = [text for text in _TF_MESSAGE.findall(message) if not text.startswith("Failed to open layer")]
     line = " ".join((found[0] if found else "it gives no reason").split())
     line = _PARSER_PLACE.sub(r"line \1: ", _PARSER_RULE.sub("cannot go on", line))
     line = line.removeprefix("Error occurred writing file: ")

@@ -51,7 +51,9 @@ def vectors(array: NDArray[np.float32]) -> Any:
 
 
 def extent_of(points: NDArray[np.float32], widest: float) -> NDArray[np.float32]:
-    """Lowest and highest corner of points (N, 3) with room for the width of the hair, shape (2, 3)."""
+    """Lowest and highest corner of the finite points (N, 3) with room for the width of the hair, shape (2, 3)."""
     pad = np.float32(0.5 * widest)
+    if not np.isfinite(points).all():  # of curves that were left out of the groom
+        points = points[np.isfinite(points).all(axis=1)]
     columns = [points[:, axis] for axis in range(3)]  # much quicker than along axis 0 of rows of three
     return np.array([[one.min() - pad for one in columns], [one.max() + pad for one in columns]], np.float32)

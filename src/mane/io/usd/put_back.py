@@ -47,12 +47,7 @@ class PutBack:
             matrix, rate = self._matrices(prim, time)
             moved = points[rows]
             authored = authored_points(prim, moved, matrix)
-            own = None
-            if velocities is not None:
-                # What the prim's own motion contributes is not repeated in its velocities.
-                carried = None if rate is None else apply_matrix(rate @ np.linalg.inv(matrix), moved)
-                relative = velocities[rows] if carried is None else velocities[rows] - carried
-                own = authored_velocities(prim, relative, matrix)
+            own = None if velocities is None else authored_velocities(prim, velocities[rows], matrix, moved, rate)
             yield PrimFrame(prim.path, authored, own, extent_of(authored, prim.widest))
 
     def _matrices(self, prim: CurvesPrim, time: float | None) -> tuple[Matrix, Matrix | None]:
@@ -62,6 +57,11 @@ class PutBack:
         handle = self._stage.GetPrimAtPath(prim.path)
         units = self.source.units
         matrix = world_from_local(self._stage, handle, units, time_code(time))
+        if not abs(np.linalg.det(matrix[:3, :3])) > 0:
+            raise ValueError(
+                f"{self.source.path}: {prim.path} is flattened by its transform at time {time:g}, which cannot be "
+                "undone; give it a scale above zero"
+            )
         return matrix, matrix_rate(self._stage, handle, units, time)
 
 
@@ -91,16 +91,21 @@ def authored_points(prim: CurvesPrim, moved: FloatArray, matrix: Matrix) -> Floa
     return result
 
 
-def authored_velocities(prim: CurvesPrim, velocities: NDArray[Any], matrix: Matrix) -> FloatArray:
+def authored_velocities(
+    prim: CurvesPrim, velocities: FloatArray, matrix: Matrix, moved: FloatArray, rate: Matrix | None
+) -> FloatArray:
     """Velocities of all vertices of a prim (N, 3), its own space and units per second; zero for curves not in use.
 
-    `velocities` (P, 3) [m/s] are relative to the prim's own motion, in world axes.
+    `velocities` and `moved` (P, 3) are those of the hair, world; `rate` says how fast `matrix` changes [1/s].
     """
     result = np.zeros((prim.layout.vertex_count, 3), np.float32)
     inverse: Matrix = np.linalg.inv(matrix).astype(np.float64)
     for first, last in prim.chunks():
-        part = velocities[prim.offsets[first] : prim.offsets[last]]
-        result[prim.rows(first, last)] = _control(prim, first, last, apply_matrix(inverse, part, is_vector=True))
+        part = slice(prim.offsets[first], prim.offsets[last])
+        own = velocities[part].astype(np.float64)
+        if rate is not None:  # what the prim's own motion contributes is not repeated in its velocities
+            own -= apply_matrix(rate @ inverse, moved[part])
+        result[prim.rows(first, last)] = _control(prim, first, last, apply_matrix(inverse, own, is_vector=True))
     return result
 
 

@@ -220,15 +220,16 @@ def _finished_times(path: Path) -> list[float]:
         for prim in layer.rootPrims:
             clips = (prim.GetInfo("clips") or {}).get(CLIP_SET)
             if clips:
-                return _listed_times(path, list(clips["times"]), [asset.path for asset in clips["assetPaths"]])
+                files = [clips["manifestAssetPath"].path, *(asset.path for asset in clips["assetPaths"])]
+                _check_there(path, files)
+                return [float(time) for time, _ in clips["times"]]
     return []
 
 
-def _listed_times(path: Path, times: Sequence[Any], files: Sequence[str]) -> list[float]:
-    for (time, _), file in zip(times, files, strict=True):
+def _check_there(path: Path, files: Sequence[str]) -> None:
+    for file in files:
         if not (path.parent / file).is_file():
-            raise ValueError(f"{path}: lists frame {time:g}, but {file} is gone; begin anew with resume=False")
-    return [float(time) for time, _ in times]
+            raise ValueError(f"{path}: lists {file}, which is gone; begin anew with resume=False")
 
 
 def _manifest_has_velocities(manifest: Path) -> bool:

@@ -171,7 +171,9 @@ class GroomPlan:
         if prim.path == GUIDES:
             curves.CreatePurposeAttr("guide")
         rows = rows_of(self.offsets, prim.strands)
-        own = None if velocities is None else authored_velocities(prim, velocities[rows], prim.world_from_local)
+        own = None
+        if velocities is not None:
+            own = authored_velocities(prim, velocities[rows], prim.world_from_local, piece.groom.points, None)
         frame = PrimFrame(prim.path, prim.points, own, extent_of(prim.points, prim.widest))
         author_frame(stage.GetRootLayer(), frame, None)
         resting = prim.points if rest is None else _in_stage(rest[rows], self.options.units)
