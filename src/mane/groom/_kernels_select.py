@@ -4,6 +4,8 @@ A strand is a column of `features` (R, 3, S): R vectors, laid out so that the in
 The distance of two strands is the sum over rows of the distance between their vectors; `select.py` says what they are.
 """
 
+# mypy: allow-untyped-defs
+
 import numpy as np
 from numba import njit, prange
 
@@ -11,6 +13,9 @@ FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
 
 # Strands that are handled together: their distances stay in the nearest cache.
 BLOCK = 512
+
+# Two ways to sum the same distance may round differently.
+SLACK = np.float32(1.00001)
 
 # An exchange that gains less than this share of the total may be rounding.
 SMALLEST_GAIN = 1e-7
@@ -98,13 +103,16 @@ def seed_strands(features, share, chosen, known):
 
 
 @njit(cache=True, error_model="numpy")
-def two_nearest(distance):
-    """Index of the smallest of `distance` (K,), its value, and the second smallest value."""
+def two_nearest(features, s, held, distance):
+    """Index of the medoid nearest to strand `s`, its distance, and that of the second nearest.
+
+    `held` (R, 3, K) are the medoids, laid out like `features`; `distance` (K,) is scratch.
+    """
+    block_distances(held, 0, held.shape[2], features[:, :, s], distance)
     index, d1, d2 = 0, np.float32(np.inf), np.float32(np.inf)
     for k in range(len(distance)):
         if distance[k] < d1:
-            d2 = d1
-            index, d1 = k, distance[k]
+            index, d1, d2 = k, distance[k], d1
         elif distance[k] < d2:
             d2 = distance[k]
     return index, d1, d2
@@ -163,20 +171,20 @@ def swap_medoids(features, pool, kinds, medoid):
     medoid is done at once. `kinds` (C, Q) are labels; each that has a medoid at the start keeps one. K is at least 2.
     """
     strand_count, count = features.shape[2], len(medoid)
-    distance = np.empty((strand_count, count), np.float32)
     here, nearest = np.empty(strand_count, np.float32), np.empty(strand_count, np.int64)
     d1, d2 = np.empty(strand_count, np.float32), np.empty(strand_count, np.float32)
+    held = np.ascontiguousarray(pool[medoid].transpose(1, 2, 0))
+    scratch = np.empty(count, np.float32)
     members = np.zeros((len(kinds), kinds.max() + 1), np.int64)
     for k in range(count):
-        distances_to(features, pool[medoid[k]], here)
-        distance[:, k] = here
         for c in range(len(kinds)):
             members[c, kinds[c, medoid[k]]] += 1
     for s in range(strand_count):
-        nearest[s], d1[s], d2[s] = two_nearest(distance[s])
+        nearest[s], d1[s], d2[s] = two_nearest(features, s, held, scratch)
     loss, change = np.empty(count), np.empty(count)
     fill_losses(nearest, d1, d2, loss)
     smallest = SMALLEST_GAIN * np.sum(d1.astype(np.float64))
+    left = np.empty(strand_count, np.float32)
     for q in range(len(pool)):
         distances_to(features, pool[q], here)
         fill_changes(here, nearest, d1, d2, loss, change)
@@ -186,12 +194,16 @@ def swap_medoids(features, pool, kinds, medoid):
         for c in range(len(kinds)):
             members[c, kinds[c, medoid[k]]] -= 1
             members[c, kinds[c, q]] += 1
+        distances_to(features, pool[medoid[k]], left)
         medoid[k] = q
+        held[:, :, k] = pool[q]
         for s in range(strand_count):
-            was_near = distance[s, k] <= d2[s]
-            distance[s, k] = here[s]
-            if was_near or here[s] < d2[s]:
-                nearest[s], d1[s], d2[s] = two_nearest(distance[s])
+            if left[s] <= d2[s] * SLACK:
+                nearest[s], d1[s], d2[s] = two_nearest(features, s, held, scratch)
+            elif here[s] < d1[s]:
+                nearest[s], d1[s], d2[s] = k, here[s], d1[s]
+            elif here[s] < d2[s]:
+                d2[s] = here[s]
         fill_losses(nearest, d1, d2, loss)
 
 

@@ -13,8 +13,10 @@ The guides are the strands with the smallest sum, over all strands, of the dista
 
 The trade. What serves shapes best covers the scalp worst, for a patch with few strands is worth no guide. Two settings
 hold against that: `GUIDES_PER_PATCH` bounds the largest distance from a root to the nearest guide's, at hardly any cost
-to shapes, and `ROOT_SHARE` lowers the mean one, at some. As they are, on a head of curls, the mean is within a tenth of
-that of `farthest`, and the largest within two thirds; `mane bench guides` measures it.
+to shapes, and `ROOT_SHARE` lowers the mean one, at some. As they are, on a head of curls, the mean is up to a tenth
+above that of `farthest` and the largest up to two thirds (`mane bench guides` measures it); and a shape that only one
+strand in a hundred has may go without a guide. Being middles, the guides are a little calmer than the hair they stand
+for.
 """
 
 from __future__ import annotations
@@ -34,14 +36,15 @@ from mane.groom.guides import Guides
 # Weight of the distance of roots against that of shapes, after both are divided by their spread over the groom.
 ROOT_SHARE = 0.1
 # The scalp is cut into patches of equal width, this many guides to a patch, and none goes without a guide.
-GUIDES_PER_PATCH = 2
+GUIDES_PER_PATCH = 3
 
 SHAPE_SAMPLES = 15  # points per strand, root apart, that shapes are compared at
 LENGTH_CLASSES = 4  # over half of the longest strand's length, over a quarter, over an eighth, and the rest
-SEARCH_STRANDS = 16_384  # the search looks at a sample of this many strands, or ...
-SEARCH_STRANDS_PER_GUIDE = 128  # ... this many for each guide, if that is more
-MEAN_ROUNDS = 10
-TRIES_PER_MEAN = 16  # strands near each mean that are tried as guides
+SEARCH_STRANDS_PER_GUIDE = 128  # the search looks at a sample of so many strands for each guide, but ...
+SEARCH_STRANDS = (16_384, 32_768)  # ... no fewer and no more than these
+MEAN_ROUNDS = 15
+TRIES = 4096  # strands that are tried as guides, or ...
+TRIES_PER_MEAN = 4  # ... this many near each mean, if that is more
 
 
 def select_guides(
@@ -207,7 +210,7 @@ def _covering(kinds: IntArray, rng: np.random.Generator) -> IntArray:
 
 def _sample(strand_count: int, n: int, kept: IntArray, rng: np.random.Generator) -> IntArray:
     """The strands that the search looks at, in rising order, `kept` among them."""
-    wanted = max(SEARCH_STRANDS, SEARCH_STRANDS_PER_GUIDE * n)
+    wanted = int(np.clip(SEARCH_STRANDS_PER_GUIDE * n, *SEARCH_STRANDS))
     if strand_count <= wanted:
         return np.arange(strand_count)
     return np.union1d(rng.choice(strand_count, wanted, replace=False), kept)
@@ -255,5 +258,5 @@ def _strands_near_means(places: FloatArray, means: FloatArray) -> IntArray:
     order = np.lexsort((distance, label))
     starts = np.searchsorted(label[order], np.arange(len(means)))
     rank = np.arange(len(order)) - starts[label[order]]
-    near = rank < TRIES_PER_MEAN
+    near = rank < max(TRIES_PER_MEAN, TRIES // len(means))
     return order[near][np.argsort(rank[near], kind="stable")]

@@ -1,5 +1,7 @@
 """Places found by arc length, on curves of differing vertex counts."""
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -17,7 +19,7 @@ def ragged(seed=0, strands=30):
 def test_arc_lengths_start_at_zero_and_add_up():
     points, offsets = ragged()
     arc = arc_lengths(points, offsets)
-    for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+    for first, last in pairwise(offsets):
         steps = np.linalg.norm(np.diff(points[first:last].astype(float), axis=0), axis=1)
         assert_allclose(arc[first:last], np.concatenate([[0], np.cumsum(steps)]))
 

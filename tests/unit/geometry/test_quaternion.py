@@ -1,4 +1,4 @@
-"""Rotations obey the axioms of the rotation group, for single values, batches, both precisions and near the identity."""
+"""Rotations obey the axioms of their group, for single values, batches, both precisions and near the identity."""
 
 import numpy as np
 import pytest

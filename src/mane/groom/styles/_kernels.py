@@ -78,7 +78,7 @@ def comb_strands(
     """Fill `out` (S, V, 3) with strands that leave the skin along `flow` and fall over the body under gravity.
 
     A strand turns from `flow` (S, 3) to straight down over `fall` (S,) metres, rides `layer` (S,) metres above the
-    body, and ends at `max_length` (S,) or where it passes below `cut_height` (S,), but is never shorter than `min_length`.
+    body, and ends at `max_length` (S,) or where it passes below `cut_height` (S,), but not before `min_length`.
     """
     for s in prange(roots.shape[0]):
         fine = np.empty((fine_count, 3), np.float32)
