@@ -66,6 +66,14 @@ def nearest_places(features, places, label, distance):
 
 
 @njit(cache=True, error_model="numpy")
+def copy_strand(features, s, place):
+    """Fill `place` (R, 3) with strand `s`."""
+    for r in range(features.shape[0]):
+        for axis in range(3):
+            place[r, axis] = features[r, axis, s]
+
+
+@njit(cache=True, error_model="numpy")
 def index_at_share(weight, share):
     """Index at which the running sum of `weight` reaches `share` of its total; the last one with any weight at most."""
     total = 0.0
@@ -92,23 +100,26 @@ def seed_strands(features, share, chosen, known):
     nearest = np.full(strand_count, np.inf, np.float32)
     here = np.empty(strand_count, np.float32)
     taken = np.zeros(strand_count, np.bool_)
+    place = np.empty((features.shape[0], 3), np.float32)
     for k in range(len(chosen)):
         if k >= known:
             drawn = index_at_share(nearest, share[k])
             chosen[k] = drawn if drawn >= 0 else np.argmin(taken)
         taken[chosen[k]] = True
-        distances_to(features, np.ascontiguousarray(features[:, :, chosen[k]]), here)
+        copy_strand(features, chosen[k], place)
+        distances_to(features, place, here)
         for s in range(strand_count):
             nearest[s] = np.float32(0.0) if taken[s] else min(nearest[s], here[s])
 
 
 @njit(cache=True, error_model="numpy")
-def two_nearest(features, s, held, distance):
+def two_nearest(features, s, held, place, distance):
     """Index of the medoid nearest to strand `s`, its distance, and that of the second nearest.
 
-    `held` (R, 3, K) are the medoids, laid out like `features`; `distance` (K,) is scratch.
+    `held` (R, 3, K) are the medoids, laid out like `features`; `place` (R, 3) and `distance` (K,) are scratch.
     """
-    block_distances(held, 0, held.shape[2], features[:, :, s], distance)
+    copy_strand(features, s, place)
+    block_distances(held, 0, held.shape[2], place, distance)
     index, d1, d2 = 0, np.float32(np.inf), np.float32(np.inf)
     for k in range(len(distance)):
         if distance[k] < d1:
@@ -121,7 +132,7 @@ def two_nearest(features, s, held, distance):
 @njit(cache=True, error_model="numpy")
 def fill_losses(nearest, d1, d2, loss):
     """Fill `loss` (K,) with what the total grows by when a medoid leaves and its strands go to their second nearest."""
-    loss[:] = 0.0
+    loss.fill(0.0)
     for s in range(len(nearest)):
         loss[nearest[s]] += np.float64(d2[s]) - d1[s]
 
@@ -134,14 +145,16 @@ def fill_changes(here, nearest, d1, d2, loss, change):
     own medoid's leaving no longer costs it anything.
     """
     shared = 0.0
-    change[:] = loss
+    for k in range(len(loss)):
+        change[k] = loss[k]
     for s in range(len(here)):
         if here[s] < d1[s]:
             shared += np.float64(here[s]) - d1[s]
             change[nearest[s]] += np.float64(d1[s]) - d2[s]
         elif here[s] < d2[s]:
             change[nearest[s]] += np.float64(here[s]) - d2[s]
-    change += shared
+    for k in range(len(loss)):
+        change[k] += shared
 
 
 @njit(cache=True, error_model="numpy")
@@ -164,42 +177,45 @@ def best_to_leave(change, kinds, members, medoid, entering):
 
 
 @njit(cache=True, error_model="numpy")
-def swap_medoids(features, pool, kinds, medoid):
+def swap_medoids(features, pool, kinds, held, medoid):
     """Improve `medoid` (K,), entries of `pool` (Q, R, 3), in place, by exchanging them against others while that pays.
 
     Each entry of the pool is tried once; an exchange that lowers the summed distance of all strands to their nearest
-    medoid is done at once. `kinds` (C, Q) are labels; each that has a medoid at the start keeps one. K is at least 2.
+    medoid is done at once. `kinds` (C, Q) are labels; each that has a medoid at the start keeps one. `held` (R, 3, K)
+    is where the medoids are, laid out like `features`, and follows them. K is at least 2.
     """
     strand_count, count = features.shape[2], len(medoid)
-    here, nearest = np.empty(strand_count, np.float32), np.empty(strand_count, np.int64)
+    here, left = np.empty(strand_count, np.float32), np.empty(strand_count, np.float32)
     d1, d2 = np.empty(strand_count, np.float32), np.empty(strand_count, np.float32)
-    held = np.ascontiguousarray(pool[medoid].transpose(1, 2, 0))
-    scratch = np.empty(count, np.float32)
+    nearest = np.empty(strand_count, np.int64)
+    place, scratch = np.empty((features.shape[0], 3), np.float32), np.empty(count, np.float32)
+    loss, change = np.empty(count), np.empty(count)
     members = np.zeros((len(kinds), kinds.max() + 1), np.int64)
     for k in range(count):
         for c in range(len(kinds)):
             members[c, kinds[c, medoid[k]]] += 1
+    total = 0.0
     for s in range(strand_count):
-        nearest[s], d1[s], d2[s] = two_nearest(features, s, held, scratch)
-    loss, change = np.empty(count), np.empty(count)
+        nearest[s], d1[s], d2[s] = two_nearest(features, s, held, place, scratch)
+        total += d1[s]
     fill_losses(nearest, d1, d2, loss)
-    smallest = SMALLEST_GAIN * np.sum(d1.astype(np.float64))
-    left = np.empty(strand_count, np.float32)
     for q in range(len(pool)):
         distances_to(features, pool[q], here)
         fill_changes(here, nearest, d1, d2, loss, change)
         k = best_to_leave(change, kinds, members, medoid, q)
-        if k < 0 or change[k] >= -smallest:
+        if k < 0 or change[k] >= -SMALLEST_GAIN * total:
             continue
+        distances_to(features, pool[medoid[k]], left)
         for c in range(len(kinds)):
             members[c, kinds[c, medoid[k]]] -= 1
             members[c, kinds[c, q]] += 1
-        distances_to(features, pool[medoid[k]], left)
         medoid[k] = q
-        held[:, :, k] = pool[q]
+        for r in range(features.shape[0]):
+            for axis in range(3):
+                held[r, axis, k] = pool[q, r, axis]
         for s in range(strand_count):
             if left[s] <= d2[s] * SLACK:
-                nearest[s], d1[s], d2[s] = two_nearest(features, s, held, scratch)
+                nearest[s], d1[s], d2[s] = two_nearest(features, s, held, place, scratch)
             elif here[s] < d1[s]:
                 nearest[s], d1[s], d2[s] = k, here[s], d1[s]
             elif here[s] < d2[s]:

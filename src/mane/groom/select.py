@@ -131,7 +131,7 @@ def _by_shape(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray
     if count == 1:
         return pool[_summed_distances(features, places[pool]).argmin()][None]
     medoid = np.arange(count)
-    kernels.swap_medoids(features, places[pool], kinds[:, pool], medoid)
+    kernels.swap_medoids(features, places[pool], np.take(kinds, pool, axis=1), _side_by_side(places[seeds]), medoid)
     return pool[medoid]
 
 

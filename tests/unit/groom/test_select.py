@@ -307,8 +307,9 @@ def test_swaps_lower_the_total_until_none_of_the_pool_helps():
     distance = plain_distances(strands, strands)
     start = distance[:, medoid].min(axis=1).sum()
     kinds = np.zeros((1, 150), np.int64)
+    features = select._side_by_side(strands)
     for _ in range(10):
-        kernels.swap_medoids(select._side_by_side(strands), strands, kinds, medoid)
+        kernels.swap_medoids(features, strands, kinds, features[:, :, medoid].copy(), medoid)
     total = distance[:, medoid].min(axis=1).sum()
     assert total < start
     for entering in range(150):
@@ -321,7 +322,8 @@ def test_swaps_keep_every_kind():
     strands = random_places(150)
     kinds = np.stack([np.arange(150) % 5, np.minimum(np.arange(150), 1)])
     medoid = np.arange(5)
-    kernels.swap_medoids(select._side_by_side(strands), strands, kinds, medoid)
+    features = select._side_by_side(strands)
+    kernels.swap_medoids(features, strands, kinds, features[:, :, medoid].copy(), medoid)
     assert set(kinds[0, medoid]) == set(range(5))
     assert set(kinds[1, medoid]) == {0, 1}
 
