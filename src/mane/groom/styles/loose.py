@@ -36,12 +36,13 @@ def straight(strands: int, vertices: int, seed: int, *, length: float = 0.46, th
     return shaping.finish(shaping.keep_outside(points, head.field, CLEARANCE), roots)
 
 
-def bob(strands: int, vertices: int, seed: int, *, fringe: float = 0.5, thickness: float = 0.016) -> Groom:
-    """Chin-length hair cut level, with a fringe; `fringe` is how far forward of the crown the parting ends (0 to 1)."""
+def bob(strands: int, vertices: int, seed: int, *, fringe: float = 0.1, thickness: float = 0.016) -> Groom:
+    """Chin-length hair cut level, with a fringe, which starts at the share `fringe` from the crown to the hairline."""
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
     flow = flow_from_parting(head, roots, Parting(front=fringe), sweep=0.0)
-    is_fringe = shaping.smooth_step(flow[:, 2], 0.3, 0.6) * shaping.smooth_step(roots.points[:, 2], 0.03, 0.06)
+    # What would fall over the face is cut above the eyes.
+    is_fringe = shaping.smooth_step(flow[:, 2], -0.05, 0.2) * shaping.smooth_step(roots.points[:, 2], 0.01, 0.035)
     brow = head.bust.brow[1] + 0.012
     jaw = head.bust.chin[1] + 0.012
     cut = jaw + is_fringe * (brow - jaw) + 0.002 * rng.standard_normal(strands)
