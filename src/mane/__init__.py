@@ -41,7 +41,10 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.io import read_mesh as read_mesh
     from mane.io import write_groom as write_groom
     from mane.io import write_mesh as write_mesh
-    from mane.render.preview import preview as preview
+    from mane.render.camera import Camera as Camera
+    from mane.render.looks import LOOKS as LOOKS
+    from mane.render.looks import Look as Look
+    from mane.render.renderer import render as render
 
 __version__ = _version("mane")
 
@@ -74,9 +77,12 @@ PUBLIC = {
     "read_mesh": "mane.io",
     "write_mesh": "mane.io",
     # pictures
-    "preview": "mane.render.preview",
+    "render": "mane.render",
+    "Camera": "mane.render.camera",
+    "Look": "mane.render.looks",
+    "LOOKS": "mane.render.looks",
 }
-_MODULES = {"styles", "shapes", "props"}
+_MODULES = {"styles", "shapes", "props", "render"}
 
 __all__ = ["PUBLIC", "__version__", *PUBLIC]
 

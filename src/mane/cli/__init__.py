@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 # In the order in which `mane --help` lists them.
-COMMANDS = ("demo", "style", "info", "convert", "repair", "bench", "validate")
+COMMANDS = ("demo", "style", "info", "convert", "repair", "render", "bench", "validate")
 
 DESCRIPTION = """\
 Animate a full head of hair, or a coat of fur, from a few hundred simulated guide strands.
@@ -20,6 +20,7 @@ Animate a full head of hair, or a coat of fur, from a few hundred simulated guid
   mane style curly -o curly.usd         make a procedural groom
   mane info curly.usd                   what is in a groom file, and what is wrong with it
   mane convert curly.usd curly.hair     from one format to another
+  mane render curly.usd -o curly.png    a picture or a movie of it
 """
 
 

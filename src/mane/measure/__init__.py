@@ -18,6 +18,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "guides": partial(_load, "bench_guides"),
     "sdf": partial(_load, "bench_sdf"),
     "io": partial(_load, "bench_io"),
+    "render": partial(_load, "bench_render"),
 }
 VALIDATIONS: dict[str, Callable[[], Any]] = {
     "sdf": partial(_load, "validate_sdf"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from mane.geometry.checks import FloatArray
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.render.camera import Camera
-from mane.render.preview import preview
+from mane.render.looks import LOOKS, Look
+from mane.render.renderer import render
 from mane.render.sheet import Image, contact_sheet
+from mane.render.solids import CLAY
 
 FRONT = (0.45, 0.08, 1.0)
 REAR = (-0.75, 0.12, -0.85)
@@ -20,20 +23,22 @@ TILE = (420, 460)
 FRAMED_EVERY = 7  # of the hair's points; enough to find its outline
 SHEET_COLUMNS = 6
 
-# linear RGB; natural hair, and what a bristle, a rug and a toy may look like
-COLORS = {
-    "straight": (0.115, 0.050, 0.022),
-    "bob": (0.030, 0.018, 0.013),
-    "wavy": (0.420, 0.250, 0.105),
-    "curly": (0.230, 0.070, 0.025),
-    "coily": (0.028, 0.019, 0.015),
-    "mohawk": (0.035, 0.150, 0.190),
-    "ponytail": (0.300, 0.165, 0.070),
-    "braid": (0.170, 0.080, 0.035),
-    "brush": (0.330, 0.230, 0.130),
-    "carpet": (0.300, 0.080, 0.060),
-    "ball": (0.360, 0.200, 0.260),
+# style -> its look: natural hair, and what a bristle, a rug and a toy may look like
+STYLE_LOOKS: dict[str, Look] = {
+    "straight": LOOKS["brown"],
+    "bob": LOOKS["black"],
+    "wavy": LOOKS["blond"],
+    "curly": LOOKS["red"],
+    "coily": LOOKS["black"],
+    "mohawk": LOOKS["dyed_blue"],
+    "ponytail": LOOKS["light_brown"],
+    "braid": LOOKS["ombre"],
+    "brush": replace(LOOKS["brown"], color=(0.46, 0.31, 0.17)),
+    "carpet": replace(LOOKS["brown"], color=(0.20, 0.012, 0.014), roughness=0.5, variation=0.2),
+    "ball": LOOKS["dyed_pink"],
 }
+# linear RGB of what the hair grows on, where that is not the bust
+BODY_COLORS = {"brush": (0.16, 0.065, 0.03), "carpet": (0.10, 0.075, 0.06), "ball": (0.30, 0.12, 0.16)}
 
 
 def draw_style(name: str, groom: Groom, size: tuple[int, int] = (640, 700)) -> Image:
@@ -60,7 +65,7 @@ def _draw(name: str, groom: Groom, direction: tuple[float, float, float], size: 
     if not styles.STYLES[name].on_bust:  # small things are looked at from above
         direction = (direction[0], FROM_ABOVE, direction[2])
     camera = Camera.framing(_framed(groom, mesh.points), direction, aspect=size[0] / size[1])
-    return preview(groom, mesh, camera=camera, size=size, hair_color=COLORS[name])
+    return render(groom, mesh, camera=camera, size=size, look=STYLE_LOOKS[name], body_color=BODY_COLORS.get(name, CLAY))
 
 
 def _framed(groom: Groom, body: FloatArray) -> FloatArray:

@@ -19,10 +19,13 @@ SMALLEST_TEXT = 8.0  # [pixels]; a caption that is still too long is cut
 
 
 def write_png(path: str | os.PathLike[str], image: ArrayLike) -> None:
-    """Write display RGB (H, W, 3) uint8 as a PNG; a reader sees the old file or the new one, never a half."""
+    """Write display RGB (H, W, 3), or RGB with straight alpha (H, W, 4), uint8, as a PNG.
+
+    A reader sees the old file or the new one, never a half.
+    """
     from PIL import Image as PillowImage
 
-    pixels = checked_image("image", image)
+    pixels = checked_image("image", image, channels=(3, 4))
     with atomic_path(path) as partial:
         PillowImage.fromarray(pixels).save(partial, format="PNG")
 
@@ -98,11 +101,12 @@ def checked_pictures(images: Sequence[ArrayLike], captions: Sequence[str]) -> li
     return pictures
 
 
-def checked_image(name: str, image: ArrayLike) -> Image:
-    """Return a picture as contiguous uint8 of shape (H, W, 3), or raise ValueError."""
+def checked_image(name: str, image: ArrayLike, *, channels: Sequence[int] = (3,)) -> Image:
+    """Return a picture as contiguous uint8 of shape (H, W, 3), or what else `channels` allows, or raise ValueError."""
     pixels = np.asarray(image)
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-        raise ValueError(f"{name}: must be uint8 of shape (H, W, 3), got {pixels.dtype} of shape {pixels.shape}")
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] not in channels:
+        shapes = " or ".join(f"(H, W, {count})" for count in channels)
+        raise ValueError(f"{name}: must be uint8 of shape {shapes}, got {pixels.dtype} of shape {pixels.shape}")
     if 0 in pixels.shape:
         raise ValueError(f"{name}: must have at least one pixel, got shape {pixels.shape}")
     return np.ascontiguousarray(pixels)

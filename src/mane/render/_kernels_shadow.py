@@ -1,0 +1,285 @@
+"""Numba kernels of the shadow maps: opacity shadow maps of the hair, depth maps of the solids.
+
+Opacity is added up in whole numbers that stop at a largest one, so the sum depends neither on the order of the strands
+nor on how they are shared out among threads.
+"""
+
+# mypy: allow-untyped-defs
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from mane.render._kernels_view import project_point
+
+FASTMATH = {"contract", "nsz"}  # the answer for a point must not depend on its place in the array
+UNITS = 262144.0  # whole numbers per unit of optical depth: a step of 4e-6, and room for 8192
+FULLEST = np.uint32(0x7FFFFFFF)
+MOST_STEPS = 512  # along one segment
+NO_SOLID = np.float32(3.0e38)  # depth where a map sees none
+
+
+def _disc(count):
+    """Places spread evenly over the unit disc: distance from its middle, x and y, shape (count, 3)."""
+    k = np.arange(count)
+    distance, angle = np.sqrt((k + 0.5) / count), 2.399963 * k  # the golden angle
+    return np.stack([distance, distance * np.cos(angle), distance * np.sin(angle)], axis=1).astype(np.float32)
+
+
+# Where a soft shadow asks: for a surface, whose every sample is seen, and for hair, where neighbours blur it further.
+SURFACE_TAPS, HAIR_TAPS = _disc(16), _disc(5)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def _see(point, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth):
+    """Column, row, depth [m] and texels per metre of a point; no texels for one behind the light."""
+    x, y, near = project_point(
+        point[0], point[1], point[2], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth
+    )
+    if not perspective:
+        return x, y, -near, focal
+    if near <= 0:
+        return x, y, np.float32(0.0), np.float32(0.0)
+    return x, y, np.float32(1.0) / near, focal * near
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def _steps(ax, ay, a_depth, bx, by, b_depth, per_metre):
+    """Into how many pieces of less than a cell a segment is cut."""
+    longest = max(abs(bx - ax), abs(by - ay), abs(b_depth - a_depth) * per_metre)
+    return min(int(longest) + 1, MOST_STEPS)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def _first_hair(ax, ay, a_depth, bx, by, b_depth, per_metre, first):
+    """Lower `first` (rows, columns) to the depth of a segment in the cells that it passes."""
+    rows, columns = first.shape
+    steps = _steps(ax, ay, a_depth, bx, by, b_depth, per_metre)
+    for k in range(steps):
+        t = (np.float32(k) + np.float32(0.5)) / np.float32(steps)
+        row, column = int(math.floor(ay + t * (by - ay))), int(math.floor(ax + t * (bx - ax)))
+        if row >= 0 and column >= 0 and row < rows and column < columns:
+            first[row, column] = min(first[row, column], a_depth + t * (b_depth - a_depth))
+
+
+@njit(cache=True, error_model="numpy")
+def _add(volume, first, row, column, depth, per_metre, amount):
+    """Add to the cell of a depth, up to the largest number."""
+    if row < 0 or column < 0 or row >= volume.shape[0] or column >= volume.shape[1]:
+        return
+    # What lies between planes k and k + 1 is behind plane k and before plane k + 1.
+    slab = (depth - first[row, column]) * per_metre
+    plane = min(max(int(slab), 0), volume.shape[2] - 2) + 1
+    volume[row, column, plane] = min(volume[row, column, plane] + amount, FULLEST)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def _deposit_segment(ax, ay, a_depth, bx, by, b_depth, wide, first, per_metre, volume):
+    """Spread the shadow of one segment, `wide` texels across, over the cells that it passes."""
+    half, one = np.float32(0.5), np.float32(1.0)
+    dx, dy = bx - ax, by - ay
+    across = np.float32(math.sqrt(dx * dx + dy * dy))
+    steps = _steps(ax, ay, a_depth, bx, by, b_depth, per_metre)
+    share = min(across * wide * np.float32(UNITS) / np.float32(steps), np.float32(1.0e9))
+    for k in range(steps):
+        t = (np.float32(k) + half) / np.float32(steps)
+        x, y, depth = ax + t * dx - half, ay + t * dy - half, a_depth + t * (b_depth - a_depth)
+        column, row = int(math.floor(x)), int(math.floor(y))
+        fx, fy = x - np.float32(column), y - np.float32(row)
+        _add(volume, first, row, column, depth, per_metre, np.uint32(share * (one - fx) * (one - fy) + half))
+        _add(volume, first, row, column + 1, depth, per_metre, np.uint32(share * fx * (one - fy) + half))
+        _add(volume, first, row + 1, column, depth, per_metre, np.uint32(share * (one - fx) * fy + half))
+        _add(volume, first, row + 1, column + 1, depth, per_metre, np.uint32(share * fx * fy + half))
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def find_first_hair(
+    points, offsets, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth, per_metre, firsts
+):  # fmt: skip
+    """Lower `firsts` (parts, rows, columns) to the depth of the first hair in each cell, each part on its own."""
+    parts = firsts.shape[0]
+    strands = offsets.shape[0] - 1
+    for part in prange(parts):
+        for s in range(part * strands // parts, (part + 1) * strands // parts):
+            bx, by, b_depth, b_scale = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+            for i in range(offsets[s], offsets[s + 1]):
+                ax, ay, a_depth, a_scale = bx, by, b_depth, b_scale
+                bx, by, b_depth, b_scale = _see(
+                    points[i], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth
+                )
+                if i > offsets[s] and a_scale > 0 and b_scale > 0:
+                    _first_hair(ax, ay, a_depth, bx, by, b_depth, per_metre, firsts[part])
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def deposit_hair(
+    points, width, offsets, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth, first, per_metre,
+    volumes,
+):  # fmt: skip
+    """Add the opacity of strands to `volumes` (parts, rows, columns, planes), each part of the strands to its own.
+
+    The cell of plane `k` collects what lies between planes `k - 1` and `k`; plane 0, at the depth `first` (rows,
+    columns) where a column's hair begins, stays empty.
+    """
+    parts = volumes.shape[0]
+    strands = offsets.shape[0] - 1
+    quarter = np.float32(0.25)
+    for part in prange(parts):
+        for s in range(part * strands // parts, (part + 1) * strands // parts):
+            bx, by, b_depth, b_scale = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+            for i in range(offsets[s], offsets[s + 1]):
+                ax, ay, a_depth, a_scale = bx, by, b_depth, b_scale
+                bx, by, b_depth, b_scale = _see(
+                    points[i], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth
+                )
+                if i > offsets[s] and a_scale > 0 and b_scale > 0:
+                    wide = quarter * (a_scale + b_scale) * (width[i - 1] + width[i])
+                    _deposit_segment(ax, ay, a_depth, bx, by, b_depth, wide, first, per_metre, volumes[part])
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def accumulate(volumes):
+    """Turn the first of `volumes` (parts, rows, columns, planes) into the opacity before each plane, of all parts."""
+    parts, rows, columns, planes = volumes.shape
+    for row in prange(rows):
+        for column in range(columns):
+            total = np.uint64(0)
+            for plane in range(planes):
+                for part in range(parts):
+                    total += np.uint64(volumes[part, row, column, plane])
+                total = min(total, np.uint64(FULLEST))
+                volumes[0, row, column, plane] = np.uint32(total)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def _column_depth(volume, first, row, column, depth, per_metre):
+    """Optical depth before a depth in one column of cells, linear between the two nearest planes.
+
+    A linear exponent is the exponential interpolation of chang2002 6, exp(-(a1 d2 + a2 d1) / (d1 + d2)).
+    """
+    if row < 0 or column < 0 or row >= volume.shape[0] or column >= volume.shape[1]:
+        return np.float32(0.0)
+    slabs = volume.shape[2] - 1
+    slab = min(max((depth - first[row, column]) * per_metre, np.float32(0.0)), np.float32(slabs))
+    plane = min(int(slab), slabs - 1)
+    before, after = np.float32(volume[row, column, plane]), np.float32(volume[row, column, plane + 1])
+    return before + (slab - np.float32(plane)) * (after - before)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def optical_depth(volume, first, x, y, depth, per_metre):
+    """Optical depth before a point, bilinear among the four columns of cells around it."""
+    one = np.float32(1.0)
+    x, y = x - np.float32(0.5), y - np.float32(0.5)
+    if not (x > -one and y > -one and x < volume.shape[1] and y < volume.shape[0]):
+        return np.float32(0.0)
+    column, row = int(math.floor(x)), int(math.floor(y))
+    fx, fy = x - np.float32(column), y - np.float32(row)
+    total = np.float32(0.0)
+    for j in range(2):
+        for i in range(2):
+            weight = (fx if i else one - fx) * (fy if j else one - fy)
+            total += weight * _column_depth(volume, first, row + j, column + i, depth, per_metre)
+    return total * np.float32(1.0 / UNITS)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def sample_hair(
+    points, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth, first, per_metre, volume, out
+):  # fmt: skip
+    """Fill `out` (N,) with the optical depth of the hair between the light and `points` (N, 3)."""
+    for i in prange(points.shape[0]):
+        x, y, depth, scale = _see(points[i], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth)
+        out[i] = optical_depth(volume, first, x, y, depth, per_metre) if scale > 0 else np.float32(0.0)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def lit(depth_map, x, y, depth, bias):
+    """Share of the four texels around (x, y) that do not hide a point at `depth`, weighted bilinearly."""
+    height, width = depth_map.shape
+    one = np.float32(1.0)
+    x, y = x - np.float32(0.5), y - np.float32(0.5)
+    if not (x > -one and y > -one and x < width and y < height):
+        return one
+    column, row = int(math.floor(x)), int(math.floor(y))
+    fx, fy = x - np.float32(column), y - np.float32(row)
+    total = np.float32(0.0)
+    for j in range(2):
+        for i in range(2):
+            r, c = row + j, column + i
+            weight = (fx if i else one - fx) * (fy if j else one - fy)
+            if r < 0 or c < 0 or r >= height or c >= width or depth_map[r, c] >= depth - bias:
+                total += weight
+    return total
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def _turn(x, y):
+    """Cosine and sine of an angle that differs from place to place without a pattern to see.
+
+    Neighbours ask different texels, so that a few taps leave a fine grain, which the pixels average, and no bands.
+    """
+    place = np.float32(0.7711056) * x + np.float32(0.583715) * y
+    mixed = np.float32(52.9829189) * (place - np.float32(math.floor(place)))
+    angle = np.float32(2.0 * math.pi) * (mixed - np.float32(math.floor(mixed)))
+    return np.float32(math.cos(angle)), np.float32(math.sin(angle))
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def _blockers(depth_map, x, y, depth, bias, slope, radius, cosine, sine, taps):
+    """How many taps within a disc of texels find something that hides a point, and its mean depth."""
+    height, width = depth_map.shape
+    total, count = np.float32(0.0), 0
+    for k in range(taps.shape[0]):
+        column = int(math.floor(x + radius * (cosine * taps[k, 1] - sine * taps[k, 2])))
+        row = int(math.floor(y + radius * (sine * taps[k, 1] + cosine * taps[k, 2])))
+        inside = row >= 0 and column >= 0 and row < height and column < width
+        if inside and depth_map[row, column] < depth - bias - slope * radius * taps[k, 0]:
+            total += depth_map[row, column]
+            count += 1
+    return count, total / np.float32(max(count, 1))
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def soft_lit(depth_map, x, y, depth, texels_per_metre, spread, widest, bias, slope, taps):
+    """Share of a light of apparent size `spread` (a ratio) that the solids let through to a point at `depth`.
+
+    The edge is as soft as the light is large and what hides it is far away, `widest` metres at most. A surface that
+    rises towards the light by `slope` does not hide itself, nor does anything nearer than `bias` metres.
+    """
+    reach = max(widest * texels_per_metre, np.float32(1.0))
+    rise = slope / texels_per_metre
+    bias = bias + rise
+    cosine, sine = _turn(x, y)
+    count, blocker = _blockers(depth_map, x, y, depth, bias, rise, reach, cosine, sine, taps)
+    if count == 0:
+        return lit(depth_map, x, y, depth, bias)
+    if count == taps.shape[0]:
+        return np.float32(0.0)
+    radius = max(min(spread * (depth - blocker) * texels_per_metre, reach), np.float32(1.0))
+    total = np.float32(0.0)
+    for k in range(taps.shape[0]):
+        tap_x = x + radius * (cosine * taps[k, 1] - sine * taps[k, 2])
+        tap_y = y + radius * (sine * taps[k, 1] + cosine * taps[k, 2])
+        total += lit(depth_map, tap_x, tap_y, depth, bias + rise * radius * taps[k, 0])
+    return total / np.float32(taps.shape[0])
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def sample_solids(
+    points, slopes, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth, spread, widest, bias,
+    taps, depth_map, out,
+):  # fmt: skip
+    """Fill `out` (N,) with the share of the light that the solids let through to `points` (N, 3).
+
+    `slopes` (N,), or (1,) for all, says how steeply the surface that a point is on rises towards the light.
+    """
+    for i in prange(points.shape[0]):
+        x, y, depth, scale = _see(points[i], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth)
+        slope = slopes[min(np.int64(i), slopes.shape[0] - 1)]
+        out[i] = np.float32(1.0)
+        if scale > 0:
+            out[i] = soft_lit(depth_map, x, y, depth, scale, spread, widest, bias, slope, taps)

@@ -1,0 +1,124 @@
+"""What light arrives where: the lights of a scene with their shadow maps, and the sky; and what hair and solids do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry.checks import FloatArray
+from mane.groom.groom import Groom
+from mane.render import _kernels_solids
+from mane.render.ambient import Sky
+from mane.render.lights import AmbientLight, Light
+from mane.render.looks import Look
+from mane.render.shading import pack_look, shade_ambient, shade_vertices
+from mane.render.shadow import HairShadow, SolidShadow
+from mane.render.solids import SeenSurfaces, Surfaces
+from mane.render.strands import SmoothStrands
+
+CHUNK = 400_000  # points or samples shaded at a time; bounds the memory of what is only needed meanwhile
+
+# How far past the edge of night red, green and blue bleed: a hint of skin under the clay.
+WRAP = np.array([0.24, 0.12, 0.08], np.float32)
+GLOSS, GLOSS_EXPONENT = np.float32(0.7), np.float32(18.0)
+
+
+class LitSource:
+    """One light with what stands in its way."""
+
+    def __init__(self, light: Light, strands: SmoothStrands | None, surfaces: Surfaces | None) -> None:
+        self.light = light
+        self._hair = HairShadow(strands, light) if strands is not None and light.has_shadow else None
+        self._solid = SolidShadow(surfaces, light) if surfaces is not None and light.has_shadow else None
+
+    def hairs_before(self, points: FloatArray) -> FloatArray:
+        """Expected number of hairs between the light and points (N, 3), shape (N,)."""
+        return np.zeros(len(points), np.float32) if self._hair is None else self._hair.optical_depth(points)
+
+    def on_hair(self, points: FloatArray) -> FloatArray:
+        """Irradiance at points (N, 3) of strands after the solids, shape (N, 3) or (1, 3)."""
+        irradiance = self.light.irradiance(points)
+        return irradiance if self._solid is None else irradiance * self._solid.in_hair(points)[:, None]
+
+    def on_surface(self, points: FloatArray, normals: FloatArray, to_light: FloatArray) -> FloatArray:
+        """Irradiance at points (N, 3) of a surface facing the light, after solids and hair, shape (N, 3) or (1, 3)."""
+        irradiance = self.light.irradiance(points)
+        if self._solid is not None:
+            irradiance = irradiance * self._solid.over_surface(points, normals, to_light)[:, None]
+        return irradiance if self._hair is None else irradiance * self._hair.transmittance(points)[:, None]
+
+
+class Illumination:
+    """All the light of a scene."""
+
+    def __init__(
+        self, lights: Sequence[Light | AmbientLight], strands: SmoothStrands | None, surfaces: Surfaces | None
+    ) -> None:
+        ambient = [light for light in lights if isinstance(light, AmbientLight)]
+        self._sources = [LitSource(light, strands, surfaces) for light in lights if not isinstance(light, AmbientLight)]
+        self._sky_colors = np.zeros((2, 3), np.float32)  # from above, from below
+        for light in ambient:
+            self._sky_colors += np.array([light.sky, light.ground], np.float32)
+        self._sky = Sky(strands, surfaces) if ambient else None
+        self._strands, self._surfaces = strands, surfaces
+
+    def surface_sky(self) -> FloatArray:
+        """Radiance from above and below that reaches the solids' vertices, white and matte, shape (N, 3)."""
+        assert self._surfaces is not None
+        if self._sky is None:
+            return np.zeros_like(self._surfaces.points)
+        return self._sky.over_surface() @ self._sky_colors
+
+    def shade_hair(self, groom: Groom, look: Look, seen: NDArray[np.bool_], eye: FloatArray) -> FloatArray:
+        """Linear light that the points of the strands send to the eye, shape (N, 3); zero where not `seen` (N,)."""
+        strands = self._strands
+        assert strands is not None
+        base = look.strand_colors(groom)
+        packed = pack_look(look)
+        shaded = np.zeros_like(strands.points)
+        chosen = np.flatnonzero(seen)
+        for start in range(0, len(chosen), CHUNK):
+            part = chosen[start : start + CHUNK]
+            points, tangents, colors = strands.gather(part, base)
+            to_eye, out = _unit(eye - points), np.zeros_like(points)
+            for source in self._sources:
+                shade_vertices(
+                    packed, tangents, to_eye, colors, source.light.to_light(points), source.on_hair(points),
+                    source.hairs_before(points), out,
+                )  # fmt: skip
+            if self._sky is not None:
+                sky = self._sky.in_hair(points)
+                radiance = sky[:, :2] @ self._sky_colors
+                shade_ambient(packed, tangents, to_eye, colors, radiance, np.ascontiguousarray(sky[:, 2]), out)
+            shaded[part] = out
+        return shaded
+
+    def shade_solids(self, seen: SeenSurfaces, eye: FloatArray) -> FloatArray:
+        """Linear light of the solids at every sample, zero where there is none, shape (H, W, 3).
+
+        `seen` carries `surface_sky` as its extra values.
+        """
+        shaded = np.zeros((seen.owner.size, 3), np.float32)
+        samples = np.flatnonzero(seen.owner.reshape(-1) >= 0)
+        for start in range(0, len(samples), CHUNK):
+            chunk = samples[start : start + CHUNK]
+            surface = seen.at(chunk)
+            points, normals, albedo, sky = (np.ascontiguousarray(surface[:, k : k + 3]) for k in (0, 3, 6, 9))
+            to_eye = np.empty_like(points)
+            _kernels_solids.face_eye(points, normals, eye, to_eye)
+            out = albedo * sky
+            for source in self._sources:
+                to_light = source.light.to_light(points)
+                light = source.on_surface(points, normals, to_light)
+                _kernels_solids.shade_surface(
+                    normals, to_eye, albedo, to_light, light, WRAP, GLOSS, GLOSS_EXPONENT, out
+                )
+            shaded[chunk] = out
+        return shaded.reshape(*seen.owner.shape, 3)
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    return np.asarray(vectors / np.maximum(length, np.float32(1e-20))[:, None], np.float32)

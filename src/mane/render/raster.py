@@ -1,0 +1,171 @@
+"""Draws strands over solids: tiles in batches of bounded memory, each sorted by depth and blended front to back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import minimum_filter
+
+from mane.geometry.checks import FloatArray, IntArray
+from mane.render import _kernels_raster as kernels
+
+TILE_PIXELS = 16  # side of a tile
+HIDING_PIXELS = 10  # side of the blocks of solid pixels that hide what is behind all of them
+CHUNKS = 64  # of strands, binned side by side
+MOST_ITEMS = 6_000_000  # segments per batch of tiles, counted once per tile: 8 bytes each
+GRAZING_SAMPLES = 2.0  # hair this far behind a surface, in samples, still shows: it lies on the skin, not under it
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnStrands:
+    """Strands as they appear in a view.
+
+    Attributes:
+        screen: column, row and nearness of each point, shape (N, 3).
+        color: linear light that each point sends to the eye, shape (N, 3).
+        seen: which points belong to a segment that may be seen, shape (N,), see `find_seen`; the others have no colour.
+        wide: width [samples], shape (N,).
+        offsets: strand `s` owns points `offsets[s]:offsets[s + 1]`; shape (S + 1,).
+        opacity: share of what lies behind that the hair itself hides, 0 to 1.
+    """
+
+    screen: FloatArray
+    color: FloatArray
+    seen: NDArray[np.bool_]
+    wide: FloatArray
+    offsets: IntArray
+    opacity: float = 1.0
+
+    @classmethod
+    def none(cls) -> DrawnStrands:
+        """No strand at all."""
+        empty = np.zeros((0, 3), np.float32)
+        return cls(empty, empty, np.zeros(0, np.bool_), np.zeros(0, np.float32), np.zeros(1, np.int64))
+
+    @property
+    def ends(self) -> NDArray[np.uint8]:
+        """Marks of the segments that begin or end a strand, by first point, shape (N,)."""
+        marks = np.zeros(len(self.screen), np.uint8)
+        marks[self.offsets[:-1]] |= kernels.ROOT
+        marks[self.offsets[1:] - 2] |= kernels.TIP
+        return marks
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnSolids:
+    """What the solids look like, per sample.
+
+    Attributes:
+        nearness: of the nearest surface, 0 where there is none, shape (H, W).
+        light: linear light towards the eye, shape (H, W, 3).
+        cover: 1 where a solid is seen, else 0, shape (H, W).
+    """
+
+    nearness: FloatArray
+    light: FloatArray
+    cover: FloatArray
+
+    @classmethod
+    def none(cls, width: int, height: int) -> DrawnSolids:
+        """An empty picture."""
+        return cls(
+            np.zeros((height, width), np.float32),
+            np.zeros((height, width, 3), np.float32),
+            np.zeros((height, width), np.float32),
+        )
+
+
+def find_seen(
+    screen: FloatArray, wide: FloatArray, offsets: IntArray, nearness: FloatArray, *, supersample: int, focal: float
+) -> NDArray[np.bool_]:
+    """Which points of strands must be shaded, shape (N,): those of segments in the picture that no solid hides.
+
+    Arguments as in `DrawnStrands` and `DrawnSolids`.
+    """
+    height, width = nearness.shape
+    block = HIDING_PIXELS * supersample
+    farthest = np.empty((-(-height // block), -(-width // block)), np.float32)
+    kernels.farthest_solids(nearness, block, farthest)
+    farthest = minimum_filter(farthest, 3, mode="nearest")
+    seen = np.empty(len(screen), np.bool_)
+    kernels.find_seen(screen, wide, offsets, width, height, block, farthest, _grazing(focal), seen)
+    return seen
+
+
+def _grazing(focal: float) -> np.float32:
+    return np.float32(1.0 + GRAZING_SAMPLES / focal)
+
+
+def draw(
+    strands: DrawnStrands, solids: DrawnSolids, *, supersample: int, focal: float, most_items: int = MOST_ITEMS
+) -> FloatArray:
+    """Draw strands over solids.
+
+    Args:
+        strands: the hair.
+        solids: what it grows on; its size is that of the picture times `supersample`.
+        supersample: samples per pixel along x and along y.
+        focal: of the view [samples].
+        most_items: bounds the memory of the sort; the picture does not depend on it.
+
+    Returns:
+        Premultiplied linear light and coverage, shape (height, width, 4).
+    """
+    height, width = solids.nearness.shape
+    tile = TILE_PIXELS * supersample
+    image = np.empty((height // supersample, width // supersample, 4), np.float32)
+    tiles = -(-width // tile) * -(-height // tile)
+    counts = np.zeros((CHUNKS, tiles), np.int32)
+    geometry = (strands.screen, strands.seen, strands.wide, strands.offsets, width, height, tile)
+    kernels.count_items(*geometry, counts)
+    nearest, per_nearness = _depth_scale(strands.screen)
+    ends = strands.ends
+    for first, end in _batches(counts.sum(axis=0, dtype=np.int64), most_items):
+        places, tile_start = _places(counts[:, first:end])
+        items = np.empty(tile_start[-1], np.uint64)
+        kernels.fill_items(*geometry, first, end, nearest, per_nearness, places, items)
+        kernels.draw_tiles(
+            strands.screen, strands.color, strands.wide, np.float32(strands.opacity), ends, items, tile_start,
+            _even_order(np.diff(tile_start)), first, tile, supersample, _grazing(focal),
+            solids.nearness, solids.light, solids.cover, image,
+        )  # fmt: skip
+    return image
+
+
+def _depth_scale(screen: FloatArray) -> tuple[float, float]:
+    """Largest nearness, and what spreads the nearness of all points that are seen over 32 bits."""
+    seen = screen[screen[:, 2] > 0, 2]
+    if len(seen) == 0:
+        return 0.0, 1.0
+    nearest, farthest = float(seen.max()), float(seen.min())
+    return nearest, 4294967295.0 / max(nearest - farthest, 1e-30)
+
+
+def _batches(counts: IntArray, most: int) -> list[tuple[int, int]]:
+    """Ranges of tiles with at most `most` items together, or one tile."""
+    total = np.concatenate([[0], np.cumsum(counts)])
+    first, ranges = 0, []
+    while first < len(counts):
+        end = max(int(np.searchsorted(total, total[first] + most, side="right")) - 1, first + 1)
+        ranges.append((first, end))
+        first = end
+    return ranges
+
+
+def _places(counts: NDArray[np.int32]) -> tuple[IntArray, IntArray]:
+    """Where each chunk's first item of each tile goes (chunks, tiles), and where each tile starts (tiles + 1,)."""
+    by_tile = np.cumsum(counts.T.reshape(-1), dtype=np.int64).reshape(counts.shape[1], counts.shape[0])
+    tile_start = np.concatenate([[0], by_tile[:, -1]])
+    return np.ascontiguousarray((by_tile - counts.T).T), tile_start
+
+
+def _even_order(work: IntArray) -> IntArray:
+    """An order of tiles in which every stretch holds large and small ones alike, so that threads share evenly."""
+    by_size = np.argsort(-work, kind="stable")
+    stride = int(np.ceil(np.sqrt(len(work))))
+    grid = np.full(stride * stride, -1, np.int64)
+    grid[: len(work)] = by_size
+    spread = grid.reshape(stride, stride).T.reshape(-1)
+    return spread[spread >= 0]

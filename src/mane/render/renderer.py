@@ -1,0 +1,186 @@
+"""`render`: a picture of hair and what it grows on.
+
+Strands are smoothed (chang2002 5.2), lit through opacity shadow maps (chang2002 6), shaded as fibres, and blended from
+front to back with the exact coverage of lines thinner than a pixel. The picture depends neither on the order of the
+strands nor on the number of threads.
+
+Limitations: light reaches the eye from hair directly or through the scattering that the look approximates, never by way
+of a solid; a strand seen exactly from its end shows nothing; sorting is by the depth of a segment within a tile of 16
+pixels, so two segments that cross inside one may be drawn in the wrong order there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mane.geometry.checks import FloatArray, as_array, require_choice
+from mane.groom.groom import Groom
+from mane.render.camera import Camera
+from mane.render.develop import BACKDROP, TONES, develop
+from mane.render.illumination import Illumination
+from mane.render.lights import AmbientLight, DirectionalLight, Light, PointLight, three_point
+from mane.render.looks import LOOKS, Look
+from mane.render.raster import DrawnSolids, DrawnStrands, draw, find_seen
+from mane.render.solids import CLAY, Body, Surfaces
+from mane.render.strands import SmoothStrands
+from mane.render.view import View
+
+RENDERERS = ("mane", "mitsuba")
+MOST_SAMPLES = 2**28  # of a picture: more than any screen, and less than any memory
+
+
+def render(
+    groom: Groom | ArrayLike | None = None,
+    body: Body | Sequence[Body] | None = None,
+    *,
+    camera: Camera | None = None,
+    lights: Sequence[Light | AmbientLight] | None = None,
+    look: Look | str | None = None,
+    size: tuple[int, int] = (1280, 720),
+    supersample: int = 2,
+    background: ArrayLike | None = BACKDROP,
+    tone: str = "filmic",
+    body_color: ArrayLike = CLAY,
+    hair_width: float | None = None,
+    renderer: str = "mane",
+    samples: int = 64,
+    threads: int | None = None,
+) -> NDArray[Any]:
+    """Draw hair, solids, or both.
+
+    Args:
+        groom: the strands, or their points (S, V, 3) [m], root first; None for no hair.
+        body: a mesh, anything that has one, or several of them; None for no solid.
+        camera: None frames everything from the front, turned a little.
+        lights: None takes `three_point(camera)`, a studio that travels with the camera.
+        look: what the hair is made of, or the name of a preset in `LOOKS`; None is brown.
+        size: width and height of the picture [pixels].
+        supersample: samples per pixel along x and along y.
+        background: display RGB in [0, 1]: one colour, or those at the top and at the bottom, shape (2, 3); None
+            leaves it open and adds a channel with the coverage.
+        tone: "filmic", "srgb" or "linear", see `develop`.
+        body_color: linear RGB of the solids, or one per vertex (N, 3) of all meshes one after the other.
+        hair_width: diameter of every strand [m]; None takes the groom's or a human hair's, wider if strands are few.
+        renderer: "mane", or "mitsuba" to trace paths with Mitsuba 3 (the extra `mane[mitsuba]`).
+        samples: paths per pixel that Mitsuba traces; mane's own renderer needs none.
+        threads: how many to use; None for as many as Numba is set to.
+
+    Returns:
+        uint8 (height, width, 3), or 4 channels without a background; float32 for the linear tone.
+    """
+    width, height = checked_size(size, supersample)
+    require_choice("tone", tone, TONES)
+    require_choice("renderer", renderer, RENDERERS)
+    hair = as_groom(groom)
+    surfaces = Surfaces.of_bodies(body, body_color)
+    if hair is None and surfaces is None:
+        raise ValueError("render: needs a groom or a body, got neither")
+    if camera is None:
+        content = [] if surfaces is None else [surfaces.points[surfaces.faces.reshape(-1)]]
+        content += [] if hair is None else [hair.points]
+        camera = Camera.framing(np.concatenate(content), aspect=width / height)
+    chosen_lights = checked_lights(lights, camera)
+    chosen_look = as_look(look)
+    if renderer == "mitsuba":
+        from mane.render.mitsuba import trace
+        from mane.render.mitsuba_scene import MitsubaScene
+
+        scene = MitsubaScene(
+            hair, surfaces, camera, chosen_lights, chosen_look, (width, height), samples, hair_width=hair_width
+        )
+        return develop(trace(scene), background, tone)
+    with _using_threads(threads):
+        view = View.of_camera(camera, width * supersample, height * supersample)
+        light = _draw_scene(hair, surfaces, chosen_look, chosen_lights, view, supersample, hair_width)
+    return develop(light, background, tone)
+
+
+def _draw_scene(
+    groom: Groom | None,
+    surfaces: Surfaces | None,
+    look: Look,
+    lights: Sequence[Light | AmbientLight],
+    view: View,
+    supersample: int,
+    hair_width: float | None,
+) -> FloatArray:
+    """Premultiplied linear light and coverage, shape (H, W, 4)."""
+    strands = None
+    if groom is not None:
+        strands = SmoothStrands.of_groom(groom, view, pixel=supersample, width=hair_width)
+    illumination = Illumination(lights, strands, surfaces)
+    solids = DrawnSolids.none(view.width, view.height)
+    if surfaces is not None:
+        seen = surfaces.seen_by(view, illumination.surface_sky())
+        cover = (seen.owner >= 0).astype(np.float32)
+        solids = DrawnSolids(seen.nearness, illumination.shade_solids(seen, view.origin), cover)
+    drawn = DrawnStrands.none()
+    if groom is not None and strands is not None:
+        screen = view.project(strands.points)
+        wide = strands.width * (view.focal * screen[:, 2])
+        seen_hair = find_seen(
+            screen, wide, strands.offsets, solids.nearness, supersample=supersample, focal=float(view.focal)
+        )
+        color = illumination.shade_hair(groom, look, seen_hair, view.origin)
+        drawn = DrawnStrands(screen, color, seen_hair, wide, strands.offsets)
+    return draw(drawn, solids, supersample=supersample, focal=float(view.focal))
+
+
+def as_groom(groom: Groom | ArrayLike | None) -> Groom | None:
+    """The groom itself, or one made of points (S, V, 3)."""
+    if groom is None or isinstance(groom, Groom):
+        return groom
+    return Groom.from_uniform(groom)
+
+
+def as_look(look: Look | str | None) -> Look:
+    """The look itself, or the preset of that name; brown for None."""
+    if isinstance(look, Look):
+        return look
+    name = "brown" if look is None else look
+    require_choice("look", name, list(LOOKS))
+    return LOOKS[name]
+
+
+def checked_size(size: tuple[int, int], supersample: int) -> tuple[int, int]:
+    """Width and height of a picture, or ValueError."""
+    width, height = (int(v) for v in as_array("size", size, (2,), np.int64))
+    if width < 1 or height < 1:
+        raise ValueError(f"size: must be at least 1 x 1 pixels, got {width} x {height}")
+    if not 1 <= supersample <= 8:
+        raise ValueError(f"supersample: must lie between 1 and 8, got {supersample}")
+    if width * height * supersample**2 > MOST_SAMPLES:
+        raise ValueError(f"size: must stay below {MOST_SAMPLES:,} samples, got {width} x {height} x {supersample}**2")
+    return width, height
+
+
+def checked_lights(lights: Sequence[Light | AmbientLight] | None, camera: Camera) -> tuple[Light | AmbientLight, ...]:
+    """The lights, or the rig of the camera for None."""
+    if lights is None:
+        return three_point(camera)
+    for k, light in enumerate(lights):
+        if not isinstance(light, DirectionalLight | PointLight | AmbientLight):
+            raise ValueError(f"lights[{k}]: must be a light of mane.render.lights, got {type(light).__name__}")
+    return tuple(lights)
+
+
+@contextmanager
+def _using_threads(threads: int | None) -> Iterator[None]:
+    if threads is None:
+        yield
+        return
+    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    if not 1 <= threads <= most:
+        raise ValueError(f"threads: must lie between 1 and {most}, got {threads}")
+    before = numba.get_num_threads()
+    numba.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
