@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(find_spec("mitsuba") is None, reason="Mitsuba 3 
 
 CAMERA = Camera((0.0, 0.0, 1.0), (0.0, 0.0, 0.0), fov=0.1)
 FIBRE = Look(roughness=0.3, azimuthal_roughness=0.3, variation=0.0, tip_pigment=1.0, multiple_scattering=0.0)
-MODELS_DIFFER_BY = 0.12  # 0.10 is the most on a grid of angles up to 0.3 rad; the rest is noise
+MODELS_DIFFER_BY = 0.12  # 0.11 is the most on a grid of angles up to 0.3 rad; the rest is noise
 
 
 def fibre():
@@ -52,6 +52,6 @@ def test_a_fibre_is_as_bright_as_mitsuba_s(pigment, theta, phi):
 
 def test_scales_tilt_the_same_way():
     """Black hair has the first highlight only, which the scales carry towards the root: here that is -x."""
-    towards_root, towards_tip = (light_from(20.0, theta, 0.0, tilt=0.05) for theta in (-0.3, 0.3))
+    towards_root, towards_tip = (light_from(20.0, theta, 0.0, tilt=0.1) for theta in (-0.3, 0.3))
     for root, tip in zip(towards_root, towards_tip, strict=True):
         assert root.mean() > 2.0 * tip.mean()

@@ -13,7 +13,7 @@ LOG_SECONDS = 15.0  # between lines of a log
 
 
 class FrameProgress:
-    """Tells how many of `count` frames are done, on standard error, in a `with` block; nothing for quick work."""
+    """Tells how many of `count` frames are done, on standard error, in a `with` block; quick work is silent."""
 
     def __init__(self, text: str, count: int) -> None:
         self._text, self._count, self._done = text, count, 0
@@ -27,9 +27,11 @@ class FrameProgress:
     def advance(self) -> None:
         """Say that one more frame is done."""
         self._done += 1
+        if self._count == 1:
+            return
         now = time.monotonic()
         if sys.stderr.isatty():
-            if self._bar is None and now - self._started > PATIENCE_SECONDS and self._count > 1:
+            if self._bar is None and now - self._started > PATIENCE_SECONDS:
                 self._show_bar()
             if self._bar is not None:
                 self._bar.update(self._task, completed=self._done)

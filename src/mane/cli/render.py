@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     how.add_argument("--tone", metavar="CURVE", default="filmic", help="filmic (default) or srgb; .exr is linear")
     how.add_argument("--supersample", metavar="N", type=int, default=2, help="samples per pixel along x and y (2)")
     how.add_argument("--renderer", metavar="NAME", default="mane", help="mane (default) or mitsuba, a path tracer")
+    how.add_argument("--samples", metavar="N", type=int, default=64, help="paths per pixel of mitsuba (64)")
     how.add_argument("--export-mitsuba", type=Path, metavar="DIR", help="write the scene as files for Mitsuba 3")
     add_input_arguments(parser)
     parser.add_argument("--list", action="store_true", help="list the looks with their numbers and stop")
@@ -200,7 +202,7 @@ class Shoot:
         groom = moment.groom
         if self.painter is not None and groom is not None:
             painted, colors = self.painter.paint(groom, moment.bodies[0] if moment.bodies else None)
-            self._summary = colors.summary
+            self._summary = colors.summary + (" in the last frame" if self.is_sequence else "")
             return painted, moment, FLAT, colors.legend
         return groom, moment, replace(as_look(self.look_name(groom)), **self.settings), None
 
@@ -216,18 +218,20 @@ class Shoot:
         with FrameProgress("drawing", len(self.times)) as progress:
             for at, camera in zip(self.times, cameras, strict=True):
                 groom, moment, look, legend = self.scene(at)
-                image = render(
-                    groom,
-                    moment.bodies,
-                    camera=camera,
-                    look=look,
-                    size=self.size,
-                    supersample=args.supersample,
-                    background=None if background == "none" else background,
-                    tone="linear" if is_linear else args.tone,
-                    hair_width=self.hair_width,
-                    renderer=args.renderer,
-                )
+                with nullcontext() if self.is_sequence else busy("drawing"):
+                    image = render(
+                        groom,
+                        moment.bodies,
+                        camera=camera,
+                        look=look,
+                        size=self.size,
+                        supersample=args.supersample,
+                        background=None if background == "none" else background,
+                        tone="linear" if is_linear else args.tone,
+                        hair_width=self.hair_width,
+                        renderer=args.renderer,
+                        samples=args.samples,
+                    )
                 yield image if legend is None or image.shape[2] != 3 or is_linear else with_legend(image, legend)
                 progress.advance()
 
@@ -270,6 +274,7 @@ class Shoot:
             three_point(camera),
             look,
             self.size,
+            samples=self.args.samples,
             hair_width=self.hair_width,
         )
         folder.mkdir(parents=True, exist_ok=True)

@@ -34,11 +34,9 @@ SURFACE_TAPS, HAIR_TAPS = _disc(16), _disc(5)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def _see(point, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth):
+def _see(px, py, pz, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth):
     """Column, row, depth [m] and texels per metre of a point; no texels for one behind the light."""
-    x, y, near = project_point(
-        point[0], point[1], point[2], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth
-    )
+    x, y, near = project_point(px, py, pz, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth)
     if not perspective:
         return x, y, -near, focal
     if near <= 0:
@@ -48,9 +46,9 @@ def _see(point, origin, axes, focal, centre_x, centre_y, perspective, smallest_d
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def _steps(ax, ay, a_depth, bx, by, b_depth, per_metre):
-    """Into how many pieces of less than a cell a segment is cut."""
+    """Into how many pieces a segment is cut: of less than 1.5 cells, since each is spread over two."""
     longest = max(abs(bx - ax), abs(by - ay), abs(b_depth - a_depth) * per_metre)
-    return min(int(longest) + 1, MOST_STEPS)
+    return min(int(longest * np.float32(1.0 / 1.5)) + 1, MOST_STEPS)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -103,15 +101,17 @@ def find_first_hair(
     parts = firsts.shape[0]
     strands = offsets.shape[0] - 1
     for part in prange(parts):
+        first = firsts[part]
         for s in range(part * strands // parts, (part + 1) * strands // parts):
             bx, by, b_depth, b_scale = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
             for i in range(offsets[s], offsets[s + 1]):
                 ax, ay, a_depth, a_scale = bx, by, b_depth, b_scale
                 bx, by, b_depth, b_scale = _see(
-                    points[i], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth
-                )
+                    points[i, 0], points[i, 1], points[i, 2], origin, axes, focal, centre_x, centre_y, perspective,
+                    smallest_depth,
+                )  # fmt: skip
                 if i > offsets[s] and a_scale > 0 and b_scale > 0:
-                    _first_hair(ax, ay, a_depth, bx, by, b_depth, per_metre, firsts[part])
+                    _first_hair(ax, ay, a_depth, bx, by, b_depth, per_metre, first)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -128,16 +128,18 @@ def deposit_hair(
     strands = offsets.shape[0] - 1
     quarter = np.float32(0.25)
     for part in prange(parts):
+        volume = volumes[part]
         for s in range(part * strands // parts, (part + 1) * strands // parts):
             bx, by, b_depth, b_scale = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
             for i in range(offsets[s], offsets[s + 1]):
                 ax, ay, a_depth, a_scale = bx, by, b_depth, b_scale
                 bx, by, b_depth, b_scale = _see(
-                    points[i], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth
-                )
+                    points[i, 0], points[i, 1], points[i, 2], origin, axes, focal, centre_x, centre_y, perspective,
+                    smallest_depth,
+                )  # fmt: skip
                 if i > offsets[s] and a_scale > 0 and b_scale > 0:
                     wide = quarter * (a_scale + b_scale) * (width[i - 1] + width[i])
-                    _deposit_segment(ax, ay, a_depth, bx, by, b_depth, wide, first, per_metre, volumes[part])
+                    _deposit_segment(ax, ay, a_depth, bx, by, b_depth, wide, first, per_metre, volume)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -192,7 +194,10 @@ def sample_hair(
 ):  # fmt: skip
     """Fill `out` (N,) with the optical depth of the hair between the light and `points` (N, 3)."""
     for i in prange(points.shape[0]):
-        x, y, depth, scale = _see(points[i], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth)
+        x, y, depth, scale = _see(
+            points[i, 0], points[i, 1], points[i, 2], origin, axes, focal, centre_x, centre_y, perspective,
+            smallest_depth,
+        )  # fmt: skip
         out[i] = optical_depth(volume, first, x, y, depth, per_metre) if scale > 0 else np.float32(0.0)
 
 
@@ -244,7 +249,7 @@ def _blockers(depth_map, x, y, depth, bias, slope, radius, cosine, sine, taps):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def soft_lit(depth_map, x, y, depth, texels_per_metre, spread, widest, bias, slope, taps):
+def soft_lit(depth_map, x, y, depth, texels_per_metre, spread, widest, bias, slope, taps, is_turned):
     """Share of a light of apparent size `spread` (a ratio) that the solids let through to a point at `depth`.
 
     The edge is as soft as the light is large and what hides it is far away, `widest` metres at most. A surface that
@@ -253,7 +258,9 @@ def soft_lit(depth_map, x, y, depth, texels_per_metre, spread, widest, bias, slo
     reach = max(widest * texels_per_metre, np.float32(1.0))
     rise = slope / texels_per_metre
     bias = bias + rise
-    cosine, sine = _turn(x, y)
+    cosine, sine = np.float32(1.0), np.float32(0.0)
+    if is_turned:
+        cosine, sine = _turn(x, y)
     count, blocker = _blockers(depth_map, x, y, depth, bias, rise, reach, cosine, sine, taps)
     if count == 0:
         return lit(depth_map, x, y, depth, bias)
@@ -271,15 +278,19 @@ def soft_lit(depth_map, x, y, depth, texels_per_metre, spread, widest, bias, slo
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def sample_solids(
     points, slopes, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth, spread, widest, bias,
-    taps, depth_map, out,
+    taps, is_turned, depth_map, out,
 ):  # fmt: skip
     """Fill `out` (N,) with the share of the light that the solids let through to `points` (N, 3).
 
-    `slopes` (N,), or (1,) for all, says how steeply the surface that a point is on rises towards the light.
+    `slopes` (N,), or (1,) for all, says how steeply the surface that a point is on rises towards the light; `taps`
+    are turned from point to point where bands would show.
     """
     for i in prange(points.shape[0]):
-        x, y, depth, scale = _see(points[i], origin, axes, focal, centre_x, centre_y, perspective, smallest_depth)
+        x, y, depth, scale = _see(
+            points[i, 0], points[i, 1], points[i, 2], origin, axes, focal, centre_x, centre_y, perspective,
+            smallest_depth,
+        )  # fmt: skip
         slope = slopes[min(np.int64(i), slopes.shape[0] - 1)]
         out[i] = np.float32(1.0)
         if scale > 0:
-            out[i] = soft_lit(depth_map, x, y, depth, scale, spread, widest, bias, slope, taps)
+            out[i] = soft_lit(depth_map, x, y, depth, scale, spread, widest, bias, slope, taps, is_turned)

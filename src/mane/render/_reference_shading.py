@@ -10,7 +10,7 @@ from mane.render.looks import Look
 
 CHORDS = 768  # Gauss-Legendre nodes over half of the fibre's width
 SKY_MIDDLE = 0.25 * np.pi  # azimuth of the open sky's middle against the eye
-PHI = np.linspace(0.0, np.pi, 721)
+PHI = np.linspace(0.0, np.pi, 361)
 
 
 def shade_vertices(
@@ -75,7 +75,7 @@ def _scattered(fibre: Fibre, phi: float, cos_d: float, colors: Floats, hairs: fl
 
 
 def _scattering(fibre: Fibre, cosine: float, colors: Floats) -> Floats:
-    """Sum of all N_p on the grid PHI, shape (721, 3)."""
+    """Sum of all N_p on the grid PHI, shape (361, 3)."""
     return azimuthal_lobes(fibre, PHI, cosine, colors).sum(axis=-1)
 
 

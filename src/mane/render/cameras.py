@@ -34,7 +34,8 @@ DIRECTIONS: dict[str, tuple[float, float, float]] = {
 STRAY = 0.001  # share of the hair's points on either side of each axis that do not push the camera away
 ENOUGH_POINTS = 50_000  # of the hair, taken all over it, to find its outline
 GOLDEN_RATIO = 0.5 * (5.0**0.5 - 1.0)
-SMOOTHING = 6.0  # frames; standard deviation of the bell that a moving target is averaged with
+SMOOTHING = 6.0  # frames; standard deviation of the bell that a moving target is averaged with, at most ...
+SMOOTHING_SHARE = 0.1  # ... this share of all frames
 HALVINGS = 24  # of the interval in which a distance is searched: 1e-7 of it
 
 Outline = FloatArray
@@ -208,13 +209,17 @@ def _checked(outlines: Sequence[ArrayLike]) -> list[NDArray[np.float64]]:
 
 
 def _targets(frames: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Middle of each frame's content, averaged over the frames around it, shape (F, 3)."""
+    """Middle of each frame's content, averaged over the frames around it, shape (F, 3); an even pace is kept."""
+    from scipy.ndimage import gaussian_filter1d
+
     middles = np.stack([0.5 * (frame.min(axis=0) + frame.max(axis=0)) for frame in frames])
     if np.ptp(middles, axis=0).max() == 0.0:
         return middles
-    from scipy.ndimage import gaussian_filter1d
-
-    return np.asarray(gaussian_filter1d(middles, SMOOTHING, axis=0, mode="nearest"))
+    width = min(SMOOTHING, SMOOTHING_SHARE * len(frames))
+    beyond = int(np.ceil(4.0 * width))
+    # Before the first frame and after the last, things go on as they went: mirrored in the point at the end.
+    longer = np.pad(middles, ((beyond, beyond), (0, 0)), mode="reflect", reflect_type="odd")
+    return np.asarray(gaussian_filter1d(longer, width, axis=0)[beyond:-beyond])
 
 
 def _turn_y(angle: float) -> NDArray[np.float64]:

@@ -137,9 +137,10 @@ def lobe_albedos(fibre: Fibre, cosine: float, transmittance: Floats) -> Floats:
     return np.einsum("h,htp->tp", share, lobe_attenuations(fibre, gamma, max(cosine, MIN_COSINE), transmittance))
 
 
-def longitudinal_norm(variance: Floats) -> Floats:
+def longitudinal_norm(variance: Floats | float) -> Floats:
     """Factor in front of M: 1 / (pi v I1(1/v)), with exp(-1/v) taken out of the Bessel function."""
-    return 1.0 / (np.pi * variance * ive(1, 1.0 / variance))
+    variance = np.asarray(variance, np.float64)
+    return np.asarray(1.0 / (np.pi * variance * ive(1, 1.0 / variance)))
 
 
 def longitudinal(theta_light: Floats, theta_eye: Floats, variance: float, shift: float = 0.0) -> Floats:
@@ -148,7 +149,7 @@ def longitudinal(theta_light: Floats, theta_eye: Floats, variance: float, shift:
     sines, cosines = np.sin(theta_light) * np.sin(eye), np.abs(np.cos(theta_light) * np.cos(eye))
     width = np.maximum(2.0 * cosines / variance, 1e-9)
     mean = -np.expm1(-width) / width  # exp(-y) sinh(y) / y for y = width / 2
-    return longitudinal_norm(np.float64(variance)) * np.exp((cosines - sines - 1.0) / variance) * mean
+    return longitudinal_norm(variance) * np.exp((cosines - sines - 1.0) / variance) * mean
 
 
 def balance(fibre: Fibre, theta: Floats, nodes: int = 192, rounds: int = 40) -> tuple[Floats, Floats]:

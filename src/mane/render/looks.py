@@ -56,7 +56,7 @@ class Look:
     Attributes:
         model: "marschner" (physically based lobes, the default) or "kajiya" (Kajiya-Kay with Goldman's transmission,
             which conserves nothing).
-        eumelanin: concentration of brown-black pigment: 0 is white, 0.3 blond, 1.3 brown, 8 black.
+        eumelanin: concentration of brown-black pigment: 0 is white, 0.1 to 0.3 blond, 1 brown, 6 black.
         pheomelanin: concentration of red-yellow pigment, 0 to some 3.
         color: linear RGB reflectance that a thick lock should have, instead of the melanins; None for melanin.
         uses_groom_color: take the groom's own attribute `color` as that reflectance.
@@ -78,8 +78,8 @@ class Look:
     """
 
     model: str = "marschner"
-    eumelanin: float = 1.2
-    pheomelanin: float = 0.0
+    eumelanin: float = 1.0
+    pheomelanin: float = 0.3
     color: Triple | None = None
     uses_groom_color: bool = False
     dye: Triple | None = None
@@ -136,23 +136,35 @@ class Look:
         Strands differ by their attribute `id`, else by `root_uv`, else by the place of their root, never by their
         order. Without the first two, each strand's tint changes when its root moves, so give moving hair ids.
         """
+        numbers, owner = _strand_numbers(groom), groom.strand_of_point
         along = _length_shares(groom)
-        numbers = _strand_numbers(groom)
-        absorption = self._base_absorption(groom) * (self.tip_pigment**along)[:, None]
-        if self.tip_color is not None:
-            tips = pigments.absorption_from_reflectance(self.tip_color, self.azimuthal_roughness)
-            blend = _smooth_step((along - self.tip_start) / max(1.0 - self.tip_start, 1e-6))[:, None]
-            absorption = absorption * (1.0 - blend) + tips * blend
-        absorption = absorption * self._strand_factors(numbers)[groom.strand_of_point]
-        is_grey = (_uniform(numbers, 3) < self.grey_fraction)[groom.strand_of_point]
-        absorption[is_grey] = GREY_ABSORPTION * (1.0 - self.grey_fraction)
-        absorption += pigments.KERATIN
-        absorption *= (1.0 + WET_ABSORPTION * self.wetness) * (1.0 - CLEAR_ABSORPTION * self.translucency)
-        if self.model == "kajiya":
-            return pigments.reflectance_from_absorption(absorption, self.azimuthal_roughness).astype(np.float32)
-        return pigments.transmittance(absorption).astype(np.float32)
+        base, factors = self._base_absorption(groom), self._strand_factors(numbers)
+        fade = np.float32(self.tip_pigment) ** along
+        is_grey = (_uniform(numbers, 3) < self.grey_fraction)[owner]
+        colors = np.empty((groom.point_count, 3), np.float32)
+        for channel in range(3):  # one at a time: a head of hair has millions of points
+            absorption = self._dyed_tips(base[:, channel] * fade, along, channel) * factors[owner, channel]
+            absorption[is_grey] = pigments.KERATIN[channel] + GREY_ABSORPTION * (1.0 - self.grey_fraction)
+            colors[:, channel] = self._color(absorption)
+        return colors
 
-    def _base_absorption(self, groom: Groom) -> Floats:
+    def _color(self, absorption: FloatArray) -> FloatArray:
+        """What the model takes as colour, with water and translucency taken into account."""
+        change = (1.0 + WET_ABSORPTION * self.wetness) * (1.0 - CLEAR_ABSORPTION * self.translucency)
+        absorption = absorption * np.float32(change)
+        if self.model == "kajiya":
+            return pigments.reflectance_from_absorption(absorption, self.azimuthal_roughness)
+        return pigments.transmittance(absorption)
+
+    def _dyed_tips(self, absorption: FloatArray, along: FloatArray, channel: int) -> FloatArray:
+        """Absorption of one channel with the tips' own colour, for points `along` (P,) their strands."""
+        if self.tip_color is None:
+            return absorption
+        tips = pigments.absorption_from_reflectance(self.tip_color[channel], self.azimuthal_roughness)
+        blend = _smooth_step((along - self.tip_start) / max(1.0 - self.tip_start, 1e-6))
+        return absorption + blend * (np.float32(tips) - absorption)
+
+    def _base_absorption(self, groom: Groom) -> FloatArray:
         """Absorption at the root, shape (1, 3), or (P, 3) where the groom has colours of its own."""
         if self.uses_groom_color:
             base = pigments.absorption_from_reflectance(groom.per_vertex("color"), self.azimuthal_roughness)
@@ -162,14 +174,13 @@ class Look:
             base = pigments.melanin_absorption(self.eumelanin, self.pheomelanin)[None]
         if self.dye is not None:
             base = base + self.dye_strength * pigments.absorption_from_reflectance(self.dye, self.azimuthal_roughness)
-        return base
+        return base.astype(np.float32)
 
-    def _strand_factors(self, numbers: NDArray[np.uint64]) -> Floats:
+    def _strand_factors(self, numbers: NDArray[np.uint64]) -> FloatArray:
         """Factor on each strand's absorption, shape (S, 3)."""
         depth, hue = ndtri(_uniform(numbers, 1)), ndtri(_uniform(numbers, 2))
         logarithm = depth[:, None] + HUE_SPREAD * hue[:, None] * np.array([-1.0, 0.0, 1.0])
-        factors = np.exp(self.variation * logarithm)
-        return factors
+        return np.exp(self.variation * logarithm).astype(np.float32)
 
 
 def _check_color(look: Look, name: str) -> None:
@@ -182,14 +193,14 @@ def _check_color(look: Look, name: str) -> None:
     object.__setattr__(look, name, tuple(float(v) for v in np.asarray(value, np.float64)))
 
 
-def _length_shares(groom: Groom) -> Floats:
+def _length_shares(groom: Groom) -> FloatArray:
     """How far along its strand each point lies, 0 at the root to 1 at the tip, shape (P,)."""
     lengths = arc_lengths(groom.points, groom.offsets)
     whole = np.maximum(lengths[groom.offsets[1:] - 1], 1e-12)
-    return lengths / whole[groom.strand_of_point]
+    return (lengths / whole[groom.strand_of_point]).astype(np.float32)
 
 
-def _smooth_step(x: Floats) -> Floats:
+def _smooth_step(x: FloatArray) -> FloatArray:
     x = np.clip(x, 0.0, 1.0)
     return x * x * (3.0 - 2.0 * x)
 
@@ -222,24 +233,26 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 _BROWN = Look()
-_BLEACHED = Look(eumelanin=0.03, variation=0.25, tip_pigment=0.9)
+_BLEACHED = Look(eumelanin=0.03, pheomelanin=0.0, variation=0.25, tip_pigment=0.9)
 
 LOOKS: dict[str, Look] = {
-    "black": Look(eumelanin=6.0, roughness=0.17, azimuthal_roughness=0.25, variation=0.15, tip_pigment=0.9),
-    "dark_brown": replace(_BROWN, eumelanin=2.0, pheomelanin=0.1),
+    "black": Look(
+        eumelanin=6.0, pheomelanin=0.0, roughness=0.17, azimuthal_roughness=0.25, variation=0.15, tip_pigment=0.9
+    ),
+    "dark_brown": replace(_BROWN, eumelanin=2.0),
     "brown": _BROWN,
     "light_brown": replace(_BROWN, eumelanin=0.6, pheomelanin=0.15),
     "auburn": replace(_BROWN, eumelanin=0.4, pheomelanin=2.0),
     "red": replace(_BROWN, eumelanin=0.12, pheomelanin=1.1),
-    "blond": Look(eumelanin=0.13, pheomelanin=0.15, roughness=0.28, variation=0.3, tip_pigment=0.7),
+    "blond": Look(eumelanin=0.11, pheomelanin=0.09, roughness=0.28, variation=0.3, tip_pigment=0.7),
     "platinum": Look(eumelanin=0.04, pheomelanin=0.02, roughness=0.28, variation=0.3),
-    "grey": Look(eumelanin=1.5, grey_fraction=0.6, roughness=0.28),
-    "white": Look(eumelanin=0.01, roughness=0.28),
+    "grey": Look(eumelanin=1.5, pheomelanin=0.0, grey_fraction=0.6, roughness=0.28),
+    "white": Look(eumelanin=0.01, pheomelanin=0.0, roughness=0.28),
     "dyed_blue": replace(_BLEACHED, dye=(0.006, 0.05, 0.35)),
     "dyed_pink": replace(_BLEACHED, dye=(0.70, 0.05, 0.22)),
     "dyed_green": replace(_BLEACHED, dye=(0.01, 0.20, 0.06)),
     "dyed_purple": replace(_BLEACHED, dye=(0.14, 0.02, 0.30)),
-    "ombre": replace(_BROWN, eumelanin=1.8, tip_color=(0.55, 0.34, 0.16), tip_start=0.25),
+    "ombre": replace(_BROWN, eumelanin=1.6, tip_color=(0.55, 0.34, 0.16), tip_start=0.25),
     "wet": replace(_BROWN, wetness=1.0),
     "translucent": replace(_BROWN, eumelanin=0.5, pheomelanin=0.5, translucency=1.0),
     "painted": Look(uses_groom_color=True, variation=0.0, tip_pigment=1.0),

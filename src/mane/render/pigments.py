@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Real = TypeVar("Real", np.float32, np.float64)
 
 # Absorption per unit of concentration: d'Eon et al. 2011 (An energy-conserving hair reflectance model), as used by
 # Chiang et al. 2016 (A practical and controllable hair and fur model for production path tracing).
@@ -17,12 +20,12 @@ DARKEST = 1e-4  # reflectance below this is black already
 
 
 def melanin_absorption(eumelanin: float, pheomelanin: float) -> Floats:
-    """Absorption of a hair with these concentrations, shape (3,): 0.3 and 0 are blond, 1.3 brown, 8 black."""
+    """Absorption of a hair with these concentrations, shape (3,)."""
     return eumelanin * EUMELANIN + pheomelanin * PHEOMELANIN + KERATIN
 
 
 def absorption_from_reflectance(reflectance: ArrayLike, azimuthal_roughness: float) -> Floats:
-    """Absorption of hair that in a thick lock reflects the given linear RGB, any shape (..., 3).
+    """Absorption of hair that in a thick lock reflects the given linear light, any shape.
 
     The fit of Chiang et al. 2016 to path-traced locks.
     """
@@ -30,14 +33,14 @@ def absorption_from_reflectance(reflectance: ArrayLike, azimuthal_roughness: flo
     return (np.log(color) / _fitted_depth(azimuthal_roughness)) ** 2
 
 
-def reflectance_from_absorption(absorption: Floats, azimuthal_roughness: float) -> Floats:
+def reflectance_from_absorption(absorption: NDArray[Real], azimuthal_roughness: float) -> NDArray[Real]:
     """The inverse of `absorption_from_reflectance`."""
-    return np.exp(-np.sqrt(absorption) * _fitted_depth(azimuthal_roughness))
+    return np.exp(np.sqrt(absorption) * -_fitted_depth(azimuthal_roughness))
 
 
-def transmittance(absorption: Floats) -> Floats:
+def transmittance(absorption: NDArray[Real]) -> NDArray[Real]:
     """What is left of light that crosses the fibre along a diameter."""
-    return np.exp(-2.0 * absorption)
+    return np.exp(absorption * -2.0)
 
 
 def _fitted_depth(b: float) -> float:

@@ -105,16 +105,18 @@ class SolidShadow:
         slopes = sine / np.maximum(cosine, 1.0 / STEEPEST)
         # Flat triangles stand for a round surface: where light grazes it they shade each other, unless asked above.
         points = (points + (LIFT * self._texel * sine)[:, None] * normals).astype(np.float32)
-        return self._sample(points, slopes.astype(np.float32), SURFACE_BIAS, kernels.SURFACE_TAPS)
+        return self._sample(points, slopes.astype(np.float32), SURFACE_BIAS, kernels.SURFACE_TAPS, True)
 
     def in_hair(self, points: FloatArray) -> FloatArray:
         """Share of the light that reaches points (N, 3) of strands, shape (N,)."""
-        return self._sample(points, np.array([HAIR_SLOPE], np.float32), HAIR_BIAS, kernels.HAIR_TAPS)
+        return self._sample(points, np.array([HAIR_SLOPE], np.float32), HAIR_BIAS, kernels.HAIR_TAPS, False)
 
-    def _sample(self, points: FloatArray, slopes: FloatArray, bias: float, taps: FloatArray) -> FloatArray:
+    def _sample(
+        self, points: FloatArray, slopes: FloatArray, bias: float, taps: FloatArray, is_turned: bool
+    ) -> FloatArray:
         out = np.empty(len(points), np.float32)
         kernels.sample_solids(
             points, slopes, *self.view.arguments, self._spread, self._widest, np.float32(bias * self._texel),
-            taps, self._depth_map, out,
+            taps, is_turned, self._depth_map, out,
         )  # fmt: skip
         return out
