@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mane.cli._measuring import progress_line
+
 EPILOG = """\
 examples:
   mane style --list                                     every style with its options
@@ -35,7 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--set", dest="options", action="append", default=[], metavar="NAME=NUMBER", help="an option of the style"
     )
     parser.add_argument("--list", action="store_true", help="list the styles with their options and stop")
-    parser.add_argument("--sheet", type=Path, metavar="PNG", help="draw every style on one sheet and stop")
+    parser.add_argument("--sheet", type=Path, metavar="FILE", help="draw every style on one sheet (.png or .jpg)")
     parser.add_argument("--json", action="store_true", help="print what was made as one JSON object")
     parser.set_defaults(run=run)
 
@@ -47,9 +49,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.sheet:
         from mane.render.gallery import draw_sheet
-        from mane.render.sheet import write_png
+        from mane.render.sheet import write_jpeg, write_png
 
-        write_png(args.sheet, draw_sheet(strands=args.strands, seed=args.seed))
+        write = write_jpeg if args.sheet.suffix.lower() in (".jpg", ".jpeg") else write_png
+        write(args.sheet, draw_sheet(strands=args.strands, seed=args.seed, progress=progress_line))
         sys.stdout.write(f"{args.sheet}\n")
         return 0
     if args.name is None:

@@ -88,7 +88,7 @@ def test_follow_travels_along_smoothly():
     seen = follow(content, aspect=ASPECT)
     np.testing.assert_allclose([distance(camera) for camera in seen], distance(seen[0]), rtol=1e-5)
     eyes = np.array([camera.position for camera in seen])
-    # It keeps the walker's pace from the first frame to the last, and hardly any of the bobbing, up to its start and end.
+    # It keeps the walker's pace from the first frame to the last, and hardly any of the bobbing in between.
     np.testing.assert_allclose(np.diff(eyes[:, 0]), 0.05, atol=1e-4)
     assert np.ptp(eyes[20:40, 1]) < 0.2 * 0.04
 

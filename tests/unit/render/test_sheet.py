@@ -59,3 +59,14 @@ def test_sheet_places_pictures_in_rows_with_captions():
 def test_bad_sheets_are_refused(images, captions, columns, message):
     with pytest.raises(ValueError, match=message):
         contact_sheet(images, captions, columns)
+
+
+def test_jpeg_is_a_small_picture_of_the_same(tmp_path):
+    from PIL import Image
+
+    from mane.render.sheet import write_jpeg
+
+    ramp = np.broadcast_to(np.arange(0, 256, 2, dtype=np.uint8)[None, :, None], (64, 128, 3))
+    write_jpeg(tmp_path / "a.jpg", ramp)
+    back = np.asarray(Image.open(tmp_path / "a.jpg"))
+    assert np.abs(back.astype(int) - ramp).max() <= 6
