@@ -28,7 +28,7 @@ from mane.render.fibre import Fibre, Floats
 # Even light from half a circle has D = pi/2, a beam has 1. Between them, 1.3 comes within some ten percent of the exact
 # solution of the transport equation from black to white hair (tests/validation/test_furnace.py).
 DIFFUSIVITY = 1.3
-LEAK = 0.03  # share of the scattered light lost at each hair; makes heads of hair as bright as path-traced ones
+LEAK = 0.03  # share of the scattered light lost at each hair; chosen beside two path-traced heads, see `shading`
 
 NEAR_SCATTER, FAR_SCATTER = 2.0, 8.0  # longitudinal variance of light from few and from many hairs, per that of lobe R
 WIDEST = 1.0  # a variance [rad2] at which the longitudinal function is flat already

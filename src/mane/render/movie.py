@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,17 +30,8 @@ MOVIE_SUFFIX = ".mp4"
 QUALITY = 16  # constant rate factor of H.264: below 18 the eye sees no loss, and thin hair needs the bits
 PATIENCE_SECONDS = 60.0  # for the encoder to end once it has all frames
 
-
 # suffix -> who writes one picture: display RGB as uint8, or linear light as floats
 PICTURE_WRITERS: dict[str, Callable[[Path, ArrayLike], None]] = {".png": write_png, ".exr": write_exr}
-
-
-class PictureSink(Protocol):
-    """Where finished pictures go, one after the other."""
-
-    def write(self, image: ArrayLike) -> Path:
-        """Take the next picture and return the file that it is in, or will be."""
-        ...
 
 
 def frame_path(path: str | os.PathLike[str], number: int) -> Path:
@@ -197,7 +188,14 @@ class MovieWriter:
             *("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709", "-color_range", "tv"),
             *("-movflags", "+faststart", "-an", str(self._partial)),
         ]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._messages)
+        # In a session of its own, Ctrl-C is for us alone: the encoder is ended by `_stop`.
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._messages,
+            start_new_session=True,
+        )
 
     def _finish(self) -> None:
         if self._process is None:

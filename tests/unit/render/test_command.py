@@ -94,7 +94,7 @@ def test_looks_numbers_directions_and_backgrounds_change_the_picture(still, tmp_
     variations = {
         "plain": [],
         "look": ["--look", "blond"],
-        "number": ["--set", "eumelanin=0.1", "--set", "wetness=0.5"],
+        "number": ["--set", "eumelanin=0.1", "--set", "variation=0.5"],
         "side": ["--direction", "left"],
         "vector": ["--direction", "0,1,0.1"],
         "tone": ["--tone", "srgb"],

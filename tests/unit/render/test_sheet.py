@@ -19,6 +19,14 @@ def test_png_round_trip(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
 
 
+def test_png_keeps_straight_alpha(tmp_path):
+    image = np.random.default_rng(0).integers(0, 256, (5, 6, 4), np.uint8)
+    write_png(tmp_path / "a.png", image)
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "a.png")), image)
+    with pytest.raises(ValueError, match=r"image: must be uint8 of shape \(H, W, 3\) or \(H, W, 4\), got uint8"):
+        write_png(tmp_path / "a.png", image[:, :, :2])
+
+
 def test_a_failed_write_leaves_the_old_picture_and_nothing_else(tmp_path, monkeypatch):
     target = tmp_path / "a.png"
     write_png(target, picture(value=1))
