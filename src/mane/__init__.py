@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.body.motion import Pose as Pose
     from mane.body.motion_files import read_motion as read_motion
     from mane.body.motion_presets import make_motion as make_motion
+    from mane.body.scale import check_scale as check_scale
     from mane.body.sdf import build_sdf as build_sdf
     from mane.body.solid import Solid as Solid
     from mane.groom import styles as styles
@@ -68,6 +69,7 @@ PUBLIC = {
     "shapes": "mane.body.shapes",
     "props": "mane.body.props",
     "Solid": "mane.body.solid",
+    "check_scale": "mane.body.scale",
     "Pose": "mane.body.motion",
     "make_motion": "mane.body.motion_presets",
     "read_motion": "mane.body.motion_files",

@@ -70,3 +70,17 @@ def test_a_closed_pipe_is_no_error():
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+def test_a_body_in_other_units_is_named_not_guessed(tmp_path, capsys):
+    import mane
+
+    hair, body = tmp_path / "ball.npz", tmp_path / "ball.obj"
+    mane.write_groom(hair, mane.styles.make("ball", strands=20, vertices=4))
+    mane.write_mesh(body, mane.shapes.Sphere((0, 0, 0), 60.0).mesh(16))
+    assert main(["repair", str(hair), str(tmp_path / "out.npz"), "--body", str(body)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "ball.obj: scale: hair must fit its body" in err
+    assert "the body may be in millimetres" in err
+    assert not (tmp_path / "out.npz").exists()

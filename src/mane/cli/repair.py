@@ -84,12 +84,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _out_of_body(args: argparse.Namespace, groom: Any, clearance: float) -> tuple[Any, Any]:
+    from mane.body.scale import check_scale
     from mane.body.solid import Solid
     from mane.groom.depenetrate import depenetrate
+    from mane.io.grooms import naming
     from mane.io.meshes import read_mesh
 
     with busy(f"measuring {args.body}"):
-        body = Solid(read_mesh(args.body, unit=args.body_unit, up=args.body_up))
+        mesh = read_mesh(args.body, unit=args.body_unit, up=args.body_up)
+        with naming(args.body):
+            check_scale(groom, mesh)
+        body = Solid(mesh)
     with busy("bringing strands out of the body"):
         return depenetrate(groom, body, clearance=clearance)
 
