@@ -6,6 +6,7 @@ read (see `_kernels_shapes`), so a contact kernel evaluates any union of shapes 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,21 +27,21 @@ IDENTITY = (0.0, 0.0, 0.0, 1.0)
 MIN_RESOLUTION = 4
 
 
-class Shape:
+class Shape(ABC):
     """What all shapes can do; use one of the classes below."""
 
+    @abstractmethod
     def pack(self) -> Table:
         """Return `kinds (K,) int32` and `params (K, 16) float32`, the union of K primitives that kernels read."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mesh(self, resolution: int = 32) -> Mesh:
         """Return triangles for drawing, facing out; a full turn has `resolution` segments."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def bounds(self) -> FloatArray:
         """Lowest and highest corner [m], shape (2, 3)."""
-        raise NotImplementedError
 
     def distance(self, points: ArrayLike) -> FloatArray:
         """Signed distance [m], shape (P,), negative inside; `points` [m], shape (P, 3)."""
