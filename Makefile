@@ -30,7 +30,7 @@ bench: $(READY)  ## every benchmark, one after the other (run nothing else meanw
 	$(BIN)/mane bench all
 
 gallery: $(READY)  ## redraw the pictures of the README
-	$(BIN)/mane style --sheet docs/images/styles.jpg --strands 60000
+	$(BIN)/mane style --strands 60000 --sheet docs/images/styles.jpg --looks docs/images/looks.jpg
 
 lock: $(READY)  ## renew requirements/lock.txt after a change of dependencies
 	$(BIN)/python -m pip install --quiet uv

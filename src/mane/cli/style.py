@@ -38,6 +38,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--list", action="store_true", help="list the styles with their options and stop")
     parser.add_argument("--sheet", type=Path, metavar="FILE", help="draw every style on one sheet (.png or .jpg)")
+    parser.add_argument(
+        "--looks", type=Path, metavar="FILE", help="draw three styles in three colours on one sheet (.png or .jpg)"
+    )
     parser.add_argument("--json", action="store_true", help="print what was made as one JSON object")
     parser.set_defaults(run=run)
 
@@ -47,13 +50,12 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         sys.stdout.write(list_styles())
         return 0
-    if args.sheet:
-        from mane.render.gallery import draw_sheet
-        from mane.render.sheet import write_jpeg, write_png
+    if args.sheet or args.looks:
+        from mane.render.gallery import draw_looks, draw_sheet
 
-        write = write_jpeg if args.sheet.suffix.lower() in (".jpg", ".jpeg") else write_png
-        write(args.sheet, draw_sheet(strands=args.strands, seed=args.seed, progress=progress_line))
-        sys.stdout.write(f"{args.sheet}\n")
+        for path, draw in ((args.sheet, draw_sheet), (args.looks, draw_looks)):
+            if path:
+                _write_picture(path, draw(strands=args.strands, seed=args.seed, progress=progress_line))
         return 0
     if args.name is None:
         raise ValueError("style: name a style; `mane style --list` shows them")
@@ -84,6 +86,14 @@ def _make_one(args: argparse.Namespace) -> int:
     }
     sys.stdout.write(_as_json(facts) if args.json else _as_text(facts))
     return 0
+
+
+def _write_picture(path: Path, image: Any) -> None:
+    from mane.render.sheet import write_jpeg, write_png
+
+    write = write_jpeg if path.suffix.lower() in (".jpg", ".jpeg") else write_png
+    write(path, image)
+    sys.stdout.write(f"{path}\n")
 
 
 def list_styles() -> str:

@@ -22,6 +22,8 @@ FROM_ABOVE = 0.7
 TILE = (420, 460)
 FRAMED_EVERY = 7  # of the hair's points; enough to find its outline
 SHEET_COLUMNS = 6
+LOOKS_STYLES = ("straight", "wavy", "curly")
+LOOKS_COLORS = ("black", "auburn", "blond")
 
 # style -> its look: natural hair, and what a bristle, a rug and a toy may look like
 STYLE_LOOKS: dict[str, Look] = {
@@ -60,12 +62,35 @@ def draw_sheet(*, strands: int, seed: int = 0, progress: Callable[[str], None] |
     return contact_sheet(images, captions, columns=SHEET_COLUMNS)
 
 
-def _draw(name: str, groom: Groom, direction: tuple[float, float, float], size: tuple[int, int]) -> Image:
+def draw_looks(
+    *,
+    strands: int,
+    seed: int = 0,
+    size: tuple[int, int] = TILE,
+    progress: Callable[[str], None] | None = None,
+) -> Image:
+    """Draw straight, wavy and curly hair in three natural colours, from the front and from behind, on one sheet."""
+    images, captions = [], []
+    for name in LOOKS_STYLES:
+        groom = styles.make(name, strands=strands, seed=seed)
+        for look in LOOKS_COLORS:
+            if progress:
+                progress(f"{name}, {look}")
+            for side, direction in (("front", FRONT), ("rear", REAR)):
+                images.append(_draw(name, groom, direction, size, LOOKS[look]))
+                captions.append(f"{name}, {look}, {side}")
+    return contact_sheet(images, captions, columns=SHEET_COLUMNS)
+
+
+def _draw(
+    name: str, groom: Groom, direction: tuple[float, float, float], size: tuple[int, int], look: Look | None = None
+) -> Image:
     mesh = styles.body(name)
     if not styles.STYLES[name].on_bust:  # small things are looked at from above
         direction = (direction[0], FROM_ABOVE, direction[2])
     camera = Camera.framing(_framed(groom, mesh.points), direction, aspect=size[0] / size[1])
-    return render(groom, mesh, camera=camera, size=size, look=STYLE_LOOKS[name], body_color=BODY_COLORS.get(name, CLAY))
+    chosen = STYLE_LOOKS[name] if look is None else look
+    return render(groom, mesh, camera=camera, size=size, look=chosen, body_color=BODY_COLORS.get(name, CLAY))
 
 
 def _framed(groom: Groom, body: FloatArray) -> FloatArray:

@@ -18,3 +18,8 @@ def test_style_is_drawn_from_both_sides():
     for side in (front, rear):
         assert side.shape == (64, 60, 3)
         assert np.ptp(side[:, 25:35].astype(int)) > 60  # bristles and handle before the backdrop
+
+
+def test_looks_sheet_shows_three_styles_in_three_colours_from_two_sides():
+    sheet = gallery.draw_looks(strands=30, size=(40, 44))
+    assert sheet.shape == (8 + 3 * (44 + 28 + 8), 8 + 6 * (40 + 8), 3)
