@@ -1,0 +1,1 @@
+"""Numbers that tell methods apart: length, kinks, curvature, penetration, flicker, distance to a reference."""

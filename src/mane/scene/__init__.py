@@ -1,0 +1,1 @@
+"""The frame loop: `Simulation`, scene files, caches and comparisons."""

@@ -1,0 +1,62 @@
+"""The contract of a skin: bound once to a groom and its guides, then called for every frame."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from mane.geometry.checks import FloatArray
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.strand.frame import GuideFrame
+
+
+class Skin(ABC):
+    """Carries every hair of a groom by its guides.
+
+    Attributes:
+        groom: the dense hair at rest, all strands with the same vertex count.
+        guides: what carries it, at rest.
+    """
+
+    def __init__(self, groom: Groom, guides: Guides) -> None:
+        if not groom.is_uniform:
+            raise ValueError(
+                "groom: a skin needs one vertex count for all strands; mane.resample(groom, vertices=16).groom has one"
+            )
+        self.groom = groom
+        self.guides = guides
+        self._points = np.empty((groom.strand_count, int(groom.vertex_counts[0]), 3), np.float32)
+
+    def __call__(self, frame: GuideFrame, out: FloatArray | None = None) -> FloatArray:
+        """Return all hairs at this frame [m], world, shape (S, V, 3), in the groom's order.
+
+        Args:
+            frame: of the guides that the skin was bound to.
+            out: where to write; without it a buffer of the skin is filled and returned, which the next call reuses.
+        """
+        target = self._points if out is None else self._checked_out(out)
+        self._check_frame(frame)
+        self._fill(frame, target)
+        return target
+
+    @abstractmethod
+    def _fill(self, frame: GuideFrame, out: FloatArray) -> None: ...
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that the binding holds, its buffer included."""
+
+    def _checked_out(self, out: FloatArray) -> FloatArray:
+        if out.shape != self._points.shape or out.dtype != np.float32 or not out.flags.c_contiguous:
+            raise ValueError(
+                f"out: must be C-contiguous float32 of shape {self._points.shape}, got {out.dtype} of {out.shape}"
+            )
+        return out
+
+    def _check_frame(self, frame: GuideFrame) -> None:
+        expected = (self.guides.capacity, self.guides.vertex_count, 3)
+        if frame.points.shape != expected:
+            raise ValueError(f"frame.points: must have shape {expected} (= bound guides), got {frame.points.shape}")

@@ -1,0 +1,144 @@
+"""The ports of a strand solver: what may act on guides from outside, and how it says so.
+
+A `Force` adds to a `Load`: at the end of the step, vertex j feels
+
+    F_j = force_j - resistance_j v_j - coupling_j v_(j+1) - coupling_(j-1) v_(j-1)
+
+with v the velocities at the end of the step, so that a spring, a drag or a contact of any stiffness enters the solver's
+own implicit solve and cannot blow up. A spring of stiffness k [N/m] to a target, for example, is
+force = k (target - x), resistance = k dt on the diagonal.
+A `Constraint` moves vertices after the solve, where a force would come too late.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.motion import Pose
+from mane.body.solid import Solid
+from mane.strand.model import Float64Array, StrandModel
+from mane.strand.roots import RootPose
+
+# Order of the six numbers of a symmetric 3 x 3 matrix in `Load`.
+SYMMETRIC = ("xx", "yy", "zz", "xy", "xz", "yz")
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """What acts on the vertices during one step; see the formula above. float64, C-contiguous, reused between steps.
+
+    Attributes:
+        force: [N], world, shape (G, V, 3).
+        resistance: symmetric, positive semidefinite [kg/s], shape (G, V, 6), in the order of `SYMMETRIC`.
+        coupling: symmetric [kg/s], shape (G, N, 6): couples the two ends of a segment, for what acts between vertices.
+            With the resistance of both ends it must stay positive semidefinite: a resistance D at fraction u of the
+            segment is (1-u)^2 D, u^2 D and a coupling of u (1-u) D.
+    """
+
+    force: Float64Array
+    resistance: Float64Array
+    coupling: Float64Array
+
+    @classmethod
+    def empty(cls, strand_count: int, vertex_count: int) -> Load:
+        """Allocate a load of nothing."""
+        return cls(
+            np.zeros((strand_count, vertex_count, 3)),
+            np.zeros((strand_count, vertex_count, 6)),
+            np.zeros((strand_count, vertex_count - 1, 6)),
+        )
+
+    def clear(self) -> None:
+        """Forget everything that was added."""
+        for array in (self.force, self.resistance, self.coupling):
+            array.fill(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class MovingSolid:
+    """A solid during one step.
+
+    Attributes:
+        solid: its geometry.
+        before: from its frame to the world at the start of the step.
+        after: the same at the end.
+    """
+
+    solid: Solid
+    before: Pose
+    after: Pose
+
+
+@dataclass(frozen=True, eq=False)
+class StrandView:
+    """What forces and constraints may see of guides during one step. Arrays are the state's own: read, do not write.
+
+    Attributes:
+        model: what does not change.
+        points: [m], world, shape (G, V, 3); at the start of the step in `add`, at its end in `settle` and `project`.
+        velocity: [m/s], likewise.
+        frames: of the segments, likewise, shape (G, N, 4).
+        active: slots that hold a guide, shape (G,), bool.
+        roots_before: roots at the start of the step.
+        roots_after: roots at its end.
+        solids: what moves beside the hair.
+        time: at the end of the step [s].
+        dt: length of the step [s].
+    """
+
+    model: StrandModel
+    points: Float64Array
+    velocity: Float64Array
+    frames: Float64Array
+    active: NDArray[np.bool_]
+    roots_before: RootPose
+    roots_after: RootPose
+    solids: tuple[MovingSolid, ...]
+    time: float
+    dt: float
+
+
+class Part(ABC):  # noqa: B024 - the defaults are what most parts want; subclasses add `add` or `project`
+    """Something that acts on guides and may remember: contacts, damage, random streams."""
+
+    def prepare(self, model: StrandModel) -> None:  # noqa: B027
+        """Get ready for guides of this model; called once, before anything else."""
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """What must be saved to continue later exactly as if nothing had happened; copies."""
+        return {}
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027
+        """Go back to what `memory` returned."""
+
+    def forget(self, strands: NDArray[np.bool_]) -> None:  # noqa: B027
+        """Strands of the mask (G,) were carried elsewhere: what is remembered of where they were no longer holds."""
+
+    def report(self) -> dict[str, float]:
+        """Numbers about the last step for the `StepReport`, by name; the largest of all substeps is kept."""
+        return {}
+
+
+class Force(Part):
+    """A part that pulls."""
+
+    @abstractmethod
+    def add(self, strands: StrandView, load: Load) -> None:
+        """Add what acts during the coming step to `load`."""
+
+    def settle(self, strands: StrandView) -> None:
+        """Look at what the step has done, for instance how hard a contact was pressed."""
+
+
+class Constraint(Part):
+    """A part that moves vertices by itself after each step."""
+
+    @abstractmethod
+    def project(self, strands: StrandView, points: Float64Array, velocity: Float64Array) -> NDArray[np.bool_]:
+        """Change `points` and `velocity` (G, V, 3) in place, keeping lengths; return which strands moved (G,)."""

@@ -1,0 +1,70 @@
+"""The contract of a strand solver, and the table of those there are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry.checks import require_choice
+from mane.strand.model import Float64Array, StrandModel
+from mane.strand.ports import Load
+from mane.strand.roots import RootPose
+from mane.strand.state import StrandState
+
+# name -> module and class; the same table feeds `Simulation(model=...)`, the command line and the contract tests.
+SOLVERS = {
+    "chain": ("mane.strand.chain", "ChainSolver"),
+    "cosserat": ("mane.strand.cosserat", "CosseratSolver"),
+    "spring": ("mane.strand.spring", "SpringSolver"),
+}
+
+
+class StrandSolver(ABC):
+    """Takes guides from one state to the next. Holds the model, its settings and scratch buffers, never the state.
+
+    Attributes:
+        model: the guides.
+        has_twist: whether the frames of its segments can twist.
+    """
+
+    has_twist: bool
+    model: StrandModel
+
+    @abstractmethod
+    def rest_state(self, roots: RootPose) -> StrandState:
+        """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
+
+    @abstractmethod
+    def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
+        """Go one step of `dt` [s]: read `state`, write `out` (which may be the same object), with roots as at its end.
+
+        Gravity is the solver's own matter; `load` holds everything else.
+        """
+
+    @abstractmethod
+    def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
+        """Points or velocities of the strands of the mask (G,) were changed from outside: make the rest agree."""
+
+    @abstractmethod
+    def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
+        """Move every strand of `state` rigidly, in place, as its root goes from `before` to `after` (a teleport)."""
+
+    @abstractmethod
+    def energy(self, state: StrandState) -> Float64Array:
+        """Kinetic, elastic and gravitational energy of each strand [J], shape (G,); gravity is zero at the origin."""
+
+    @abstractmethod
+    def stretch(self, state: StrandState) -> Float64Array:
+        """Length of each segment over its own length without load, less one, shape (G, N)."""
+
+
+def make_solver(name: str, model: StrandModel, **settings: Any) -> StrandSolver:
+    """Make the solver of that name for guides; `settings` are fields of its `...Params`."""
+    require_choice("model", name, list(SOLVERS))
+    module, attribute = SOLVERS[name]
+    solver: StrandSolver = getattr(import_module(module), attribute)(model, **settings)
+    return solver

@@ -1,0 +1,140 @@
+"""`Stepper`: one step of guides, divided into equal substeps, with everything that acts on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.strand.ports import Constraint, Force, Load, MovingSolid, StrandView
+from mane.strand.roots import RootPose
+from mane.strand.solver import StrandSolver
+from mane.strand.state import StrandState
+
+
+class SolverDiverged(ArithmeticError):
+    """A run has left the finite numbers."""
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """Numbers about one step that a caller can act on.
+
+    Attributes:
+        stretch: largest |length / rest length - 1| of a segment at the end.
+        penetration: deepest vertex inside a solid at the end [m], 0 without solids.
+        substeps: how many the step was divided into.
+        iterations: linear solves per substep.
+        parts: what forces and constraints said, by name.
+    """
+
+    stretch: float
+    penetration: float
+    substeps: int
+    iterations: int = 1
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class StepPath:
+    """How everything around the guides moves during a step, as functions of the fraction of it that has passed."""
+
+    roots: Callable[[float], RootPose]
+    solids: Callable[[float, float], tuple[MovingSolid, ...]] = lambda start, end: ()
+
+
+class Stepper:
+    """Steps a solver with its forces and constraints; owns the order in which they act.
+
+    Args:
+        solver: of the guides.
+        forces: act within the solve, in this order.
+        constraints: act after each solve, in this order.
+        active: slots that hold a guide, shape (G,); the array is read at every step.
+    """
+
+    def __init__(
+        self,
+        solver: StrandSolver,
+        forces: Sequence[Force] = (),
+        constraints: Sequence[Constraint] = (),
+        active: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.solver = solver
+        self.forces = tuple(forces)
+        self.constraints = tuple(constraints)
+        model = solver.model
+        self.active = np.ones(model.strand_count, np.bool_) if active is None else active
+        self._load = Load.empty(model.strand_count, model.vertex_count)
+        for part in (*self.forces, *self.constraints):
+            part.prepare(model)
+
+    def step(
+        self, state: StrandState, out: StrandState, path: StepPath, *, time: float, dt: float, substeps: int
+    ) -> StepReport:
+        """Go from `state` at `time - dt` to `out` at `time` [s]; `state` is left alone unless `out` is the same object."""
+        if not (np.isfinite(dt) and dt > 0):
+            raise ValueError(f"dt: must be a finite number of seconds above zero, got {dt}")
+        if substeps < 1:
+            raise ValueError(f"substeps: must be at least 1, got {substeps}")
+        h = dt / substeps
+        found: dict[str, float] = {}
+        source = state
+        for number in range(substeps):
+            start, end = number / substeps, (number + 1) / substeps
+            surroundings = (path.roots(start), path.roots(end), path.solids(start, end), time - dt + end * dt)
+            self._substep(source, out, surroundings, h, found)
+            source = out
+        self._require_finite(out, time)
+        stretch = float(np.abs(self.solver.stretch(out)[self.active]).max(initial=0.0))
+        return StepReport(stretch, found.pop("penetration", 0.0), substeps, parts=found)
+
+    def _substep(
+        self,
+        source: StrandState,
+        out: StrandState,
+        surroundings: tuple[RootPose, RootPose, tuple[MovingSolid, ...], float],
+        h: float,
+        found: dict[str, float],
+    ) -> None:
+        before, after, solids, end_time = surroundings
+
+        def view(state: StrandState) -> StrandView:
+            return StrandView(
+                self.solver.model,
+                state.points,
+                state.velocity,
+                state.frames,
+                self.active,
+                before,
+                after,
+                solids,
+                end_time,
+                h,
+            )
+
+        self._load.clear()
+        for force in self.forces:
+            force.add(view(source), self._load)
+        self.solver.step(source, out, after, self._load, dt=h)
+        for force in self.forces:
+            force.settle(view(out))
+        for constraint in self.constraints:
+            moved = constraint.project(view(out), out.points, out.velocity)
+            if moved.any():
+                self.solver.adopt(out, moved)
+        for part in (*self.forces, *self.constraints):
+            for name, value in part.report().items():
+                found[name] = value if name == "penetration" else max(found.get(name, 0.0), value)
+
+    def _require_finite(self, state: StrandState, time: float) -> None:
+        if np.isfinite(state.points).all() and np.isfinite(state.velocity).all():
+            return
+        finite = np.isfinite(state.points) & np.isfinite(state.velocity)
+        rows: NDArray[np.bool_] = ~finite.reshape(len(finite), -1).all(axis=1)
+        raise SolverDiverged(
+            f"strand {int(rows.argmax())} left the finite numbers at {time:.4f} s ({int(rows.sum())} of {len(rows)} "
+            "strands); use more substeps or look for a force that is not finite"
+        )
