@@ -74,7 +74,7 @@ class Stepper:
     def step(
         self, state: StrandState, out: StrandState, path: StepPath, *, time: float, dt: float, substeps: int
     ) -> StepReport:
-        """Go from `state` at `time - dt` to `out` at `time` [s]; `state` is left alone unless `out` is the same object."""
+        """Go from `state` at `time - dt` to `out` at `time` [s]; `state` is left alone unless `out` is the same."""
         if not (np.isfinite(dt) and dt > 0):
             raise ValueError(f"dt: must be a finite number of seconds above zero, got {dt}")
         if substeps < 1:
@@ -133,8 +133,8 @@ class Stepper:
         if np.isfinite(state.points).all() and np.isfinite(state.velocity).all():
             return
         finite = np.isfinite(state.points) & np.isfinite(state.velocity)
-        rows: NDArray[np.bool_] = ~finite.reshape(len(finite), -1).all(axis=1)
+        rows = np.flatnonzero(~finite.all(axis=(1, 2)))
         raise SolverDiverged(
-            f"strand {int(rows.argmax())} left the finite numbers at {time:.4f} s ({int(rows.sum())} of {len(rows)} "
+            f"strand {rows[0]} left the finite numbers at {time:.4f} s ({len(rows)} of {len(finite)} "
             "strands); use more substeps or look for a force that is not finite"
         )
