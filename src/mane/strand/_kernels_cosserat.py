@@ -22,6 +22,7 @@ from mane.strand._kernels_small import (
     FASTMATH,
     LANE_COUNT,
     LANES,
+    LANES_3,
     cross,
     full_times_vector,
     in_lanes,
@@ -50,7 +51,7 @@ from mane.strand._kernels_small import (
 X, V, Q, SPIN, FORCE, RESIST, COUPLE = rows(3, 3, 4, 3, 3, 6, 6)
 TENSION, AXIS, CUT, MOMENT = rows(1, 3, 3, 3, start=28)
 A_X, B_X, P_X, A_T, B_T = rows(6, 3, 9, 6, 3, start=38)
-U_X, W_X, Y_X, U_T, W_T, Y_T = rows(9, 9, 3, 9, 9, 3, start=65)
+U_X, W_X, U_T, W_T, Y_X, Y_T = rows(9, 9, 9, 9, 3, 3, start=65)
 CONSTANTS = ("mass", "pinned", "stretch", "length", "springs", "bend", "extra_twist", "inv_joint", "damping", "inertia")
 CONSTANT_ROWS = len(CONSTANTS) + 4  # and the rest rotation of the joint
 (FIRST_CONSTANT,) = rows(CONSTANT_ROWS, start=107)
@@ -59,11 +60,8 @@ MASS, PINNED, STRETCH, LENGTH, SPRINGS, BEND, EXTRA_TWIST, INV_JOINT, DAMPING, I
 )
 SCRATCH_ROWS = 107 + CONSTANT_ROWS
 STRIDE = LANES * np.uint64(SCRATCH_ROWS)
+DRIFT = Y_X  # of the row before the root, which is no vertex: how far the centre of mass is off, and the mass
 ONE = np.uint64(1)
-
-# Share of the joint stiffness that is added to a segment's rotational inertia over dt^2, so that a strand which nothing
-# keeps from spinning about its own axis still has a well-conditioned matrix. It changes no equilibrium.
-SPIN_REGULARISATION = 1e-6
 
 
 @in_lanes
@@ -278,8 +276,7 @@ def assemble_segments(vertices, dt, buf):
             ahead = (1.0 + buf[n + DAMPING] * inv_dt) * buf[n + INV_JOINT]
             bend, extra = joint * buf[b + BEND], joint * buf[b + EXTRA_TWIST]
             bend_ahead, extra_ahead = ahead * buf[n + BEND], ahead * buf[n + EXTRA_TWIST]
-            turn = buf[b + INERTIA] * inv_dt * inv_dt + SPIN_REGULARISATION * (bend + bend_ahead)
-            diagonal = turn + shear + bend + bend_ahead
+            diagonal = buf[b + INERTIA] * inv_dt * inv_dt + shear + bend + bend_ahead
             across = extra - shear
             store6(
                 buf,
@@ -416,14 +413,15 @@ def substitute_back(vertices, buf):
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def apply_solution(vertices, dt, buf):
-    """Move the predicted strands by the solution."""
+    """Turn the predicted segments by the solution and lay the vertices along them.
+
+    Each segment gets the length and direction that its cut force demands, x_(j+1) = x_j + l (d3 + n / k), where the
+    linearised solution would leave it too long by the square of its rotation. So lengths hold at any size of step, and
+    no energy goes into stretching by mistake.
+    """
     inv_dt = 1.0 / dt
-    for j in range(np.uint64(vertices)):
-        for s in range(LANES):
-            b = (j + ONE) * STRIDE + s
-            yx, yy, yz = load3(buf, b + Y_X)
-            subtract3(buf, b + X, -yx, -yy, -yz)
-            subtract3(buf, b + V, -yx * inv_dt, -yy * inv_dt, -yz * inv_dt)
+    for s in range(LANES):
+        store4(buf, DRIFT + s, 0.0, 0.0, 0.0, 0.0)
     for j in range(np.uint64(vertices - 1)):
         for s in range(LANES):
             b = (j + ONE) * STRIDE + s
@@ -432,6 +430,35 @@ def apply_solution(vertices, dt, buf):
             qx, qy, qz, qw = load4(buf, b + Q)
             qx, qy, qz, qw = turned(qx, qy, qz, qw, tx, ty, tz)
             store4(buf, b + Q, qx, qy, qz, qw)
+            dx, dy, dz = third_axis(qx, qy, qz, qw)
+            nx, ny, nz = load3(buf, b + CUT)
+            length = buf[b + LENGTH]
+            soft = 1.0 / buf[b + STRETCH]
+            # where the far end goes, as a step from where it was predicted
+            n = b + STRIDE
+            x, y, z = load3(buf, b + X)
+            ex, ey, ez = load3(buf, n + X)
+            yx, yy, yz = load3(buf, b + Y_X)
+            yx = x + yx + length * (dx + soft * nx) - ex
+            yy = y + yy + length * (dy + soft * ny) - ey
+            yz = z + yz + length * (dz + soft * nz) - ez
+            lx, ly, lz = load3(buf, n + Y_X)
+            store3(buf, n + Y_X, yx, yy, yz)
+            mass = buf[n + MASS]
+            subtract3(buf, DRIFT + s, mass * (yx - lx), mass * (yy - ly), mass * (yz - lz))
+            buf[DRIFT + LANES_3 + s] += mass
+    for s in range(LANES):  # a strand that nothing holds keeps its centre of mass
+        free = (1.0 - buf[STRIDE + PINNED + s]) / (buf[DRIFT + LANES_3 + s] + buf[STRIDE + MASS + s])
+        lx, ly, lz = load3(buf, DRIFT + s)
+        store3(buf, DRIFT + s, free * lx, free * ly, free * lz)
+    for j in range(np.uint64(vertices)):
+        for s in range(LANES):
+            b = (j + ONE) * STRIDE + s
+            lx, ly, lz = load3(buf, DRIFT + s)
+            yx, yy, yz = load3(buf, b + Y_X)
+            yx, yy, yz = yx + lx, yy + ly, yz + lz
+            subtract3(buf, b + X, -yx, -yy, -yz)
+            subtract3(buf, b + V, -yx * inv_dt, -yy * inv_dt, -yz * inv_dt)
 
 
 @njit(cache=True, error_model="numpy")

@@ -30,6 +30,9 @@ from mane.strand.state import StrandState, carry_rigidly
 
 METHODS = ("direct", "gauss-seidel")
 
+# Rotational inertia of a segment by itself, as a share of mass times length squared.
+SPIN_INERTIA = 1e-3
+
 
 @dataclass(frozen=True)
 class CosseratParams:
@@ -184,8 +187,9 @@ def pack_constants(model: StrandModel, rest: RestShape) -> Float64Array:
     held = np.ones_like(model.bend_stiffness)
     held[model.root_kind != RootKind.CLAMPED, 0] = 0.0
     spring = model.stretch_stiffness / rest.length
-    # A segment turns with the mass of its ends, which the vertices hold; its own inertia is that of the round section.
-    radius = 0.5 * (model.radius[:, :-1] + model.radius[:, 1:])
+    # A segment turns with the mass of its ends, which the vertices hold. What it has by itself, that of its round
+    # section, is some 1e-6 of that; a thousandth keeps the matrix of a strand that may spin freely well conditioned.
+    mean_mass = 0.5 * (model.mass[:, :-1] + model.mass[:, 1:])
     named = {
         "mass": model.mass,
         "pinned": (model.root_kind != RootKind.FREE)[:, None],
@@ -196,7 +200,7 @@ def pack_constants(model: StrandModel, rest: RestShape) -> Float64Array:
         "extra_twist": model.twist_stiffness - model.bend_stiffness,
         "inv_joint": held / rest.joint_length,
         "damping": model.damping,
-        "inertia": 0.25 * (model.mass[:, :-1] + model.mass[:, 1:]) * radius**2,
+        "inertia": SPIN_INERTIA * mean_mass * rest.length**2,
     }
     table = np.zeros((strands, vertices + 1, direct.CONSTANT_ROWS))
     table[..., direct.CONSTANTS.index("length")] = (
