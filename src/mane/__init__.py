@@ -46,6 +46,10 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.render.looks import LOOKS as LOOKS
     from mane.render.looks import Look as Look
     from mane.render.renderer import render as render
+    from mane.scene.simulation import Simulation as Simulation
+    from mane.strand.frame import GuideFrame as GuideFrame
+    from mane.strand.material import Material as Material
+    from mane.strand.roots import RootPose as RootPose
 
 __version__ = _version("mane")
 
@@ -78,6 +82,11 @@ PUBLIC = {
     "write_groom": "mane.io",
     "read_mesh": "mane.io",
     "write_mesh": "mane.io",
+    # how guides move
+    "Simulation": "mane.scene.simulation",
+    "Material": "mane.strand.material",
+    "GuideFrame": "mane.strand.frame",
+    "RootPose": "mane.strand.roots",
     # pictures
     "render": "mane.render",
     "Camera": "mane.render.camera",

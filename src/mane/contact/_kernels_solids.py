@@ -1,0 +1,583 @@
+"""Contacts of strands with one solid during one step: found, judged, added to the load, and measured afterwards.
+
+Places of a strand that can touch are numbered along it: place j (K + 1) is vertex j, and the K places behind it are
+points of segment j, K = 0 unless the solid is thinner than a segment:
+
+```
+   vertex j ---+----+--- vertex j + 1          K = 2
+   3 j      3 j + 1  3 j + 2     3 j + 3
+```
+The contacts of a strand are a short list in this order, the memory of the last step (old) another one. A row of
+`record` holds what the load of one contact is made of, see the columns below.
+
+A contact is a half space: with y where the touched point of the solid is at the end of the step, n the normal there
+and d the distance that was left, n.(x + dt v' - y) + d >= 0, so the velocity at the end must have n.v' >= goal with
+goal = (n.(y - x) - d) / dt. A resistance D n n^T towards `goal` demands just that, if it is much larger than mass / dt.
+"""
+
+# mypy: allow-untyped-defs
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from mane.contact._kernels_trace import (
+    AFTER,
+    BEFORE,
+    refresh_clearance,
+    to_local,
+    to_world,
+    trace_solid,
+    turn_to_world,
+)
+
+# Columns of a record: normal (3), velocity of the solid (3), goal [m/s], resistance along and across the normal [kg/s],
+# whether it sticks, friction of fixed size (3) [N], way that a sticking contact has been dragged off (3) [m].
+NORMAL, SURFACE, GOAL, ALONG, ACROSS, STICKS, SLIDING, DRIFT = 0, 3, 6, 7, 8, 9, 10, 13
+RECORD_SIZE = 16
+# What is remembered of a contact beside its force: direction of slip (3), drift (3).
+SLIP, DRIFTED = 0, 3
+TRAIL_SIZE = 6
+# Contacts between the two ends of a segment; more would be closer together than hair bends.
+INNER_CONTACTS = 3
+# The thickness around a solid is reached over this rise from a root that sits in it.
+CLIMB = 0.25
+# Skin counts as holding a root that is closer than this part of the first segment.
+AT_ROOT = 0.5
+# A contact that was pressed is looked at again up to this part of a segment off the surface.
+SLACK = 1e-3
+
+
+@njit(cache=True, error_model="numpy")
+def recall(old_count, old_place, old_force, place, pointer, span):
+    """Find place in the old list, searching on from `pointer`: its row or -1, pointer, and the force for friction.
+
+    A contact that has just wandered here from a neighbouring place, at most `span` away, brings its force along.
+    """
+    while pointer < old_count and old_place[pointer] < place:
+        pointer += 1
+    if pointer < old_count and old_place[pointer] == place:
+        return pointer, pointer, max(old_force[pointer], 0.0)
+    inherited = 0.0
+    if pointer < old_count and old_place[pointer] - place <= span:
+        inherited = max(old_force[pointer], 0.0)
+    if pointer > 0 and place - old_place[pointer - 1] <= span:
+        inherited = max(inherited, old_force[pointer - 1])
+    return -1, pointer, inherited
+
+
+@njit(cache=True, error_model="numpy")
+def contact_mass(mass, j, u):
+    """Mass that a force at fraction u of segment j meets [kg]; both ends free of each other."""
+    if u == 0.0:
+        return mass[j]
+    return 1.0 / ((1.0 - u) * (1.0 - u) / mass[j] + u * u / mass[j + 1])
+
+
+@njit(cache=True, error_model="numpy")
+def friction_law(limit, hold, vx, vy, vz, trail):
+    """Coulomb's law for a tangential velocity v: resistance, whether it sticks, and a force of fixed size.
+
+    `limit` is the largest force there can be, `hold` the resistance that stands for sticking. A contact that stuck and
+    was pulled harder than `limit` starts to slide where `trail` says: for that one step the force itself is given.
+    While it slides, the resistance limit / |v| makes a force of `limit` that ends with the motion, never to reverse it.
+    """
+    sx, sy, sz = trail[SLIP], trail[SLIP + 1], trail[SLIP + 2]
+    if sx != 0.0 or sy != 0.0 or sz != 0.0:
+        return 0.0, False, -limit * sx, -limit * sy, -limit * sz
+    speed = math.sqrt(vx * vx + vy * vy + vz * vz)
+    if hold * speed > limit:
+        return limit / speed, False, 0.0, 0.0, 0.0
+    return (hold, True, 0.0, 0.0, 0.0) if limit > 0.0 else (0.0, False, 0.0, 0.0, 0.0)
+
+
+@njit(cache=True, error_model="numpy")
+def judge_contact(meets, start, d, n, y, surface, x, v, mass, old, laws, dt, row):
+    """Decide on one contact and fill its `row`; return by how much it lacks its goal [m/s], below zero if it acts.
+
+    Args:
+        meets: whether the path meets the surface.
+        start: distance at the start of the step [m].
+        d: distance at the touched place [m].
+        n: unit normal there.
+        y: where that place of the solid is at the end of the step [m].
+        surface: velocity of that place [m/s].
+        x: the point of the strand [m].
+        v: its velocity [m/s].
+        mass: that a force meets there [kg].
+        old: normal force of this contact in the last step [N], force for friction [N], trail (TRAIL_SIZE,).
+        laws: stiffness over mass [1/s^2], holding of friction over mass / dt, coefficient of friction, largest speed of
+            pushing out [m/s].
+        dt: length of the step [s].
+        row: of `record`, filled if it acts.
+    """
+    own_force, friction_force, trail = old
+    stiffness, grip, friction, push_speed = laws
+    solid_speed = (n[0] * (y[0] - x[0]) + n[1] * (y[1] - x[1]) + n[2] * (y[2] - x[2])) / dt
+    goal = solid_speed - d / dt
+    if start < 0.0:
+        goal = solid_speed + min(-d / dt, push_speed)
+    speed = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+    # Without the push that the same contact gave in the last step; so a resting contact stays and a leaving one goes.
+    excess = speed - dt * max(own_force, 0.0) / mass - goal
+    if excess >= 0.0 or not (meets or own_force > 0.0):
+        return np.inf
+    rx, ry, rz = v[0] - surface[0], v[1] - surface[1], v[2] - surface[2]
+    leaving = n[0] * rx + n[1] * ry + n[2] * rz
+    across, sticks, fx, fy, fz = friction_law(
+        friction * friction_force,
+        grip * mass / dt,
+        rx - leaving * n[0],
+        ry - leaving * n[1],
+        rz - leaving * n[2],
+        trail,
+    )
+    for i in range(3):
+        row[NORMAL + i] = n[i]
+        row[SURFACE + i] = surface[i]
+        row[DRIFT + i] = trail[DRIFTED + i] if sticks else 0.0
+    row[GOAL], row[ALONG], row[ACROSS] = goal, stiffness * mass * dt, across
+    row[STICKS] = 1.0 if sticks else 0.0
+    row[SLIDING], row[SLIDING + 1], row[SLIDING + 2] = fx, fy, fz
+    return excess
+
+
+@njit(cache=True, error_model="numpy")
+def held_velocity(row, dt):
+    """Velocity that friction holds a point to [m/s]: the solid's, and back to where it began to stick."""
+    return (
+        row[SURFACE] - row[DRIFT] / dt,
+        row[SURFACE + 1] - row[DRIFT + 1] / dt,
+        row[SURFACE + 2] - row[DRIFT + 2] / dt,
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def spread_contact(row, j, u, dt, force, resistance, coupling):
+    """Add one contact at fraction u of segment j to the load of its strand."""
+    nx, ny, nz = row[NORMAL], row[NORMAL + 1], row[NORMAL + 2]
+    along, across = row[ALONG], row[ACROSS]
+    difference = along - across
+    sx, sy, sz = held_velocity(row, dt)
+    push = along * row[GOAL] - across * (nx * sx + ny * sy + nz * sz)
+    fx = push * nx + across * sx + row[SLIDING]
+    fy = push * ny + across * sy + row[SLIDING + 1]
+    fz = push * nz + across * sz + row[SLIDING + 2]
+    matrix = (
+        across + difference * nx * nx,
+        across + difference * ny * ny,
+        across + difference * nz * nz,
+        difference * nx * ny,
+        difference * nx * nz,
+        difference * ny * nz,
+    )
+    w = 1.0 - u
+    force[j, 0] += w * fx
+    force[j, 1] += w * fy
+    force[j, 2] += w * fz
+    for i in range(6):
+        resistance[j, i] += w * w * matrix[i]
+    if u > 0.0:
+        force[j + 1, 0] += u * fx
+        force[j + 1, 1] += u * fy
+        force[j + 1, 2] += u * fz
+        for i in range(6):
+            resistance[j + 1, i] += u * u * matrix[i]
+            coupling[j, i] += u * w * matrix[i]
+
+
+@njit(cache=True, error_model="numpy")
+def try_place(solid, poses, offset, reach, here, there, x, v, mass, old, laws, dt, row):
+    """Look for a contact of one point on its way from `here` to `there` in the solid's frame.
+
+    Returns what `judge_contact` does, and the distance at the start [m]; beyond `reach` there is no contact.
+    """
+    start, meets, px, py, pz, d, nx, ny, nz = trace_solid(
+        solid, offset, here[0], here[1], here[2], there[0], there[1], there[2]
+    )
+    if start > reach:
+        return np.inf, start
+    ax, ay, az = to_world(poses, AFTER, px, py, pz)
+    bx, by, bz = to_world(poses, BEFORE, px, py, pz)
+    surface = ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt)
+    normal = turn_to_world(poses, AFTER, nx, ny, nz)
+    excess = judge_contact(meets, start, d, normal, (ax, ay, az), surface, x, v, mass, old, laws, dt, row)
+    return excess, start
+
+
+@njit(cache=True, error_model="numpy")
+def length_between(a, b):
+    """Distance of two points."""
+    x, y, z = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@njit(cache=True, error_model="numpy")
+def between(a, b, u):
+    """Point at fraction u from a to b."""
+    w = 1.0 - u
+    return w * a[0] + u * b[0], w * a[1] + u * b[1], w * a[2] + u * b[2]
+
+
+@njit(cache=True, error_model="numpy")
+def vector(array, j):
+    """Row j as three numbers."""
+    return array[j, 0], array[j, 1], array[j, 2]
+
+
+@njit(cache=True, error_model="numpy")
+def copy_record(source, target):
+    """Copy a row; as an assignment of arrays it would take ten seconds longer to compile."""
+    for i in range(RECORD_SIZE):
+        target[i] = source[i]
+
+
+@njit(cache=True, error_model="numpy")
+def remembered(row, old_force, inherited, old_trail, nothing):
+    """What the last step left of a contact, as `judge_contact` wants it."""
+    if row >= 0:
+        return old_force[row], inherited, old_trail[row]
+    return 0.0, inherited, nothing
+
+
+@njit(cache=True, error_model="numpy")
+def try_segment(
+    solid, poses, inner, offset, reach, j, ends, lacks, points, velocity, mass, last, laws, dt, count, place, record
+):
+    """Look for contacts between the ends of segment j, at `inner` places; return the new count.
+
+    Of neighbouring places, both ends among them, only the one that lacks its goal most becomes a contact: contacts that
+    are closer together than hair bends would only fight. `lacks` is what `judge_contact` said of the ends. The last row
+    of `record` is for the place at hand, the row behind the list for the best of a run of places.
+    """
+    old_count, old_place, old_force, old_trail, nothing = last
+    here, there = ends
+    x0, x1, v0, v1 = vector(points, j), vector(points, j + 1), vector(velocity, j), vector(velocity, j + 1)
+    spacing = solid[7] * length_between(here[0], here[1]) / (inner + 1)
+    trial = record[-1]
+    pointer, limit = np.int64(0), count + INNER_CONTACTS
+    before, is_best = lacks[0], False
+    k = 1
+    while k <= inner and count < limit:
+        u = k / (inner + 1)
+        number = j * (inner + 1) + k
+        row, pointer, inherited = recall(old_count, old_place, old_force, number, pointer, inner + 1)
+        excess, start = try_place(
+            solid,
+            poses,
+            offset,
+            reach,
+            between(here[0], here[1], u),
+            between(there[0], there[1], u),
+            between(x0, x1, u),
+            between(v0, v1, u),
+            contact_mass(mass, j, u),
+            remembered(row, old_force, inherited, old_trail, nothing),
+            laws,
+            dt,
+            trial,
+        )
+        if excess < before:
+            place[count] = number
+            copy_record(trial, record[count])
+            is_best = True
+        elif is_best:
+            count += 1
+            is_best = False
+        before = excess
+        # Places up to there are too far off to be met.
+        skipped = max(0, int((start - reach) / spacing))
+        if skipped > 0:
+            count += 1 if is_best else 0
+            before, is_best = np.inf, False
+        k += 1 + skipped
+    return count + 1 if is_best and before < lacks[1] else count
+
+
+@njit(cache=True, error_model="numpy")
+def find_on_strand(
+    solid, poses, inner, thickness, laws, points, velocity, mass, arc, is_held, last, dt, cache, place, record
+):
+    """Fill the list of contacts of one strand, `place` (C,) and `record` (C + 2, RECORD_SIZE); return their number.
+
+    The arguments are those of `find_contacts` for one strand; `last` is what the last step left, `cache` what was last
+    measured of each vertex.
+    """
+    old_count, old_place, old_force, old_trail, nothing = last
+    clearance, measured_at = cache
+    slope = solid[7]
+    end = len(points) - 1
+    count, pointer, on_skin = np.int64(0), np.int64(0), False
+    here_prev, there_prev = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    bound_prev, travel_prev, lack_prev = np.inf, 0.0, np.inf
+    found = record[-2]
+    for j in range(len(points)):
+        x, v = vector(points, j), vector(velocity, j)
+        here = to_local(poses, BEFORE, x[0], x[1], x[2])
+        there = to_local(poses, AFTER, x[0] + dt * v[0], x[1] + dt * v[1], x[2] + dt * v[2])
+        travel = slope * length_between(here, there)
+        behind = arc[j] - arc[max(j - 1, 0)]
+        ahead = arc[min(j + 1, end)] - arc[j]
+        half = 0.5 * slope * max(behind, ahead) if inner > 0 else 0.0
+        reach = travel + SLACK * (behind + ahead) + thickness
+        bound = refresh_clearance(solid, here[0], here[1], here[2], reach + half, clearance[j], measured_at[j])
+        if j == 0 and is_held:
+            on_skin = bound < AT_ROOT * ahead
+        lack, number = np.inf, j * (inner + 1)
+        if bound < reach and not (j == 0 and is_held):
+            row, pointer, inherited = recall(old_count, old_place, old_force, number, pointer, inner + 1)
+            offset = min(thickness, CLIMB * arc[j]) if is_held else thickness
+            old = remembered(row, old_force, inherited, old_trail, nothing)
+            lack, _ = try_place(solid, poses, offset, reach, here, there, x, v, mass[j], old, laws, dt, found)
+        if j > 0 and inner > 0 and not (j == 1 and on_skin):
+            span = slope * length_between(here_prev, here)
+            segment_reach = max(reach, reach - travel + travel_prev)
+            if 0.5 * (bound + bound_prev - span) < segment_reach:
+                ends = ((here_prev, here), (there_prev, there))
+                count = try_segment(
+                    solid,
+                    poses,
+                    inner,
+                    thickness,
+                    segment_reach,
+                    j - 1,
+                    ends,
+                    (lack_prev, lack),
+                    points,
+                    velocity,
+                    mass,
+                    last,
+                    laws,
+                    dt,
+                    count,
+                    place,
+                    record,
+                )
+        if lack < np.inf:
+            copy_record(found, record[count])
+            place[count] = number
+            count += 1
+        here_prev, there_prev, bound_prev, travel_prev, lack_prev = here, there, bound, travel, lack
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def spread_contacts(inner, count, place, record, dt, force, resistance, coupling):
+    """Add all contacts of one strand to its load."""
+    for c in range(count):
+        j, k = place[c] // (inner + 1), place[c] % (inner + 1)
+        spread_contact(record[c], j, k / (inner + 1), dt, force, resistance, coupling)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def find_contacts(
+    solid,
+    poses,
+    inner,
+    thickness,
+    laws,
+    points,
+    velocity,
+    mass,
+    arc,
+    is_held,
+    is_active,
+    old_count,
+    old_place,
+    old_force,
+    old_trail,
+    dt,
+    # out
+    clearance,
+    measured_at,
+    count,
+    place,
+    record,
+    force,
+    resistance,
+    coupling,
+):
+    """Fill the lists of contacts (count, place, record) of all strands with one solid and add them to the load.
+
+    Args:
+        solid: see `_kernels_trace`.
+        poses: (24,), see `_kernels_trace`.
+        inner: places between the ends of a segment.
+        thickness: of the layer around the solid [m].
+        laws: see `judge_contact`.
+        points: [m], (G, V, 3), at the start of the step; `velocity` [m/s], `mass` [kg] and arc length `arc` [m] alike.
+        is_held: whether the root is held by something, (G,).
+        is_active: (G,).
+        old_count: contacts of the last step, (G,); their places (G, C), normal forces [N], trails.
+        dt: [s].
+        clearance: distance of each vertex when it was last measured [m], (G, V, 1), and where that was (G, V, 3).
+        count: (G,); `place` (G, C); `record` (G, C + 2, RECORD_SIZE), two rows of scratch.
+        force: of the load; `resistance` and `coupling` alike.
+    """
+    nothing = np.zeros(TRAIL_SIZE)
+    for s in prange(len(points)):
+        count[s] = 0
+        if is_active[s]:
+            count[s] = find_on_strand(
+                solid,
+                poses,
+                inner,
+                thickness,
+                laws,
+                points[s],
+                velocity[s],
+                mass[s],
+                arc[s],
+                is_held[s],
+                (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
+                dt,
+                (clearance[s], measured_at[s]),
+                place[s],
+                record[s],
+            )
+            spread_contacts(inner, count[s], place[s], record[s], dt, force[s], resistance[s], coupling[s])
+
+
+@njit(cache=True, error_model="numpy")
+def judge_samples(distance, normal, surface, laws, points, velocity, mass, last, dt, place, record):
+    """Fill the list of contacts of one strand with a sampled solid; see `find_sampled_contacts`."""
+    old_count, old_place, old_force, old_trail, nothing = last
+    count, pointer = np.int64(0), np.int64(0)
+    for j in range(len(points)):
+        start = distance[j]
+        if start < np.inf:
+            x, moves = vector(points, j), vector(surface, j)
+            y = (x[0] + dt * moves[0], x[1] + dt * moves[1], x[2] + dt * moves[2])
+            row, pointer, inherited = recall(old_count, old_place, old_force, j, pointer, 1)
+            old = remembered(row, old_force, inherited, old_trail, nothing)
+            n, v = vector(normal, j), vector(velocity, j)
+            excess = judge_contact(True, start, start, n, y, moves, x, v, mass[j], old, laws, dt, record[count])
+            if excess < np.inf:
+                place[count] = j
+                count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def find_sampled_contacts(
+    distance,
+    normal,
+    surface,
+    laws,
+    points,
+    velocity,
+    mass,
+    old_count,
+    old_place,
+    old_force,
+    old_trail,
+    dt,
+    # out
+    count,
+    place,
+    record,
+    force,
+    resistance,
+    coupling,
+):
+    """Do what `find_contacts` does with a solid that was sampled at the vertices.
+
+    Args:
+        distance: at the start of the step [m], (G, V), infinite where nothing is near.
+        normal: unit vectors at its end, (G, V, 3).
+        surface: velocity of the solid [m/s], (G, V, 3).
+        laws: as in `find_contacts`, and all others too.
+    """
+    nothing = np.zeros(TRAIL_SIZE)
+    for s in range(len(points)):
+        count[s] = judge_samples(
+            distance[s],
+            normal[s],
+            surface[s],
+            laws,
+            points[s],
+            velocity[s],
+            mass[s],
+            (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
+            dt,
+            place[s],
+            record[s],
+        )
+        spread_contacts(0, count[s], place[s], record[s], dt, force[s], resistance[s], coupling[s])
+
+
+@njit(cache=True, error_model="numpy")
+def settle_contact(row, friction, v, dt, trail):
+    """Normal force of one contact whose point has velocity v [N]; fill its trail."""
+    nx, ny, nz = row[NORMAL], row[NORMAL + 1], row[NORMAL + 2]
+    force = row[ALONG] * (row[GOAL] - (nx * v[0] + ny * v[1] + nz * v[2]))
+    rx, ry, rz = v[0] - row[SURFACE], v[1] - row[SURFACE + 1], v[2] - row[SURFACE + 2]
+    leaving = nx * rx + ny * ry + nz * rz
+    # How far a sticking contact has been dragged off by now; what pulls it back is in proportion.
+    sticks = row[STICKS] > 0.0
+    rx = row[DRIFT] + dt * (rx - leaving * nx) if sticks else 0.0
+    ry = row[DRIFT + 1] + dt * (ry - leaving * ny) if sticks else 0.0
+    rz = row[DRIFT + 2] + dt * (rz - leaving * nz) if sticks else 0.0
+    drift = math.sqrt(rx * rx + ry * ry + rz * rz)
+    is_overloaded = force > 0.0 and row[ACROSS] * drift > friction * force * dt
+    scale = 1.0 / drift if is_overloaded else 0.0
+    trail[SLIP], trail[SLIP + 1], trail[SLIP + 2] = scale * rx, scale * ry, scale * rz
+    trail[DRIFTED], trail[DRIFTED + 1], trail[DRIFTED + 2] = rx, ry, rz
+    return force
+
+
+@njit(cache=True, error_model="numpy")
+def settle_on_strand(inner, friction, velocity, count, place, record, dt, pressed, trail):
+    """Settle all contacts of one strand."""
+    end = len(velocity) - 1
+    for c in range(count):
+        j, k = place[c] // (inner + 1), place[c] % (inner + 1)
+        v = between(vector(velocity, j), vector(velocity, min(j + 1, end)), k / (inner + 1))
+        pressed[c] = settle_contact(record[c], friction, v, dt, trail[c])
+
+
+@njit(cache=True, error_model="numpy")
+def settle_contacts(
+    inner,
+    friction,
+    velocity,
+    count,
+    place,
+    record,
+    dt,
+    # out
+    pressed,
+    trail,
+):
+    """Fill normal force [N] (G, C) and trail (G, C, TRAIL_SIZE) of every contact, from the velocities of the step."""
+    for s in range(len(count)):
+        settle_on_strand(inner, friction, velocity[s], count[s], place[s], record[s], dt, pressed[s], trail[s])
+
+
+@njit(cache=True, error_model="numpy")
+def strand_depth(solid, poses, points, first, clearance, measured_at):
+    """How deep the deepest vertex from number `first` on is inside at the end of the step [m], at least 0."""
+    depth = 0.0
+    for j in range(first, len(points)):
+        x, y, z = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
+        depth = max(depth, -refresh_clearance(solid, x, y, z, 0.0, clearance[j], measured_at[j]))
+    return depth
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def measure_depth(
+    solid,
+    poses,
+    points,
+    is_held,
+    is_active,
+    # out
+    clearance,
+    measured_at,
+    deepest,
+):
+    """Fill `deepest` (G,) with how deep a vertex of each strand is inside a solid at the end of the step [m]."""
+    for s in prange(len(points)):
+        first = (1 if is_held[s] else 0) if is_active[s] else points.shape[1]
+        deepest[s] = strand_depth(solid, poses, points[s], first, clearance[s], measured_at[s])

@@ -1,0 +1,180 @@
+"""Distance to one solid, and the first place where a straight path meets it: scalar code for the contact kernels.
+
+A solid comes as the tuple that `solid_geometry.KernelSolid` packs:
+
+    (is_field, kinds, params, values, origin, inv_cell, stride, slope)
+
+a table of shapes or a distance field, the least step of a search within the field [m] and the largest slope that the
+distance can have. Everything is in the frame of the solid, where it stands still and hair moves relative to it.
+"""
+
+# mypy: allow-untyped-defs
+
+import math
+
+import numpy as np
+from numba import njit
+
+from mane.body._kernels_field import field_distance_gradient
+from mane.body._kernels_shapes import TORUS, primitive_distance, shape_distance
+
+# A path that has not met or missed a solid after so many steps grazes it.
+MAX_STEPS = 48
+# A search stops this close to the surface, as a part of the path; the contact takes the rest into account.
+ARRIVED = 1e-3
+NOWHERE = -1.0
+# Below this slope a distance field has no direction: the middle of a body.
+FLAT = 1e-6
+
+
+@njit(cache=True, error_model="numpy")
+def unit_gradient(d, gx, gy, gz):
+    """Distance and gradient of a field with the gradient of unit length; upwards where there is none."""
+    norm = math.sqrt(gx * gx + gy * gy + gz * gz)
+    if norm < FLAT:
+        return d, 0.0, 1.0, 0.0
+    return d, gx / norm, gy / norm, gz / norm
+
+
+@njit(cache=True, error_model="numpy")
+def solid_distance(solid, x, y, z):
+    """Signed distance [m] and unit gradient at one point."""
+    is_field, kinds, params, values, origin, inv_cell, _, _ = solid
+    if is_field:
+        d, gx, gy, gz = field_distance_gradient(values, origin, inv_cell, x, y, z)
+    else:
+        d, gx, gy, gz = shape_distance(kinds, params, x, y, z)
+    return unit_gradient(d, gx, gy, gz)
+
+
+@njit(cache=True, error_model="numpy")
+def trace_primitive(kind, p, offset, x, y, z, ex, ey, ez, length):
+    """Way along the path from (x, y, z), direction e, to the surface `offset` around a primitive; distance, gradient.
+
+    All primitives but the torus are convex, and so is their distance: along its tangent it vanishes no later than in
+    truth, so Newton's method comes from outside and never passes the surface.
+    """
+    d, nx, ny, nz = primitive_distance(kind, p, x, y, z)
+    d -= offset
+    way = 0.0
+    for _ in range(MAX_STEPS):
+        if d <= ARRIVED * length and (d <= 0.0 or way > 0.0):
+            return way, d, nx, ny, nz
+        approach = -(nx * ex + ny * ey + nz * ez)
+        if kind == TORUS:
+            if way >= length:
+                return NOWHERE, d, nx, ny, nz
+            way = min(way + max(d, 0.25 * (p[7] + offset)), length)
+        else:
+            if approach <= 0.0 or way + d / approach > length:
+                return NOWHERE, d, nx, ny, nz
+            way += d / approach
+        d, nx, ny, nz = primitive_distance(kind, p, x + way * ex, y + way * ey, z + way * ez)
+        d -= offset
+    return way, d, nx, ny, nz
+
+
+@njit(cache=True, error_model="numpy")
+def trace_shape(kinds, params, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length):
+    """The same for a union of primitives with distance `near` and gradient n at the start; the first to be met wins."""
+    best, d = NOWHERE, near
+    for k in range(len(kinds)):
+        way, dk, nxk, nyk, nzk = trace_primitive(kinds[k], params[k], offset, x, y, z, ex, ey, ez, length)
+        if way != NOWHERE and (best == NOWHERE or way < best):
+            best, d, nx, ny, nz = way, dk, nxk, nyk, nzk
+    return best, d, nx, ny, nz
+
+
+@njit(cache=True, error_model="numpy")
+def trace_field(
+    values, origin, inv_cell, stride, slope, offset, near, near_x, near_y, near_z, x, y, z, ex, ey, ez, length
+):
+    """The same for a distance field, which has no feature smaller than a few strides."""
+    d, gx, gy, gz = near, near_x, near_y, near_z
+    way = 0.0
+    steps = 0
+    while d > 0.0 and way < length and steps < MAX_STEPS:
+        way = min(way + max(d / slope, stride), length)
+        d, gx, gy, gz = field_distance_gradient(values, origin, inv_cell, x + way * ex, y + way * ey, z + way * ez)
+        d -= offset
+        steps += 1
+    if d > 0.0 and way >= length:
+        return NOWHERE, near, near_x, near_y, near_z
+    return way, d, gx, gy, gz
+
+
+@njit(cache=True, error_model="numpy")
+def trace_solid(solid, offset, x, y, z, tx, ty, tz):
+    """First place where the straight way from (x, y, z) to (tx, ty, tz) meets the surface `offset` [m] around a solid.
+
+    Returns:
+        Distance to that surface at the start [m]; whether the way meets it; the place, which is the start where it does
+        not; distance [m] and unit gradient there. A way that starts below the surface meets it at its start.
+    """
+    is_field, kinds, params, values, origin, inv_cell, stride, slope = solid
+    near, nx, ny, nz = solid_distance(solid, x, y, z)
+    near -= offset
+    ex, ey, ez = tx - x, ty - y, tz - z
+    length = math.sqrt(ex * ex + ey * ey + ez * ez)
+    if near <= 0.0 or near > slope * length:
+        return near, near <= 0.0, x, y, z, near, nx, ny, nz
+    ex, ey, ez = ex / length, ey / length, ez / length
+    if is_field:
+        way, d, nx, ny, nz = trace_field(
+            values, origin, inv_cell, stride, slope, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length
+        )
+        d, nx, ny, nz = unit_gradient(d, nx, ny, nz)
+    else:
+        way, d, nx, ny, nz = trace_shape(kinds, params, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length)
+    along = max(way, 0.0)
+    return near, way != NOWHERE, x + along * ex, y + along * ey, z + along * ez, d, nx, ny, nz
+
+
+# A pose pair is 24 numbers: rotation (row by row) and position at the start of a step, then the same at its end.
+BEFORE, AFTER = 0, 12
+
+
+@njit(cache=True, error_model="numpy")
+def to_local(poses, which, x, y, z):
+    """Carry a point from the world into the frame of a solid; `which` is BEFORE or AFTER."""
+    x, y, z = x - poses[which + 9], y - poses[which + 10], z - poses[which + 11]
+    return (
+        poses[which] * x + poses[which + 3] * y + poses[which + 6] * z,
+        poses[which + 1] * x + poses[which + 4] * y + poses[which + 7] * z,
+        poses[which + 2] * x + poses[which + 5] * y + poses[which + 8] * z,
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def turn_to_world(poses, which, x, y, z):
+    """Carry a direction from the frame of a solid to the world."""
+    return (
+        poses[which] * x + poses[which + 1] * y + poses[which + 2] * z,
+        poses[which + 3] * x + poses[which + 4] * y + poses[which + 5] * z,
+        poses[which + 6] * x + poses[which + 7] * y + poses[which + 8] * z,
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def to_world(poses, which, x, y, z):
+    """Carry a point from the frame of a solid to the world."""
+    wx, wy, wz = turn_to_world(poses, which, x, y, z)
+    return wx + poses[which + 9], wy + poses[which + 10], wz + poses[which + 11]
+
+
+@njit(cache=True, error_model="numpy")
+def refresh_clearance(solid, x, y, z, reach, clearance, place):
+    """Lower bound of the distance at a local point [m]; measured anew only where it could be below `reach`.
+
+    `clearance` (1,) and `place` (3,) remember the last measurement of this vertex: the distance cannot have changed
+    faster than its largest slope. The outcome never decides more than whether somebody looks closer.
+    """
+    slope = solid[7]
+    dx, dy, dz = x - place[0], y - place[1], z - place[2]
+    bound = clearance[0] - slope * math.sqrt(dx * dx + dy * dy + dz * dz)
+    if bound > reach:
+        return bound
+    d, _, _, _ = solid_distance(solid, x, y, z)
+    clearance[0] = d
+    place[0], place[1], place[2] = x, y, z
+    return np.float64(d)

@@ -1,0 +1,327 @@
+"""`Simulation`: guides on a moving head, stepped frame by frame from a script's own loop.
+
+```python
+sim = mane.Simulation(guides, model="cosserat", body=bust.mesh, solids=[comb])
+for pose in head_poses:
+    frame = sim.step(pose)          # a GuideFrame; frame.points is (G, V, 3)
+```
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mane.body.mesh import Mesh
+from mane.body.motion import Motion, Pose
+from mane.body.motion_keys import MAX_SPEED, MAX_SPIN
+from mane.body.shapes import Shape
+from mane.body.solid import Solid
+from mane.contact.drag import Drag
+from mane.contact.projection import SolidProjection
+from mane.contact.solids import SolidContact
+from mane.contact.wind import AnyWind
+from mane.contact.wind_shelter import Shelter
+from mane.geometry import quaternion
+from mane.geometry.checks import require_choice, require_positive
+from mane.groom.guides import Guides
+from mane.scene.surroundings import Surroundings
+from mane.strand.frame import GuideFrame
+from mane.strand.hold import HoldReport, hold
+from mane.strand.material import MATERIALS, Material
+from mane.strand.model import STANDARD_GRAVITY
+from mane.strand.ports import Constraint, Force, Part
+from mane.strand.roots import RootPose
+from mane.strand.solver import SOLVERS, make_solver
+from mane.strand.state import StrandState
+from mane.strand.stepping import StepPath, Stepper, StepReport
+from mane.strand.variation import Varying
+
+# Longest substep [s]. Halving it moves the tips of a shaken head by a few millimetres (`mane validate strands`).
+MAX_SUBSTEP = 1 / 250
+# Largest turn of the head within one substep [rad]: hair is linearised within it.
+MAX_TURN = 0.15
+MAX_SUBSTEPS = 64
+# Drag of a hair within a lock, as a share of that of a hair alone. A single hair in the air is all but weightless (it
+# sinks at 0.4 m/s); a lock of hundreds moves as one body that the air mostly flows around.
+LOCK_DRAG = 0.1
+
+
+class Simulation:
+    """Steps guides; see the module's example.
+
+    Args:
+        guides: what to simulate.
+        model: "cosserat", "spring" or "chain".
+        material: a `Material`, or the name of a preset: straight, wavy, curly, fine, coarse.
+        body: what the hair grows on; it moves with the head and hair collides with it.
+        solids: what else hair collides with, each with its own motion.
+        forces: parts that act on the guides besides: `Force`s and `Constraint`s.
+        head: the motion of the head, for `step()` without a pose.
+        wind: what blows on the hair: a vector [m/s], a `Wind`, a function of (points, time); None is still air.
+        shelters: what keeps the wind away, such as `SolidShelter()` and `HairShelter()`.
+        drag: factor on the physical drag of a single hair, any `Varying`: 1 is a hair alone in the air, 0 takes the air
+            away. By default 0.1: hairs of a lock drag the air between them along.
+        contact: settings of the contact with body and solids, see `ContactParams`: mode, friction, thickness...
+        root: "clamped", "hinged" or "free", for all guides or one per guide.
+        sag_free: solve for a rest shape such that the groom is what gravity makes of it.
+        hold: what to do with strands that could not stand as groomed: "stiffen", "report" or "off".
+        gravity: [m/s^2].
+        frame_rate: frames per second.
+        substeps: per frame, or "auto": as many as the frame's length and the head's motion need.
+        settings: of the strand model, e.g. `CosseratParams`.
+
+    Attributes:
+        report: how the last step went.
+        hold_report: which strands stand by themselves, and what was done about the others; `str` of it is one line.
+        time: of the current frame [s].
+    """
+
+    def __init__(
+        self,
+        guides: Guides,
+        model: str = "cosserat",
+        *,
+        material: Material | str = "straight",
+        body: Solid | Mesh | Shape | None = None,
+        solids: Sequence[Solid] = (),
+        forces: Sequence[Part] = (),
+        head: Motion | None = None,
+        wind: AnyWind = None,
+        shelters: Sequence[Shelter] = (),
+        drag: Varying = LOCK_DRAG,
+        contact: Mapping[str, Any] | None = None,
+        root: str | Sequence[str] | ArrayLike = "clamped",
+        sag_free: bool = True,
+        hold: str = "stiffen",
+        gravity: ArrayLike = STANDARD_GRAVITY,
+        frame_rate: float = 24.0,
+        substeps: int | str = "auto",
+        **settings: Any,
+    ) -> None:
+        require_choice("model", model, list(SOLVERS))
+        require_positive("frame_rate", frame_rate)
+        if substeps != "auto" and not (isinstance(substeps, int) and substeps >= 1):
+            raise ValueError(f'substeps: must be "auto" or a whole number of at least 1, got {substeps!r}')
+        self.guides = guides
+        self.model_name = model
+        self.frame_dt = 1.0 / frame_rate
+        self.substeps = substeps
+        self.head = head
+        self.active = guides.active.copy()
+        self.weight = guides.weight.copy()
+        strands, self.hold_report = _held_model(guides, material, root, gravity, hold if sag_free else "off")
+        self._solver = make_solver(model, strands, sag_free=sag_free, **settings)
+        self._rest_roots = strands.rest_points[:, 0].copy()
+        self.surroundings = Surroundings(body, solids)
+        own_forces, own_constraints = self._own_parts(
+            Drag(wind, scale=drag, shelters=shelters, guides=guides), contact or {}
+        )
+        self._stepper = Stepper(
+            self._solver,
+            [*own_forces, *(part for part in forces if isinstance(part, Force))],
+            [*(part for part in forces if isinstance(part, Constraint)), *own_constraints],
+            self.active,
+        )
+        self._require_parts(forces)
+        self._reach = float(strands.strand_length.max())
+        self.reset()
+
+    def _own_parts(self, drag: Drag, contact: Mapping[str, Any]) -> tuple[list[Force], list[Constraint]]:
+        if not self.surroundings.solids:
+            return [drag], []
+        return [drag, SolidContact(**contact)], [SolidProjection(thickness=contact.get("thickness", 0.0))]
+
+    def _require_parts(self, parts: Sequence[Part]) -> None:
+        for part in parts:
+            if not isinstance(part, Force | Constraint):
+                raise ValueError(f"forces: must be Force or Constraint parts, got {type(part).__name__}")
+
+    @property
+    def solids(self) -> tuple[Solid, ...]:
+        """Body first, if there is one, then the solids: the order of `GuideFrame.solid_poses`."""
+        return self.surroundings.solids
+
+    @property
+    def frame(self) -> GuideFrame:
+        """The guides as they are now; its arrays are copies."""
+        state = self._state
+        return GuideFrame(
+            state.points.astype(np.float32),
+            state.velocity.astype(np.float32),
+            state.frames.astype(np.float32),
+            state.cut_force.astype(np.float32),
+            self._roots.positions.astype(np.float32),
+            self._roots.rotations.astype(np.float32),
+            self.active.copy(),
+            self.weight.copy(),
+            self._pose,
+            self.surroundings.poses(self._pose, self.time),
+            self.time,
+        )
+
+    def reset(self, head_pose: Pose | None = None, *, time: float = 0.0) -> GuideFrame:
+        """Put the guides back to rest on a head at `head_pose`, by default where its motion has it, at `time` [s]."""
+        self.time = float(time)
+        self._pose = head_pose if head_pose is not None else self._pose_at(self.time)
+        self._roots = RootPose.carried(self._rest_roots, self._pose)
+        self._state: StrandState = self._solver.rest_state(self._roots)
+        self.report = StepReport(0.0, 0.0, 0)
+        self._forget_all()
+        return self.frame
+
+    def teleport(self, head_pose: Pose) -> GuideFrame:
+        """Carry head and hair elsewhere at once: shape and motion relative to the head stay as they are."""
+        self._carry(RootPose.carried(self._rest_roots, head_pose))
+        self._pose = head_pose
+        return self.frame
+
+    def step(
+        self,
+        head_pose: Pose | None = None,
+        *,
+        roots: RootPose | None = None,
+        dt: float | None = None,
+        teleport: bool = False,
+    ) -> GuideFrame:
+        """Go one frame on and return the guides at its end.
+
+        Args:
+            head_pose: of the head at the end of the frame; by default that of `head`, or where it is.
+            roots: of all guides at the end of the frame, for a skin that deforms (`RootBinding.transforms`).
+            dt: length of the frame [s], by default 1 / frame_rate.
+            teleport: the head jumps there: hair is carried along, then the frame is simulated. A motion's own
+                teleports, and jumps faster than any head moves (20 m/s, 50 rad/s), are noticed without it.
+        """
+        dt = self.frame_dt if dt is None else float(dt)
+        require_positive("dt", dt)
+        end = self.time + dt
+        pose = head_pose if head_pose is not None else self._pose_at(end)
+        goal = RootPose.carried(self._rest_roots, pose) if roots is None else self._checked_roots(roots)
+        follows = head_pose is None and roots is None and self.head is not None
+        jumps = teleport or (follows and self.head is not None and self.head.teleported(self.time, end))
+        if jumps or self._is_jump(pose, goal, dt):
+            self._carry(goal)
+            self._pose = pose
+            follows = False
+        count = self._substep_count(pose, dt)
+        path = self._path(pose, goal, dt, follows)
+        out = self._state.copy()
+        self.report = self._stepper.step(self._state, out, path, time=end, dt=dt, substeps=count)
+        self._state, self._pose, self._roots, self.time = out, pose, goal, end
+        return self.frame
+
+    def energy(self) -> NDArray[np.float64]:
+        """Kinetic, elastic and gravitational energy of each guide [J], shape (G,)."""
+        return self._solver.energy(self._state)
+
+    def checkpoint(self) -> dict[str, NDArray[Any]]:
+        """Everything that is needed to continue exactly, as arrays by name; copies."""
+        arrays = {f"strand.{name}": array.copy() for name, array in self._state.arrays().items()}
+        arrays["time"] = np.array([self.time])
+        arrays["pose"] = np.concatenate([self._pose.position, self._pose.rotation])
+        arrays["roots.positions"] = self._roots.positions.copy()
+        arrays["roots.rotations"] = self._roots.rotations.copy()
+        arrays["active"], arrays["weight"] = self.active.copy(), self.weight.copy()
+        for index, part in enumerate(self._parts):
+            arrays.update({f"part{index}.{name}": np.array(array) for name, array in part.memory().items()})
+        return arrays
+
+    def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> GuideFrame:
+        """Go back to what `checkpoint` returned, in a simulation that was made in the same way."""
+        strand = {
+            name.removeprefix("strand."): array for name, array in checkpoint.items() if name.startswith("strand.")
+        }
+        if strand["points"].shape != self._state.points.shape:
+            raise ValueError(
+                f"checkpoint: must hold guides of shape {self._state.points.shape}, got {strand['points'].shape}"
+            )
+        self._state = StrandState.from_arrays(strand)
+        self.time = float(checkpoint["time"][0])
+        self._pose = Pose(checkpoint["pose"][:3], checkpoint["pose"][3:])
+        self._roots = RootPose(np.array(checkpoint["roots.positions"]), np.array(checkpoint["roots.rotations"]))
+        self.active[...], self.weight[...] = checkpoint["active"], checkpoint["weight"]
+        for index, part in enumerate(self._parts):
+            prefix = f"part{index}."
+            part.restore({name.removeprefix(prefix): a for name, a in checkpoint.items() if name.startswith(prefix)})
+        return self.frame
+
+    @property
+    def _parts(self) -> tuple[Part, ...]:
+        return (*self._stepper.forces, *self._stepper.constraints)
+
+    def _pose_at(self, time: float) -> Pose:
+        if self.head is not None:
+            return self.head.pose(time)
+        return getattr(self, "_pose", None) or Pose.identity()
+
+    def _checked_roots(self, roots: RootPose) -> RootPose:
+        return RootPose.checked(roots.positions, roots.rotations, len(self._rest_roots))
+
+    def _is_jump(self, pose: Pose, goal: RootPose, dt: float) -> bool:
+        way = np.linalg.norm(goal.positions - self._roots.positions, axis=1).max()
+        angle = float(quaternion.angle_between(self._pose.rotation, pose.rotation))
+        return bool(way > MAX_SPEED * dt or angle > min(MAX_SPIN * dt, math.pi))
+
+    def _carry(self, goal: RootPose) -> None:
+        self._solver.carry(self._state, self._roots, goal)
+        self._roots = goal
+        self._forget_all()
+
+    def _forget_all(self) -> None:
+        everyone = np.ones(len(self.active), np.bool_)
+        for part in self._parts:
+            part.forget(everyone)
+
+    def _substep_count(self, pose: Pose, dt: float) -> int:
+        if isinstance(self.substeps, int):
+            return self.substeps
+        angle = float(quaternion.angle_between(self._pose.rotation, pose.rotation))
+        way = float(np.linalg.norm(pose.position - self._pose.position))
+        wanted = max(dt / MAX_SUBSTEP, angle / MAX_TURN, way / (MAX_TURN * self._reach))
+        return min(MAX_SUBSTEPS, max(1, math.ceil(wanted - 1e-6)))
+
+    def _path(self, pose: Pose, goal: RootPose, dt: float, follows: bool) -> StepPath:
+        """How head, roots and solids move within the frame."""
+        start_pose, start_roots, start_time = self._pose, self._roots, self.time
+        rigid = RootPose.carried(self._rest_roots, pose)
+        is_rigid = np.array_equal(rigid.positions, goal.positions) and np.array_equal(rigid.rotations, goal.rotations)
+
+        def head_at(fraction: float) -> Pose:
+            if fraction >= 1.0:
+                return pose
+            if follows and self.head is not None:
+                return self.head.pose(start_time + fraction * dt)
+            return interpolate_pose(start_pose, pose, fraction)
+
+        def roots_at(fraction: float) -> RootPose:
+            if fraction <= 0.0:
+                return start_roots
+            if is_rigid and fraction < 1.0:
+                return RootPose.carried(self._rest_roots, head_at(fraction))
+            return start_roots.toward(goal, fraction)
+
+        def solids_at(start: float, end: float) -> Any:
+            times = (start_time + start * dt, start_time + end * dt)
+            return self.surroundings.moving(head_at(start) if start > 0 else start_pose, head_at(end), *times)
+
+        return StepPath(roots_at, solids_at)
+
+
+def interpolate_pose(start: Pose, end: Pose, fraction: float) -> Pose:
+    """Return the pose at a fraction of the way: a straight line and a steady turn."""
+    position = start.position + fraction * (end.position - start.position)
+    return Pose(position, quaternion.slerp(start.rotation, end.rotation, fraction))
+
+
+def _held_model(
+    guides: Guides, material: Material | str, root: Any, gravity: ArrayLike, mode: str
+) -> tuple[Any, HoldReport]:
+    if isinstance(material, str):
+        require_choice("material", material, list(MATERIALS))
+        material = MATERIALS[material]
+    return hold(material.model(guides, root=root, gravity=gravity), mode=mode)

@@ -1,0 +1,181 @@
+"""`Simulation`: guides on a head from a script's own loop: rest, motion, teleports, checkpoints, refusals."""
+
+import numpy as np
+import pytest
+
+import mane
+from mane.body.motion import Pose
+from mane.geometry import quaternion
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.scene.simulation import MAX_SUBSTEP, Simulation
+from mane.strand.ports import Force
+
+HEAD = mane.shapes.Sphere((0.0, 0.0, 0.0), 0.1)
+
+
+def bobbed(count=6, vertices=12, length=0.12, seed=2):
+    """Guides that leave a ball of 10 cm sideways and hang down beside it."""
+    rng = np.random.default_rng(seed)
+    angle = np.linspace(0, 2 * np.pi, count, endpoint=False) + rng.uniform(0, 0.1, count)
+    out = np.stack([np.cos(angle), np.zeros(count), np.sin(angle)], axis=1)
+    s = np.linspace(0, 1, vertices)[None, :, None]
+    bend = 0.03 * (1 - np.exp(-4 * s)) * out[:, None]
+    points = (0.1 + 1e-4) * out[:, None] + bend + length * s**1.5 * np.array([0.0, -1.0, 0.0])
+    return Guides.from_groom(Groom.from_uniform(points.astype(np.float32)))
+
+
+def turned(angle):
+    return Pose(np.zeros(3), quaternion.from_axis_angle(np.array([0.0, 1.0, 0.0]), angle))
+
+
+def test_a_still_head_keeps_its_groom():
+    guides = bobbed()
+    sim = Simulation(guides, body=HEAD)
+    for _ in range(48):
+        frame = sim.step()
+    assert np.abs(frame.points - guides.rest).max() < 1e-6
+    assert frame.time == pytest.approx(2.0)
+
+
+def test_a_frame_says_everything_a_skin_needs():
+    guides = bobbed(count=3, vertices=8)
+    ball = mane.Solid(mane.shapes.Sphere((1, 0, 0), 0.05))
+    frame = Simulation(guides, body=HEAD, solids=[ball]).step(turned(0.1))
+    assert frame.points.shape == (3, 8, 3)
+    assert frame.points.dtype == np.float32
+    assert frame.frames.shape == (3, 7, 4)
+    assert frame.cut_force.shape == (3, 7, 3)
+    np.testing.assert_allclose(frame.roots, frame.points[:, 0], atol=1e-6)
+    np.testing.assert_allclose(frame.root_rotations, np.tile(turned(0.1).rotation, (3, 1)), atol=1e-6)
+    assert len(frame.solid_poses) == 2  # the body rides on the head, the ball stays
+    np.testing.assert_allclose(frame.solid_poses[0].rotation, turned(0.1).rotation)
+    np.testing.assert_allclose(frame.solid_poses[1].position, [0, 0, 0])
+    edge = np.diff(frame.points, axis=1)
+    axes = quaternion.rotate(frame.frames, np.broadcast_to(np.float32([0, 0, 1]), edge.shape))
+    np.testing.assert_allclose(axes, edge / np.linalg.norm(edge, axis=2, keepdims=True), atol=1e-4)
+
+
+def test_hair_lags_behind_a_turning_head_and_catches_up():
+    guides = bobbed()
+    sim = Simulation(guides, body=HEAD, frame_rate=60)
+    for k in range(12):
+        frame = sim.step(turned(0.05 * (k + 1)))
+    carried = turned(0.6).apply(guides.rest)
+    assert np.linalg.norm(frame.points[:, -1] - carried[:, -1], axis=1).min() > 0.005
+    for _ in range(240):
+        frame = sim.step(turned(0.6))
+    assert np.linalg.norm(frame.points[:, -1] - carried[:, -1], axis=1).max() < 0.002
+
+
+def test_teleports_carry_the_hair_instead_of_whipping_it():
+    guides = bobbed()
+    sim = Simulation(guides, body=HEAD)
+    far = Pose(np.array([5.0, 2.0, -1.0]), turned(2.0).rotation)
+    asked = sim.step(far, teleport=True)
+    assert np.abs(asked.points - far.apply(guides.rest)).max() < 1e-5
+    unasked = sim.step(Pose.identity())  # 130 m/s is no motion of a head
+    assert np.abs(unasked.points - guides.rest).max() < 1e-5
+    carried = sim.teleport(far)
+    assert np.abs(carried.points - far.apply(guides.rest)).max() < 1e-5
+
+
+def test_a_motion_with_a_cut_is_followed():
+    class Cut:
+        teleports = (0.1,)
+
+        def pose(self, time):
+            return Pose(np.array([0.5 if time >= 0.1 else 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0]))
+
+        def velocity(self, time):
+            return mane.body.motion.Twist.zero()
+
+        def teleported(self, start, end):
+            return start < 0.1 <= end
+
+    guides = bobbed()
+    sim = Simulation(guides, head=Cut(), frame_rate=24)
+    for _ in range(4):
+        frame = sim.step()
+    assert np.abs(frame.points - guides.rest - [0.5, 0, 0]).max() < 1e-5
+
+
+def test_reset_returns_to_rest():
+    guides = bobbed()
+    sim = Simulation(guides, body=HEAD)
+    for k in range(5):
+        sim.step(turned(0.2 * k))
+    frame = sim.reset(turned(1.0))
+    np.testing.assert_allclose(frame.points, turned(1.0).apply(guides.rest), atol=1e-6)
+    assert not frame.velocity.any()
+    assert frame.time == 0
+
+
+def test_continuing_from_a_checkpoint_equals_not_stopping():
+    def make():
+        return Simulation(bobbed(), body=HEAD, wind=(2.0, 0.0, 1.0))
+
+    whole, first, second = make(), make(), make()
+    for k in range(10):
+        expected = whole.step(turned(0.1 * np.sin(k)))
+    for k in range(5):
+        first.step(turned(0.1 * np.sin(k)))
+    second.restore(first.checkpoint())
+    for k in range(5, 10):
+        got = second.step(turned(0.1 * np.sin(k)))
+    assert got.points.tobytes() == expected.points.tobytes()
+    assert got.cut_force.tobytes() == expected.cut_force.tobytes()
+
+
+def test_substeps_follow_frame_length_and_motion():
+    sim = Simulation(bobbed(), frame_rate=24)
+    sim.step()
+    assert sim.report.substeps == int(np.ceil(1 / 24 / MAX_SUBSTEP))
+    sim.step(turned(1.9))  # 45 rad/s
+    assert sim.report.substeps == 13
+    assert Simulation(bobbed(), substeps=3).step() is not None
+
+
+def test_roots_of_a_deforming_skin():
+    guides = bobbed(count=2)
+    sim = Simulation(guides)
+    moved = mane.RootPose(
+        guides.roots.astype(float) + [[0.01, 0, 0], [0, 0.01, 0]], np.tile([0.0, 0.0, 0.0, 1.0], (2, 1))
+    )
+    frame = sim.step(roots=moved)
+    np.testing.assert_allclose(frame.points[:, 0], moved.positions, atol=1e-6)
+
+
+def test_a_force_of_ones_own_takes_part():
+    class Lift(Force):
+        def add(self, strands, load):
+            load.force[..., 1] += strands.model.mass * 9.81
+
+    guides = bobbed()
+    floating = Simulation(guides, forces=[Lift()], sag_free=False, drag=0)
+    frame = None
+    for _ in range(10):
+        frame = floating.step()
+    assert np.abs(frame.points - guides.rest).max() < 1e-6  # weightless, so nothing sags
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "coserat"}, "model: 'coserat' is unknown; choose from chain, cosserat, spring"),
+        ({"material": "steel"}, "material: 'steel' is unknown"),
+        ({"frame_rate": 0}, "frame_rate: must be a finite number above zero, got 0"),
+        ({"substeps": 0}, 'substeps: must be "auto" or a whole number of at least 1, got 0'),
+        ({"solids": [HEAD]}, r"solids\[0\]: must be a Solid, got Sphere; mane.Solid\(mesh\) is one"),
+        ({"forces": ["wind"]}, "forces: must be Force or Constraint parts, got str"),
+        ({"hold": "spray"}, "hold: 'spray' is unknown"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Simulation(bobbed(), **settings)
+
+
+def test_a_step_of_no_length_is_refused():
+    with pytest.raises(ValueError, match="dt: must be a finite number above zero, got 0"):
+        Simulation(bobbed()).step(dt=0)
