@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.render.looks import Look as Look
     from mane.render.renderer import render as render
     from mane.scene.simulation import Simulation as Simulation
+    from mane.skin.table import make_skin as skin
     from mane.strand.frame import GuideFrame as GuideFrame
     from mane.strand.material import Material as Material
     from mane.strand.roots import RootPose as RootPose
@@ -87,13 +88,15 @@ PUBLIC = {
     "Material": "mane.strand.material",
     "GuideFrame": "mane.strand.frame",
     "RootPose": "mane.strand.roots",
+    # how they carry every hair
+    "skin": "mane.skin",
     # pictures
     "render": "mane.render",
     "Camera": "mane.render.camera",
     "Look": "mane.render.looks",
     "LOOKS": "mane.render.looks",
 }
-_MODULES = {"styles", "shapes", "props", "render"}
+_MODULES = {"styles", "shapes", "props", "render", "skin"}
 
 __all__ = ["PUBLIC", "__version__", *PUBLIC]
 

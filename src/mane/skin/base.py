@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.strand.frame import GuideFrame
@@ -57,6 +57,16 @@ class Skin(ABC):
         return out
 
     def _check_frame(self, frame: GuideFrame) -> None:
-        expected = (self.guides.capacity, self.guides.vertex_count, 3)
-        if frame.points.shape != expected:
-            raise ValueError(f"frame.points: must have shape {expected} (= bound guides), got {frame.points.shape}")
+        slots = self.guides.capacity
+        expected = {
+            "points": (slots, self.guides.vertex_count, 3),
+            "roots": (slots, 3),
+            "root_rotations": (slots, 4),
+            "active": (slots,),
+            "weight": (slots,),
+        }
+        for name, shape in expected.items():
+            array = getattr(frame, name)
+            if array.shape != shape:
+                raise ValueError(f"frame.{name}: must have shape {shape} (= bound guides), got {array.shape}")
+            require_finite(f"frame.{name}", array)
