@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from mane.strand.frame import GuideFrame
 from mane.strand.hold import HoldReport, hold
 from mane.strand.material import MATERIALS, Material
 from mane.strand.model import STANDARD_GRAVITY
-from mane.strand.ports import Constraint, Force, Part
+from mane.strand.ports import Constraint, Force, MovingSolid, Part
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
 from mane.strand.state import StrandState
@@ -291,13 +292,17 @@ class Simulation:
         rigid = RootPose.carried(self._rest_roots, pose)
         is_rigid = np.array_equal(rigid.positions, goal.positions) and np.array_equal(rigid.rotations, goal.rotations)
 
+        @cache  # the end of one substep is the start of the next
         def head_at(fraction: float) -> Pose:
+            if fraction <= 0.0:
+                return start_pose
             if fraction >= 1.0:
                 return pose
             if follows and self.head is not None:
                 return self.head.pose(start_time + fraction * dt)
             return interpolate_pose(start_pose, pose, fraction)
 
+        @cache
         def roots_at(fraction: float) -> RootPose:
             if fraction <= 0.0:
                 return start_roots
@@ -305,9 +310,9 @@ class Simulation:
                 return RootPose.carried(self._rest_roots, head_at(fraction))
             return start_roots.toward(goal, fraction)
 
-        def solids_at(start: float, end: float) -> Any:
+        def solids_at(start: float, end: float) -> tuple[MovingSolid, ...]:
             times = (start_time + start * dt, start_time + end * dt)
-            return self.surroundings.moving(head_at(start) if start > 0 else start_pose, head_at(end), *times)
+            return self.surroundings.moving(head_at(start), head_at(end), *times)
 
         return StepPath(roots_at, solids_at)
 

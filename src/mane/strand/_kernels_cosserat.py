@@ -18,6 +18,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from mane.geometry._kernels_quaternion import quat_multiply
 from mane.strand._kernels_small import (
     FASTMATH,
     LANE_COUNT,
@@ -489,6 +490,28 @@ def store_lanes(
                     cut_force[g, j, a] = buf[base + CUT + row]
                 for a in range(4):
                     frames[g, j, a] = buf[base + Q + np.uint64(a) * LANES]
+
+
+@njit(cache=True, error_model="numpy")
+def move_clamps(
+    rotations,
+    rest,
+    before,
+    dt,
+    # out
+    clamp,
+    spin,
+):
+    """Frames of the clamps on turned roots (G, 4), and the steady spin (G, 3) that takes them there within dt."""
+    for g in range(len(rotations)):
+        ax, ay, az, aw = rotations[g, 0], rotations[g, 1], rotations[g, 2], rotations[g, 3]
+        bx, by, bz, bw = quat_multiply(ax, ay, az, aw, rest[g, 0], rest[g, 1], rest[g, 2], rest[g, 3])
+        clamp[g, 0], clamp[g, 1], clamp[g, 2], clamp[g, 3] = bx, by, bz, bw
+        x, y, z, w = quat_multiply(bx, by, bz, bw, -before[g, 0], -before[g, 1], -before[g, 2], before[g, 3])
+        sine = math.sqrt(x * x + y * y + z * z)
+        angle = 2.0 * math.atan2(sine, abs(w))
+        scale = math.copysign(angle / sine if sine > 1e-12 else 2.0, w) / dt
+        spin[g, 0], spin[g, 1], spin[g, 2] = scale * x, scale * y, scale * z
 
 
 @njit(cache=True, error_model="numpy", parallel=True)

@@ -88,8 +88,8 @@ class CosseratSolver(StrandSolver):
 
     def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
         """Go one step of `dt` [s]; see `StrandSolver.step`."""
-        clamp = quaternion.multiply(roots.rotations, self.rest.clamp)
-        clamp_spin = _mean_spin(state.extra["clamp"], clamp, dt)
+        clamp, clamp_spin = np.empty((self.model.strand_count, 4)), np.empty((self.model.strand_count, 3))
+        direct.move_clamps(roots.rotations, self.rest.clamp, state.extra["clamp"], dt, clamp, clamp_spin)
         moving = (state.points, state.velocity, state.frames, state.spin, state.cut_force)
         acting = (load.force, load.resistance, load.coupling, roots.positions, clamp, clamp_spin, self._pinned)
         result = (out.points, out.velocity, out.frames, out.spin, out.cut_force)
@@ -220,9 +220,3 @@ def _axes(frames: Float64Array) -> Float64Array:
     """Third axis of quaternions (..., 4), shape (..., 3)."""
     x, y, z, w = np.moveaxis(frames, -1, 0)
     return np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], axis=-1)
-
-
-def _mean_spin(before: Float64Array, after: Float64Array, dt: float) -> Float64Array:
-    """Steady angular velocity that takes one frame to the other in `dt`, shape (G, 3)."""
-    spin: Float64Array = quaternion.log(quaternion.multiply(after, quaternion.conjugate(before))) / dt
-    return spin
