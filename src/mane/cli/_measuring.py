@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
+from mane.measure import PLOTTED
 from mane.measure.figures import Figures
 
 Run = Callable[..., Figures]
@@ -27,7 +28,7 @@ def measure(args: argparse.Namespace, table: dict[str, Callable[[], Run]]) -> in
     results = []
     for name in chosen:
         started = time.perf_counter()
-        results.append(table[name]()(quick=args.quick, progress=progress_line))
+        results.append(table[name]()(quick=args.quick, progress=progress_line, **_plot_folder(args, name)))
         progress_line(f"{name}: {time.perf_counter() - started:.1f} s")
         if not args.json:
             sys.stdout.write(results[-1].to_table() + "\n\n")
@@ -35,6 +36,16 @@ def measure(args: argparse.Namespace, table: dict[str, Callable[[], Run]]) -> in
         objects = [figures.to_json() for figures in results]
         sys.stdout.write((objects[0] if args.name != "all" else "[" + ",\n".join(objects) + "]") + "\n")
     return int(any(row.meets_target is False for figures in results for row in figures.rows))
+
+
+def _plot_folder(args: argparse.Namespace, name: str) -> dict[str, str]:
+    """The folder for curves, for a measurement that draws any."""
+    folder = getattr(args, "plot", None)
+    if folder is None or (args.name == "all" and name not in PLOTTED):
+        return {}
+    if name not in PLOTTED:
+        raise ValueError(f"--plot: {name} has no curves to draw; choose from {', '.join(PLOTTED)}")
+    return {"plot": folder}
 
 
 def progress_line(text: str) -> None:

@@ -3,8 +3,9 @@
 Every vertex, and places between them where the solid is thin (see `_kernels_solids`), is followed from where it was at
 the start of the step to where it is now. One that met the surface on its way belongs above the plane that it met: how
 far it is below is its wish, and a wish of a place within a segment is shared by both ends. Then the strand is walked
-from the root to the tip: a vertex with a wish is lifted by turning the segment before it, the others follow. Wishes are
-made and granted a few times, because turning one segment carries all that hang on it.
+from the root to the tip: a vertex with a wish is lifted by turning the segment before it, the others follow. What one
+segment cannot give is passed on towards the root. Wishes are made and granted a few times, because turning one segment
+carries all that hang on it.
 """
 
 # mypy: allow-untyped-defs
@@ -13,11 +14,23 @@ import numpy as np
 from numba import njit, prange
 
 from mane.contact._kernels_solids import AT_ROOT, SLACK, between, length_between, vector
-from mane.contact._kernels_trace import AFTER, BEFORE, refresh_clearance, to_local, to_world, trace_solid, turn_to_world
+from mane.contact._kernels_trace import (
+    AFTER,
+    BEFORE,
+    across_strand,
+    refresh_clearance,
+    tangent_at,
+    to_local,
+    to_world,
+    trace_solid,
+    turn_to_world,
+)
 from mane.groom._kernels_depenetrate import raise_direction
 
 # Rounds of wishing and granting; a strand against one plane needs one.
-ROUNDS = 4
+ROUNDS = 6
+# How far a segment may turn into the direction of a wish before the one before it has to help; 1 is all the way.
+STEEP = 0.7
 # Columns of a wish: direction (3) and rise [m].
 RISE = 3
 # A vertex this close to the one before it, as a part of their distance, has no direction.
@@ -47,7 +60,7 @@ def make_wish(n, rise, wish):
 
 
 @njit(cache=True, error_model="numpy")
-def test_place(solid, poses, limits, length, here, there, u, j, dt, velocity, wishes):
+def test_place(solid, poses, limits, is_thin, length, here, there, u, j, dt, points, velocity, wishes):
     """Test one place that went from `here` to `there` in the solid's frame; return its distance at the start [m].
 
     `limits` are thickness [m], tolerance as a part of the `length` of the segment [m], and the largest speed at which
@@ -59,11 +72,14 @@ def test_place(solid, poses, limits, length, here, there, u, j, dt, velocity, wi
         solid, thickness, here[0], here[1], here[2], there[0], there[1], there[2]
     )
     if meets:
-        end = d + nx * (there[0] - px) + ny * (there[1] - py) + nz * (there[2] - pz)
+        n = turn_to_world(poses, AFTER, nx, ny, nz)
+        if is_thin:
+            d, n = across_strand(d, n, tangent_at(points, j, u), solid[8] + thickness)
+        ax, ay, az = to_world(poses, AFTER, px, py, pz)
+        ex, ey, ez = to_world(poses, AFTER, there[0], there[1], there[2])
+        end = d + n[0] * (ex - ax) + n[1] * (ey - ay) + n[2] * (ez - az)
         goal = min(0.0, start + push_speed * dt) if start < -allowed else 0.0
         if goal - end > allowed:
-            n = turn_to_world(poses, AFTER, nx, ny, nz)
-            ax, ay, az = to_world(poses, AFTER, px, py, pz)
             bx, by, bz = to_world(poses, BEFORE, px, py, pz)
             stop_approach(n, ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt), u, velocity, j)
             w = 1.0 - u
@@ -75,7 +91,7 @@ def test_place(solid, poses, limits, length, here, there, u, j, dt, velocity, wi
 
 
 @njit(cache=True, error_model="numpy")
-def test_segment(solid, poses, limits, inner, length, reach, ends, j, dt, velocity, wishes):
+def test_segment(solid, poses, limits, inner, length, reach, ends, j, dt, points, velocity, wishes):
     """Test the places within segment j; those that nothing can have reached are passed over."""
     here, there = ends
     spacing = solid[7] * length_between(here[0], here[1]) / (inner + 1)
@@ -86,12 +102,14 @@ def test_segment(solid, poses, limits, inner, length, reach, ends, j, dt, veloci
             solid,
             poses,
             limits,
+            True,
             length,
             between(here[0], here[1], u),
             between(there[0], there[1], u),
             u,
             j,
             dt,
+            points,
             velocity,
             wishes,
         )
@@ -123,9 +141,11 @@ def test_strand(solid, poses, limits, inner, before, points, is_held, rest_lengt
             segment_reach = max(reach, reach - travel + travel_prev)
             if 0.5 * (bound + bound_prev - span) < segment_reach:
                 ends = ((here_prev, here), (there_prev, there))
-                test_segment(solid, poses, limits, inner, length, segment_reach, ends, j - 1, dt, velocity, wishes)
+                test_segment(
+                    solid, poses, limits, inner, length, segment_reach, ends, j - 1, dt, points, velocity, wishes
+                )
         if j >= first and bound < reach:
-            test_place(solid, poses, limits, length, here, there, 0.0, j, dt, velocity, wishes)
+            test_place(solid, poses, limits, inner > 0, length, here, there, 0.0, j, dt, points, velocity, wishes)
         here_prev, there_prev, bound_prev, travel_prev = here, there, bound, travel
     return first
 
@@ -148,6 +168,17 @@ def lift(start, length, x, n, rise):
     climb = dx * n[0] + dy * n[1] + dz * n[2] + rise / length
     dx, dy, dz = raise_direction(dx, dy, dz, n[0], n[1], n[2], climb)
     return start[0] + length * dx, start[1] + length * dy, start[2] + length * dz
+
+
+@njit(cache=True, error_model="numpy")
+def pass_wishes_on(first, points, wishes):
+    """From the tip to the root: what turning its own segment cannot give a vertex, the vertex before it must rise."""
+    for j in range(len(points) - 1, max(first, 1), -1):
+        n, rise = vector(wishes, j), wishes[j, RISE]
+        if rise > 0.0:
+            x, start = vector(points, j), vector(points, j - 1)
+            climb = n[0] * (x[0] - start[0]) + n[1] * (x[1] - start[1]) + n[2] * (x[2] - start[2])
+            make_wish(n, rise - max(STEEP * length_between(start, x) - climb, 0.0), wishes[j - 1])
 
 
 @njit(cache=True, error_model="numpy")
@@ -185,6 +216,7 @@ def project_strand(solid, poses, limits, inner, before, points, is_held, rest_le
         first = test_strand(
             solid, poses, limits, inner, before, points, is_held, rest_length, dt, velocity, cache, wishes
         )
+        pass_wishes_on(first, points, wishes)
         if not grant_wishes(first, points, wishes):
             break
         has_moved = True

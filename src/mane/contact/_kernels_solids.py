@@ -25,7 +25,9 @@ from numba import njit, prange
 from mane.contact._kernels_trace import (
     AFTER,
     BEFORE,
+    across_strand,
     refresh_clearance,
+    tangent_at,
     to_local,
     to_world,
     trace_solid,
@@ -188,7 +190,7 @@ def spread_contact(row, j, u, dt, force, resistance, coupling):
 
 
 @njit(cache=True, error_model="numpy")
-def try_place(solid, poses, offset, reach, here, there, x, v, mass, old, laws, dt, row):
+def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, mass, old, laws, dt, row):
     """Look for a contact of one point on its way from `here` to `there` in the solid's frame.
 
     Returns what `judge_contact` does, and the distance at the start [m]; beyond `reach` there is no contact.
@@ -202,6 +204,8 @@ def try_place(solid, poses, offset, reach, here, there, x, v, mass, old, laws, d
     bx, by, bz = to_world(poses, BEFORE, px, py, pz)
     surface = ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt)
     normal = turn_to_world(poses, AFTER, nx, ny, nz)
+    if is_thin:
+        d, normal = across_strand(d, normal, tangent, solid[8] + offset)
     excess = judge_contact(meets, start, d, normal, (ax, ay, az), surface, x, v, mass, old, laws, dt, row)
     return excess, start
 
@@ -266,6 +270,8 @@ def try_segment(
         excess, start = try_place(
             solid,
             poses,
+            True,
+            tangent_at(points, j, u),
             offset,
             reach,
             between(here[0], here[1], u),
@@ -329,7 +335,10 @@ def find_on_strand(
             row, pointer, inherited = recall(old_count, old_place, old_force, number, pointer, inner + 1)
             offset = min(thickness, CLIMB * arc[j]) if is_held else thickness
             old = remembered(row, old_force, inherited, old_trail, nothing)
-            lack, _ = try_place(solid, poses, offset, reach, here, there, x, v, mass[j], old, laws, dt, found)
+            tangent = tangent_at(points, j, 0.0)
+            lack, _ = try_place(
+                solid, poses, inner > 0, tangent, offset, reach, here, there, x, v, mass[j], old, laws, dt, found
+            )
         if j > 0 and inner > 0 and not (j == 1 and on_skin):
             span = slope * length_between(here_prev, here)
             segment_reach = max(reach, reach - travel + travel_prev)

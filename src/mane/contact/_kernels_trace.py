@@ -2,10 +2,10 @@
 
 A solid comes as the tuple that `solid_geometry.KernelSolid` packs:
 
-    (is_field, kinds, params, values, origin, inv_cell, stride, slope)
+    (is_field, kinds, params, values, origin, inv_cell, stride, slope, feature)
 
-a table of shapes or a distance field, the least step of a search within the field [m] and the largest slope that the
-distance can have. Everything is in the frame of the solid, where it stands still and hair moves relative to it.
+a table of shapes or a distance field, the least step of a search within the field [m], the largest slope that the
+distance can have, and the radius of the thinnest part [m]. Everything is in the frame of the solid, where it stands still and hair moves relative to it.
 """
 
 # mypy: allow-untyped-defs
@@ -25,6 +25,9 @@ ARRIVED = 1e-3
 NOWHERE = -1.0
 # Below this slope a distance field has no direction: the middle of a body.
 FLAT = 1e-6
+TINY = 1e-300
+# Less of a normal than this lies across the strand: it is met by its end.
+HEAD_ON = 0.3
 
 
 @njit(cache=True, error_model="numpy")
@@ -39,7 +42,7 @@ def unit_gradient(d, gx, gy, gz):
 @njit(cache=True, error_model="numpy")
 def solid_distance(solid, x, y, z):
     """Signed distance [m] and unit gradient at one point."""
-    is_field, kinds, params, values, origin, inv_cell, _, _ = solid
+    is_field, kinds, params, values, origin, inv_cell, _, _, _ = solid
     if is_field:
         d, gx, gy, gz = field_distance_gradient(values, origin, inv_cell, x, y, z)
     else:
@@ -111,7 +114,7 @@ def trace_solid(solid, offset, x, y, z, tx, ty, tz):
         Distance to that surface at the start [m]; whether the way meets it; the place, which is the start where it does
         not; distance [m] and unit gradient there. A way that starts below the surface meets it at its start.
     """
-    is_field, kinds, params, values, origin, inv_cell, stride, slope = solid
+    is_field, kinds, params, values, origin, inv_cell, stride, slope, _ = solid
     near, nx, ny, nz = solid_distance(solid, x, y, z)
     near -= offset
     ex, ey, ez = tx - x, ty - y, tz - z
@@ -178,3 +181,43 @@ def refresh_clearance(solid, x, y, z, reach, clearance, place):
     clearance[0] = d
     place[0], place[1], place[2] = x, y, z
     return np.float64(d)
+
+
+@njit(cache=True, error_model="numpy")
+def tangent_at(points, j, u):
+    """Unit tangent at fraction u of segment j, smooth along the strand; zero at its two ends, which may point anywhere."""
+    end = len(points) - 1
+    if u == 0.0 and (j == 0 or j == end):
+        return 0.0, 0.0, 0.0
+    x, y, z = 0.0, 0.0, 0.0
+    for i in range(2 if u > 0.0 else 1):
+        weight = 1.0 - u if i == 0 else u
+        low, high = max(j + i - 1, 0), min(j + i + 1, end)
+        dx, dy, dz = (
+            points[high, 0] - points[low, 0],
+            points[high, 1] - points[low, 1],
+            points[high, 2] - points[low, 2],
+        )
+        scale = weight / max(math.sqrt(dx * dx + dy * dy + dz * dz), TINY)
+        x, y, z = x + scale * dx, y + scale * dy, z + scale * dz
+    norm = max(math.sqrt(x * x + y * y + z * z), TINY)
+    return x / norm, y / norm, z / norm
+
+
+@njit(cache=True, error_model="numpy")
+def across_strand(d, n, tangent, radius):
+    """Distance and normal of a thin solid of that radius [m] as the whole strand meets it, not one point of it.
+
+    A strand slides along itself, so a thin part can only be passed across it: the normal loses what lies along the
+    tangent, and the distance becomes that to the plane which touches the round part from that side.
+    """
+    along = n[0] * tangent[0] + n[1] * tangent[1] + n[2] * tangent[2]
+    share = math.sqrt(max(1.0 - along * along, 0.0))
+    if share < HEAD_ON:
+        return d, n
+    across = (
+        (n[0] - along * tangent[0]) / share,
+        (n[1] - along * tangent[1]) / share,
+        (n[2] - along * tangent[2]) / share,
+    )
+    return (radius + d) * share - radius, across

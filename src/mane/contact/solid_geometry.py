@@ -48,15 +48,16 @@ class KernelSolid:
         """Pack a solid that is no animated mesh."""
         if solid.shape is not None:
             kinds, params = solid.shape.pack()
-            packed = (False, kinds, params, _NO_VALUES, _NO_ORIGIN, np.float32(1.0), 0.0, 1.0)
-            return cls(packed, shape_feature(solid.shape))
+            feature = shape_feature(solid.shape)
+            return cls((False, kinds, params, _NO_VALUES, _NO_ORIGIN, np.float32(1.0), 0.0, 1.0, feature), feature)
         field = solid.field
         assert field is not None
         # Kernels are compiled for arrays that may be written, and for no others.
         values = field.values if field.values.flags.writeable else field.values.copy()
         stride = STRIDE * field.cell_size
-        packed = (True, _NO_KINDS, _NO_PARAMS, values, field.origin, field.inv_cell, stride, FIELD_SLOPE)
-        return cls(packed, field_feature(field))
+        feature = field_feature(field)
+        fixed = (field.origin, field.inv_cell, stride, FIELD_SLOPE, feature)
+        return cls((True, _NO_KINDS, _NO_PARAMS, values, *fixed), feature)
 
     def inner_places(self, segment_length: float, thickness: float) -> int:
         """How many points between the ends of a segment of that length [m] must be tested beside its vertices."""

@@ -19,8 +19,11 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "sdf": partial(_load, "bench_sdf"),
     "io": partial(_load, "bench_io"),
     "render": partial(_load, "bench_render"),
+    "strands": partial(_load, "bench_strands"),
 }
 VALIDATIONS: dict[str, Callable[[], Any]] = {
     "sdf": partial(_load, "validate_sdf"),
     "groom": partial(_load, "validate_groom"),
+    "strands": partial(_load, "validate_strands"),
 }
+PLOTTED = ("strands",)  # validations whose `run` also takes `plot`, a folder to draw its curves into

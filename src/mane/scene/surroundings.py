@@ -10,6 +10,8 @@ from mane.body.shapes import Shape
 from mane.body.solid import Solid
 from mane.strand.ports import MovingSolid
 
+STILL = Pose.identity()
+
 
 class Surroundings:
     """What hair may touch.
@@ -48,5 +50,6 @@ class Surroundings:
 
     def _pose(self, index: int, head: Pose, time: float) -> Pose:
         motion = self.solids[index].motion
-        own = Pose.identity() if motion is None else motion.pose(time)
-        return head.compose(own) if index == 0 and self._has_body else own
+        if index == 0 and self._has_body:
+            return head if motion is None else head.compose(motion.pose(time))
+        return STILL if motion is None else motion.pose(time)

@@ -126,17 +126,7 @@ class CosseratSolver(StrandSolver):
 
     def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
         """Turn the segments of changed strands to where their vertices now are; see `StrandSolver.adopt`."""
-        edge = np.diff(state.points[strands], axis=1)
-        length = np.linalg.norm(edge, axis=2, keepdims=True)
-        tangent = edge / np.maximum(length, np.finfo(float).tiny)
-        frames = state.frames[strands]
-        turn = quaternion.between_vectors(_axes(frames), tangent)
-        state.frames[strands] = quaternion.normalize(quaternion.multiply(turn, frames))
-        # Spin across the segment follows from its ends; spin about it stays.
-        rate = np.diff(state.velocity[strands], axis=1) / np.maximum(length, np.finfo(float).tiny)
-        spin = state.spin[strands]
-        along = (spin * tangent).sum(axis=2, keepdims=True)
-        state.spin[strands] = np.cross(tangent, rate) + along * tangent
+        direct.adopt_strands(state.points, state.velocity, strands, state.frames, state.spin)
 
     def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
         """Move every strand rigidly with its root; see `StrandSolver.carry`."""

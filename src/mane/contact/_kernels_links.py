@@ -1,0 +1,156 @@
+"""Static links: forces of every segment's links on itself, then on the strands that they are tied to."""
+
+# mypy: allow-untyped-defs
+
+import math
+
+from numba import njit, prange
+
+FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+# Columns of the scratch of one link.
+PX, PY, PZ, LX, LY, LZ, SOFT, DISTANCE, CLOSING, SWING = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+SCRATCH = 10
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def pull_own(
+    points, velocity, active, other, fraction, local, health, stiffness, damping, give, limits, dt, pulls, scratch, force
+):
+    """Fill `pulls` (G, N, M, 3) with the force of each link on its own segment, add it to `force`, wear links out.
+
+    `points` and `velocity` are (G, V, 3), `limits` the two lengths between which a link loses its stiffness [m].
+    Links of strands that are not `active` do nothing. `scratch` is (G, M, SCRATCH).
+    """
+    segments = points.shape[1] - 1
+    places = other.shape[2]
+    weakens, breaks = limits
+    for g in prange(points.shape[0]):
+        if not active[g]:
+            pulls[g] = 0.0
+            continue
+        for i in range(segments):
+            x, y, z = points[g, i, 0], points[g, i, 1], points[g, i, 2]
+            ex, ey, ez = points[g, i + 1, 0] - x, points[g, i + 1, 1] - y, points[g, i + 1, 2] - z
+            inv = 1.0 / math.sqrt(ex * ex + ey * ey + ez * ez)
+            tx, ty, tz = ex * inv, ey * inv, ez * inv
+            # Two axes across the segment, as in `_reference_links.perpendicular`.
+            sign = -1.0 if tz < 0.0 else 1.0
+            a = -1.0 / (sign + tz)
+            b = tx * ty * a
+            ax, ay, az = 1.0 + sign * tx * tx * a, sign * b, -sign * tx
+            bx, by, bz = b, sign + ty * ty * a, -ty
+            cosine, sine = 0.0, 0.0
+            for m in range(places):
+                o = other[g, i, m]
+                row = o // segments if o >= 0 else -1
+                if row < 0 or not active[row] or health[g, i, m] == 0.0:
+                    scratch[g, m, SOFT] = 0.0
+                    continue
+                j = o - row * segments
+                u = fraction[g, i, m]
+                px = (1.0 - u) * points[row, j, 0] + u * points[row, j + 1, 0] - x
+                py = (1.0 - u) * points[row, j, 1] + u * points[row, j + 1, 1] - y
+                pz = (1.0 - u) * points[row, j, 2] + u * points[row, j + 1, 2] - z
+                k = health[g, i, m] * stiffness[g, i, m]
+                c = health[g, i, m] * damping[g, i, m]
+                soft = 1.0 / (1.0 + (k * dt + c) * dt * give[g, i, m])
+                seen_a, seen_b = px * ax + py * ay + pz * az, px * bx + py * by + pz * bz
+                own_a, own_b = local[g, i, m, 1], local[g, i, m, 2]
+                cosine += k * soft * (own_a * seen_a + own_b * seen_b)
+                sine += k * soft * (own_a * seen_b - own_b * seen_a)
+                scratch[g, m, PX], scratch[g, m, PY], scratch[g, m, PZ] = px, py, pz
+                scratch[g, m, SOFT] = soft
+            norm = math.sqrt(cosine * cosine + sine * sine)
+            if norm > 0.0:
+                cosine, sine = cosine / norm, sine / norm
+            else:
+                cosine, sine = 1.0, 0.0
+            vx, vy, vz = velocity[g, i, 0], velocity[g, i, 1], velocity[g, i, 2]
+            rx, ry, rz = velocity[g, i + 1, 0] - vx, velocity[g, i + 1, 1] - vy, velocity[g, i + 1, 2] - vz
+            moment, inertia = 0.0, 0.0
+            for m in range(places):
+                soft = scratch[g, m, SOFT]
+                if soft == 0.0:
+                    continue
+                own_a, own_b = local[g, i, m, 1], local[g, i, m, 2]
+                on_a, on_b = cosine * own_a - sine * own_b, sine * own_a + cosine * own_b
+                lx, ly, lz = on_a * ax + on_b * bx, on_a * ay + on_b * by, on_a * az + on_b * bz
+                dx, dy, dz = velocity_at(velocity, other[g, i, m], segments, fraction[g, i, m])
+                along = local[g, i, m, 0]
+                tip = (lx * rx + ly * ry + lz * rz) * inv
+                dx -= vx + along * rx - tip * tx
+                dy -= vy + along * ry - tip * ty
+                dz -= vz + along * rz - tip * tz
+                ox = scratch[g, m, PX] - along * ex - lx
+                oy = scratch[g, m, PY] - along * ey - ly
+                oz = scratch[g, m, PZ] - along * ez - lz
+                distance = math.sqrt(ox * ox + oy * oy + oz * oz)
+                to_unit = 1.0 / distance if distance > 0.0 else 0.0
+                ox, oy, oz = ox * to_unit, oy * to_unit, oz * to_unit
+                closing = dx * ox + dy * oy + dz * oz
+                swing = (ty * lz - tz * ly) * ox + (tz * lx - tx * lz) * oy + (tx * ly - ty * lx) * oz
+                weight = soft * health[g, i, m] * (stiffness[g, i, m] * dt + damping[g, i, m])
+                moment += weight * closing * swing
+                inertia += weight * swing * swing
+                scratch[g, m, LX], scratch[g, m, LY], scratch[g, m, LZ] = lx, ly, lz
+                scratch[g, m, DISTANCE], scratch[g, m, CLOSING], scratch[g, m, SWING] = distance, closing, swing
+                # The direction waits where the force will be.
+                pulls[g, i, m, 0], pulls[g, i, m, 1], pulls[g, i, m, 2] = ox, oy, oz
+            spin = moment / inertia if inertia > 0.0 else 0.0
+            hx, hy, hz, qx, qy, qz, cx, cy, cz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for m in range(places):
+                soft = scratch[g, m, SOFT]
+                if soft == 0.0:
+                    pulls[g, i, m, 0], pulls[g, i, m, 1], pulls[g, i, m, 2] = 0.0, 0.0, 0.0
+                    continue
+                along = local[g, i, m, 0]
+                lx, ly, lz = scratch[g, m, LX], scratch[g, m, LY], scratch[g, m, LZ]
+                distance = scratch[g, m, DISTANCE]
+                k = soft * health[g, i, m] * stiffness[g, i, m]
+                c = k * dt + soft * health[g, i, m] * damping[g, i, m]
+                # chang2002 eq. 2
+                size = k * distance + c * (scratch[g, m, CLOSING] - spin * scratch[g, m, SWING])
+                fx, fy, fz = size * pulls[g, i, m, 0], size * pulls[g, i, m, 1], size * pulls[g, i, m, 2]
+                pulls[g, i, m, 0], pulls[g, i, m, 1], pulls[g, i, m, 2] = fx, fy, fz
+                hx, hy, hz = hx + fx, hy + fy, hz + fz
+                qx, qy, qz = qx + along * fx, qy + along * fy, qz + along * fz
+                pull = (fx * tx + fy * ty + fz * tz) * inv
+                cx, cy, cz = cx + pull * lx, cy + pull * ly, cz + pull * lz
+                # chang2002 fig. 2
+                left = (breaks - distance) / (breaks - weakens)
+                if left < health[g, i, m]:
+                    health[g, i, m] = max(left, 0.0)
+            force[g, i, 0] += hx - qx + cx
+            force[g, i, 1] += hy - qy + cy
+            force[g, i, 2] += hz - qz + cz
+            force[g, i + 1, 0] += qx - cx
+            force[g, i + 1, 1] += qy - cy
+            force[g, i + 1, 2] += qz - cz
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, inline="always")
+def velocity_at(velocity, other, segments, u):
+    """Velocity of the point at fraction `u` of segment `other`."""
+    row = other // segments
+    j = other - row * segments
+    return (
+        (1.0 - u) * velocity[row, j, 0] + u * velocity[row, j + 1, 0],
+        (1.0 - u) * velocity[row, j, 1] + u * velocity[row, j + 1, 1],
+        (1.0 - u) * velocity[row, j, 2] + u * velocity[row, j + 1, 2],
+    )
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def pull_back(pulls, starts, incoming, places, fraction, force):
+    """Take the force of each link off the strand that it is tied to.
+
+    Links `incoming[starts[g]:starts[g + 1]]` (numbers into the flat tables) are tied to strand g at the segments
+    `places`; they are added in this order, by one thread.
+    """
+    for g in prange(force.shape[0]):
+        for n in range(starts[g], starts[g + 1]):
+            link, j = incoming[n], places[n]
+            u = fraction[link]
+            for axis in range(3):
+                force[g, j, axis] -= (1.0 - u) * pulls[link, axis]
+                force[g, j + 1, axis] -= u * pulls[link, axis]

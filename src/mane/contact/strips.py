@@ -1,0 +1,357 @@
+"""`TriangleStrips`: hair that does not pass through hair, though only a few guides of it are simulated (chang2002 4.2).
+
+Between guides whose roots are neighbours, a strip of triangles stands for the hair that is not there. Segments meet
+segments, and vertices meet triangles, at less than a thickness: a strongly damped spring pushes them apart, friction
+resists their sliding, and a triangle hands what it feels to its three vertices. Hair that runs along the strip passes,
+hair that crosses it does not (eq. 3). Where its guides move apart a strip grows thin, at last it breaks, and it heals
+when they come together again.
+
+Both parts of a contact receive the same force, so momentum is kept, angular momentum too but for friction, which acts
+a gap apart. As in `links`, every push is solved implicitly against what the strands give way, so it is stable at any
+stiffness. Contacts remember the side that they came from: what slips through in a violent step is brought back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mane.contact import _kernels_strips as search_kernels
+from mane.contact import _kernels_strips_contact as kernels
+from mane.contact.links import checked_groups
+from mane.contact.links_compliance import Compliance
+from mane.contact.strips_pairs import NEIGHBOURHOODS, checked_pairs, find_pairs
+from mane.contact.strips_search import Candidates, Contacts, Grid, Motion
+from mane.geometry.checks import IntArray, require_choice, require_positive
+from mane.strand.model import Float64Array, RootKind, StrandModel
+from mane.strand.ports import Force, Load, StrandView
+
+AHEAD = 2.0  # a contact may be seen coming from this many thicknesses away
+ALLOWANCE = 3.0  # how far strands may move between searches, in thicknesses
+LEAST_WIDTH = 2.0  # of a strip at rest, in thicknesses: guides that touch as groomed have no width to compare with
+
+
+@dataclass(frozen=True)
+class StripParams:
+    """Settings of `TriangleStrips`.
+
+    Attributes:
+        thickness: distance at which parts of the hair meet [m]: the radius of the cluster that a guide stands for.
+        rate: angular frequency of the spring that pushes them apart [1/s]; beyond some 1 / dt it is simply hard.
+        damping: its damping ratio; 1 does not bounce.
+        friction: Coulomb's coefficient.
+        push_out_speed: at which hair that overlaps comes apart, at most [m/s].
+        neighbours: "all" makes strips between all neighbouring roots, as for a brush; "horizontal" between those beside
+            each other, as for a scalp.
+        reach: roots farther apart than this have no strip [m]; None for 2.5 times the usual nearest distance.
+        breaks_at: a triangle this many times as wide as at rest breaks.
+        heals_at: and heals when it is less than this many times as wide.
+        densest: most that the force of a strip grows when its guides come together; 1 is the strip at rest.
+        strips: False leaves all strips out: every guide is a wisp that collides with the others.
+    """
+
+    thickness: float = 0.003
+    rate: float = 500.0
+    damping: float = 1.0
+    friction: float = 0.3
+    push_out_speed: float = 0.5
+    neighbours: str = "all"
+    reach: float | None = None
+    breaks_at: float = 3.0
+    heals_at: float = 2.0
+    densest: float = 2.0
+    strips: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("thickness", "rate", "push_out_speed", "densest", "heals_at"):
+            require_positive(f"strips.{name}", getattr(self, name))
+        for name in ("damping", "friction"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise ValueError(f"strips.{name}: must be a finite number, zero or more, got {value}")
+        if self.reach is not None:
+            require_positive("strips.reach", self.reach)
+        require_choice("strips.neighbours", self.neighbours, NEIGHBOURHOODS)
+        if not (np.isfinite(self.breaks_at) and self.breaks_at >= self.heals_at):
+            raise ValueError(f"strips.breaks_at: must be at least heals_at ({self.heals_at}), got {self.breaks_at}")
+
+    @property
+    def laws(self) -> tuple[float, float, float, float]:
+        """What `push_apart` calls the laws."""
+        return float(self.rate), float(self.damping), float(self.friction), float(self.push_out_speed)
+
+
+class TriangleStrips(Force):
+    """Collisions and friction among guides and the hair between them.
+
+    Parts that are closer as groomed than the thickness are left as they are: they meet at their groomed distance. A
+    strand does not collide with itself. Strips are made when the first step is, between the guides active then;
+    `set_pairs` changes them.
+
+    Limitations: a contact is seen coming from two thicknesses away, so parts that approach faster than that per
+    substep (1.5 m/s at 3 mm and 4 ms) can pass each other unnoticed, and so can a strand around the free tip of another.
+
+    Args:
+        groups: strips are made within a group alone, while all collide with each other (chang2002 7.2); one whole
+            number per guide, shape (G,), negative for those that take no part. None for one group.
+        settings: fields of `StripParams`.
+    """
+
+    def __init__(self, *, groups: ArrayLike | None = None, **settings: Any) -> None:
+        self.params = StripParams(**settings)
+        self._groups_given = groups
+        self._is_made = False
+
+    def prepare(self, model: StrandModel) -> None:
+        """Get ready for guides of this model."""
+        self._model = model
+        strands, vertices = model.strand_count, model.vertex_count
+        self._groups = checked_groups("strips.groups", self._groups_given, strands)
+        self._compliance = Compliance(model)
+        held = model.root_kind != RootKind.FREE
+        self._inv_mass = 1.0 / model.mass
+        self._inv_mass[held, 0] = 0.0
+        self._busy, self._give = np.zeros((2, strands, vertices))
+        self._segment_grid = Grid(strands * (vertices - 1))
+        self._vertex_grid = Grid(strands * vertices)
+        self._sorted = np.zeros((strands * vertices, 3))
+        self._segments, self._segment_contacts = Candidates(strands), Contacts(strands)
+        self._is_made = False
+
+    # -- strips ----------------------------------------------------------------------------------------------------
+
+    @property
+    def pairs(self) -> IntArray:
+        """Guides that have a strip between them, shape (P, 2); known from the first step on."""
+        return self._pairs.copy() if self._is_made else np.zeros((0, 2), np.int64)
+
+    @property
+    def broken(self) -> NDArray[np.bool_]:
+        """Which triangles are broken, shape (P, 2 N), two for each segment."""
+        return self._broken.copy() if self._is_made else np.zeros((0, 2 * self._model.segment_count), np.bool_)
+
+    def set_pairs(self, pairs: ArrayLike, *, rest_points: ArrayLike | None = None) -> None:
+        """Make strips between these guides (P, 2) instead; those that were there before keep what is broken.
+
+        Args:
+            pairs: two different strands each.
+            rest_points: shape in which the strips have their rest width [m], (G, V, 3); None for the groom.
+        """
+        chosen = checked_pairs(pairs, self._model.strand_count)
+        rest = self._model.rest_points if rest_points is None else np.asarray(rest_points, np.float64)
+        old = {tuple(pair): row for pair, row in zip(self.pairs.tolist(), self.broken, strict=True)}
+        self._make(chosen, _widths(rest, chosen, LEAST_WIDTH * self.params.thickness))
+        for row, pair in enumerate(chosen.tolist()):
+            if tuple(pair) in old:
+                self._broken[row] = old[tuple(pair)]
+
+    def _make(self, pairs: IntArray, rest_width: Float64Array) -> None:
+        self._pairs = pairs
+        self._rest_width = rest_width
+        self._broken = np.zeros(rest_width.shape, np.bool_)
+        self._density = np.zeros(rest_width.shape)
+        self._faces, self._face_contacts = Candidates(len(pairs)), Contacts(len(pairs))
+        self._motion = Motion(self._model.mass.shape, len(pairs))
+        self._is_made = True
+        self._needs_search = True
+        self._learn_groom()
+
+    def _learn_groom(self) -> None:
+        """List what touches as groomed, which keeps its groomed gap."""
+        rest = np.ascontiguousarray(self._model.rest_points)
+        still = np.zeros_like(rest)
+        everyone = np.ones(len(rest), np.bool_)
+        nothing = [Contacts(len(rows.count)) for rows in (self._segments, self._faces)]
+        self._groomed = [_groomed(contacts) for contacts in nothing]
+        kept = self._segment_contacts
+        self._segment_contacts = nothing[0]
+        self._search(rest, everyone & (self._groups >= 0))
+        self._touch(rest, still, everyone, 1.0)
+        self._groomed = [_groomed(self._segment_contacts), _groomed(self._face_contacts)]
+        self._segment_contacts, self._face_contacts = kept, Contacts(len(self._pairs))
+        self._broken.fill(False)
+        self._needs_search = True
+
+    # -- a step ----------------------------------------------------------------------------------------------------
+
+    def add(self, strands: StrandView, load: Load) -> None:
+        """Find what touches and push it apart."""
+        takes_part = strands.active & (self._groups >= 0)
+        if not self._is_made:
+            self._make_first(strands.model, takes_part)
+        points, velocity = strands.points, strands.velocity
+        reach = self._allowance
+        if self._needs_search or 2 * self._motion.track(points, takes_part, self._pairs) > reach:
+            self._search(points, takes_part)
+        self._touch(points, velocity, takes_part, strands.dt)
+        self._push(velocity, strands.dt, load)
+
+    def _make_first(self, model: StrandModel, takes_part: NDArray[np.bool_]) -> None:
+        params = self.params
+        pairs = np.zeros((0, 2), np.int64)
+        if params.strips:
+            pairs = find_pairs(model.rest_points[:, 0], takes_part, self._groups, params.neighbours, params.reach)
+        self._make(pairs, _widths(model.rest_points, pairs, LEAST_WIDTH * params.thickness))
+
+    @property
+    def _zone(self) -> float:
+        return (1 + AHEAD) * self.params.thickness
+
+    @property
+    def _allowance(self) -> float:
+        return ALLOWANCE * self.params.thickness
+
+    def _search(self, points: Float64Array, takes_part: NDArray[np.bool_]) -> None:
+        """List everything that could touch until strands have moved by the allowance."""
+        reach = self._zone + self._allowance
+        edge = np.diff(points, axis=1)
+        half = 0.5 * np.linalg.norm(edge, axis=2)
+        centres = (points[:, :-1] + 0.5 * edge).reshape(-1, 3)
+        segments = half.shape[1]
+        self._segment_grid.sort(centres, np.repeat(takes_part, segments), 2 * float(half.max()) + reach)
+        rows, grid = self._segments, self._segment_grid.layout
+        while True:
+            search_kernels.find_segments(
+                points, takes_part, half, centres, *grid, reach, rows.count, rows.found, rows.space
+            )
+            if not rows.grown():
+                break
+        if len(self._pairs):
+            self._search_faces(points, takes_part, reach)
+        for rows, contacts, groomed, span in (
+            (self._segments, self._segment_contacts, self._groomed[0], half.size),
+            (self._faces, self._face_contacts, self._groomed[1], points.shape[0] * points.shape[1]),
+        ):
+            known = (contacts.count, contacts.keys, contacts.sides)
+            kernels.recall(
+                *rows.listed, span, rows.space, self._zone, known, groomed, self.params.thickness, *rows.memo
+            )
+        self._motion.start(points)
+        self._needs_search = False
+
+    def _search_faces(self, points: Float64Array, takes_part: NDArray[np.bool_], reach: float) -> None:
+        flat = points.reshape(-1, 3)
+        count = self._vertex_grid.sort(flat, np.repeat(takes_part, points.shape[1]), reach)
+        np.take(flat, self._vertex_grid.order[:count], axis=0, out=self._sorted[:count])
+        widest = self.params.breaks_at * self._rest_width + self._allowance
+        rows = self._faces
+        while True:
+            search_kernels.find_faces(
+                points, self._pairs, widest, *self._vertex_grid.layout, self._sorted, reach,
+                rows.count, rows.found, rows.space,
+            )
+            if not rows.grown():
+                return
+
+    def _touch(self, points: Float64Array, velocity: Float64Array, takes_part: NDArray[np.bool_], dt: float) -> None:
+        """Find which candidates touch."""
+        params = self.params
+        ahead = AHEAD * params.thickness
+        flat = velocity.reshape(-1, 3)
+        travelled = self._motion.strands
+        while True:
+            kernels.touch_segments(
+                points, flat, travelled, self._segments.listed, self._segments.memo, self._zone, ahead, dt,
+                *self._segment_contacts.buffers,
+            )
+            if not self._segment_contacts.grown():
+                break
+        if not len(self._pairs):
+            return
+        kernels.update_strips(
+            points, takes_part, self._pairs, self._rest_width, params.breaks_at, params.heals_at, params.densest,
+            self._broken, self._density,
+        )
+        while True:
+            kernels.touch_faces(
+                points, flat, travelled, self._motion.pairs, self._pairs, self._density, self._faces.listed,
+                self._faces.memo, self._zone, ahead, dt, *self._face_contacts.buffers,
+            )
+            if not self._face_contacts.grown():
+                break
+
+    def _push(self, velocity: Float64Array, dt: float, load: Load) -> None:
+        busy = self._busy.reshape(-1)
+        busy.fill(0.0)
+        both = (self._segment_contacts, self._face_contacts)
+        for contacts in both:
+            kernels.load_strands(contacts.count, contacts.touched, contacts.records, busy)
+        kernels.give_way(self._compliance.of(dt), self._busy, self._give)
+        for contacts in both:
+            kernels.push_apart(
+                contacts.count,
+                contacts.touched,
+                contacts.records,
+                velocity.reshape(-1, 3),
+                self._inv_mass.reshape(-1),
+                self._give.reshape(-1),
+                self.params.laws,
+                dt,
+                load.force.reshape(-1, 3),
+            )
+
+    # -- what a part answers -----------------------------------------------------------------------------------------
+
+    def report(self) -> dict[str, float]:
+        """How many contacts there were among hair, and which share of the strips is broken."""
+        if not self._is_made:
+            return {}
+        touching = int(self._segment_contacts.count.sum() + self._face_contacts.count.sum())
+        broken = float(self._broken.mean()) if self._broken.size else 0.0
+        return {"hair contacts": float(touching), "broken strips": broken}
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """Strips, which of them are broken, and on which side of each other the parts are that touch."""
+        if not self._is_made:
+            return {}
+        named = {"pairs": self._pairs.copy(), "rest_width": self._rest_width.copy(), "broken": self._broken.copy()}
+        for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
+            starts, keys, sides, _ = contacts.flat()
+            named.update({f"{name}.starts": starts, f"{name}.keys": keys, f"{name}.sides": sides})
+        return named
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        self._is_made = False
+        self._segment_contacts.count.fill(0)
+        if "pairs" not in memory:
+            return
+        self._make(np.array(memory["pairs"]), np.array(memory["rest_width"]))
+        self._broken[...] = memory["broken"]
+        for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
+            contacts.fill(memory[f"{name}.starts"], memory[f"{name}.keys"], memory[f"{name}.sides"])
+
+    def forget(self, strands: NDArray[np.bool_]) -> None:
+        """Strands of the mask (G,) were carried elsewhere and touch nothing that they touched before."""
+        if self._is_made:
+            self._segment_contacts.count.fill(0)
+            self._face_contacts.count.fill(0)
+            self._needs_search = True
+
+
+class WispCollisions(TriangleStrips):
+    """Collisions of guides alone, each a wisp with a thickness: strips that are all broken from the beginning.
+
+    The baseline that `TriangleStrips` is compared with. Arguments are the same.
+    """
+
+    def __init__(self, *, groups: ArrayLike | None = None, **settings: Any) -> None:
+        super().__init__(groups=groups, **{**settings, "strips": False})
+
+
+def _groomed(contacts: Contacts) -> tuple[IntArray, IntArray, Float64Array]:
+    starts, keys, _, gaps = contacts.flat()
+    return starts, keys, gaps
+
+
+def _widths(points: Float64Array, pairs: IntArray, least: float) -> Float64Array:
+    """Width of every triangle of the strips as in `_kernels_strips.width` [m], shape (P, 2 N), at least `least`."""
+    a, b = points[pairs[:, 0]], points[pairs[:, 1]]
+    straight = np.linalg.norm(a - b, axis=2)
+    slanted = np.linalg.norm(a[:, 1:] - b[:, :-1], axis=2)
+    both = np.stack([np.maximum(straight[:, :-1], slanted), np.maximum(straight[:, 1:], slanted)], axis=2)
+    return np.ascontiguousarray(np.maximum(both.reshape(len(pairs), 2 * (points.shape[1] - 1)), least))

@@ -1,0 +1,72 @@
+"""Which guides a triangle strip spans: those whose roots are neighbours (chang2002 4.2 and figure 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mane.geometry.checks import IntArray, as_array
+from mane.geometry.index import PointIndex
+from mane.strand.model import Float64Array
+
+NEIGHBOURHOODS = ("all", "horizontal")
+UP = np.array([0.0, 1.0, 0.0])
+STEEPEST = np.sqrt(0.5)  # a horizontal neighbour is seen at 45 degrees or less
+USUAL_REACH = 2.5  # in multiples of the usual distance to the nearest root, where none is given
+TIE = 1e-3  # a root this close to the edge of a pair's sphere lies in it
+
+
+def find_pairs(
+    roots: Float64Array, takes_part: NDArray[np.bool_], groups: IntArray, neighbours: str, reach: float | None
+) -> IntArray:
+    """Return neighbours, lower strand first, sorted, shape (P, 2).
+
+    Two roots are neighbours when no third one lies in the sphere between them: the Gabriel graph, a part of Delaunay's
+    that needs no plane to be drawn in. On a square lattice these are the four nearest.
+
+    Args:
+        roots: [m], shape (G, 3).
+        takes_part: strands that may have strips, shape (G,).
+        groups: pairs are made within a group alone, shape (G,).
+        neighbours: "all" for a brush, "horizontal" for a scalp, whose layers should slide over each other.
+        reach: roots farther apart than this are no neighbours [m]; None for 2.5 times the usual nearest distance.
+    """
+    found = [
+        _gabriel(roots, members, reach)
+        for group in np.unique(groups[takes_part])
+        if len(members := np.flatnonzero(takes_part & (groups == group))) > 1
+    ]
+    pairs = np.concatenate(found) if found else np.zeros((0, 2), np.int64)
+    if neighbours == "horizontal":
+        edge = roots[pairs[:, 1]] - roots[pairs[:, 0]]
+        pairs = pairs[np.abs(edge @ UP) <= STEEPEST * np.linalg.norm(edge, axis=1)]
+    return np.ascontiguousarray(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
+
+
+def _gabriel(roots: Float64Array, members: IntArray, reach: float | None) -> IntArray:
+    own = roots[members]
+    index = PointIndex(own)
+    if reach is None:
+        reach = USUAL_REACH * float(np.median(index.nearest(own, 2)[0][:, 1]))
+    near = index.pairs_within(reach)
+    half = 0.5 * np.linalg.norm(own[near[:, 1]] - own[near[:, 0]], axis=1)
+    near, half = near[half > 0], half[half > 0]
+    if len(near) == 0:
+        return np.zeros((0, 2), np.int64)
+    distance, who = index.nearest(0.5 * (own[near[:, 0]] + own[near[:, 1]]), 3)
+    is_end = (who == near[:, :1]) | (who == near[:, 1:])
+    free = (is_end | (distance > half[:, None] * (1 + TIE))).all(axis=1)
+    return members[near[free]]
+
+
+def checked_pairs(pairs: ArrayLike, strand_count: int) -> IntArray:
+    """Return pairs of strands as int64 (P, 2); ValueError names the first that is none."""
+    checked: IntArray = as_array("strips.pairs", np.asarray(pairs, dtype=np.int64).reshape(-1, 2), ("P", 2), np.int64)
+    bad = ((checked < 0) | (checked >= strand_count)).any(axis=1) | (checked[:, 0] == checked[:, 1])
+    if bad.any():
+        first = int(bad.argmax())
+        raise ValueError(
+            f"strips.pairs: must be two different strands below {strand_count}, got {checked[first].tolist()} "
+            f"at pair {first}"
+        )
+    return checked

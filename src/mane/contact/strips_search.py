@@ -1,0 +1,166 @@
+"""`Neighbours`: which parts of the hair could touch before the next search, kept in buffers that only ever grow.
+
+A search lists everything within reach; between searches, a list stays good while no strand has moved too far. Every
+candidate also knows how far it is, and sleeps until its strands have moved that far: most of them cost one comparison.
+Neither changes any result, only what it costs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.contact import _kernels_strips as kernels
+from mane.contact import _kernels_strips_contact as contact_kernels
+from mane.geometry.checks import IntArray
+from mane.strand.model import Float64Array
+
+FIRST_ROOM = 64
+MAX_CELLS = 1 << 16
+
+
+class Candidates:
+    """Pairs that could touch, one row per strand or strip; see `find_segments` and `find_faces`."""
+
+    def __init__(self, rows: int) -> None:
+        self.count = np.zeros(rows, np.int64)
+        self._allocate(FIRST_ROOM)
+
+    def _allocate(self, room: int) -> None:
+        shape = (len(self.count), room)
+        self.found = np.zeros((*shape, 2), np.int64)
+        self.space = np.zeros(shape)
+        self.wake = np.zeros(shape)
+        self.side = np.zeros(shape, np.int8)
+        self.limit = np.zeros(shape)
+
+    def grown(self) -> bool:
+        """Make room if the last search found more than there was; then it has to be made again."""
+        most = int(self.count.max(initial=0))
+        if most <= self.found.shape[1]:
+            return False
+        self._allocate(2 * most)
+        return True
+
+    @property
+    def listed(self) -> tuple[IntArray, IntArray]:
+        """How many each row has, and which."""
+        return self.count, self.found
+
+    @property
+    def memo(self) -> tuple[Float64Array, NDArray[np.int8], Float64Array]:
+        """What each one knows: when to look again, which side it is on, which gap it should have."""
+        return self.wake, self.side, self.limit
+
+
+class Contacts:
+    """Pairs that touch, one row per strand or strip, sorted by key within it."""
+
+    def __init__(self, rows: int) -> None:
+        self.count = np.zeros(rows, np.int64)
+        self._allocate(FIRST_ROOM // 4)
+
+    def _allocate(self, room: int) -> None:
+        shape = (len(self.count), room)
+        self.keys = np.zeros(shape, np.int64)
+        self.sides = np.zeros(shape, np.int8)
+        self.touched = np.zeros((*shape, 4), np.int64)
+        self.records = np.zeros((*shape, contact_kernels.RECORD))
+
+    def grown(self) -> bool:
+        """Make room if the last look found more contacts than there was; then it has to be made again."""
+        most = int(self.count.max(initial=0))
+        if most <= self.keys.shape[1]:
+            return False
+        self._allocate(2 * most)
+        return True
+
+    @property
+    def buffers(self) -> tuple[NDArray[Any], ...]:
+        """Count, keys, sides, touched vertices, records."""
+        return self.count, self.keys, self.sides, self.touched, self.records
+
+    def flat(self) -> tuple[IntArray, IntArray, NDArray[np.int8], Float64Array]:
+        """Where each row starts (R + 1,), and keys, sides and gaps of all contacts in order; copies."""
+        filled = np.arange(self.keys.shape[1]) < self.count[:, None]
+        starts = np.concatenate([[0], np.cumsum(self.count)])
+        gaps = self.records[..., contact_kernels.GAP]
+        return starts, self.keys[filled], self.sides[filled], np.maximum(gaps[filled], 0.0)
+
+    def fill(self, starts: IntArray, keys: IntArray, sides: NDArray[np.int8]) -> None:
+        """Take over keys and sides as `flat` returned them."""
+        self.count[...] = np.diff(starts)
+        self.grown()
+        filled = np.arange(self.keys.shape[1]) < self.count[:, None]
+        self.keys[filled], self.sides[filled] = keys, sides
+
+
+class Grid:
+    """Cells of equal size around points, with buffers that only grow."""
+
+    def __init__(self, room: int) -> None:
+        self.low = np.zeros(3)
+        self.inv_cell = 1.0
+        self.dims = np.ones(3, np.int64)
+        self.starts = np.zeros(2, np.int64)
+        self.order = np.zeros(room, np.int64)
+        self._cell = np.zeros(room, np.int64)
+
+    def sort(self, centres: Float64Array, enabled: NDArray[np.bool_], cell: float) -> int:
+        """Sort `centres` (K, 3) into cells of at least that size [m]; returns how many are in."""
+        used = centres[enabled]
+        if len(used) == 0:
+            return 0
+        self.low = used.min(axis=0)
+        extent = used.max(axis=0) - self.low
+        self.dims = (extent / cell).astype(np.int64) + 1
+        while self.dims.prod() > MAX_CELLS:
+            cell *= 2
+            self.dims = (extent / cell).astype(np.int64) + 1
+        self.inv_cell = 1.0 / cell
+        cells = int(self.dims.prod())
+        if len(self.starts) < cells + 1:
+            self.starts = np.zeros(2 * cells + 1, np.int64)
+        return int(
+            kernels.sort_into_cells(
+                centres, enabled, self.low, self.inv_cell, self.dims, self._cell, self.starts, self.order
+            )
+        )
+
+    @property
+    def layout(self) -> tuple[Float64Array, float, IntArray, IntArray, IntArray]:
+        """Corner, cells per metre, cells along each axis, where each cell starts, and what is in it."""
+        return self.low, self.inv_cell, self.dims, self.starts, self.order
+
+
+class Motion:
+    """How far strands have moved since the last search, apart from what they all do together."""
+
+    def __init__(self, shape: tuple[int, int], pair_count: int) -> None:
+        self.strands = np.zeros((shape[0], 2))
+        self.pairs = np.zeros(pair_count)
+        self._before = np.zeros((*shape, 3))
+        self._sums = np.zeros(16)
+
+    def start(self, points: Float64Array) -> None:
+        """Count from `points` (G, V, 3) on."""
+        self._before[...] = points
+        self.strands.fill(0.0)
+        self.pairs.fill(0.0)
+
+    def track(self, points: Float64Array, active: NDArray[np.bool_], pairs: IntArray) -> float:
+        """Go on to `points`; returns how far any strand has moved [m]."""
+        sums = self._sums
+        kernels.measure_motion(points, self._before, active, sums)
+        turn = _turn(sums)
+        return float(kernels.track_motion(points, active, sums, turn, pairs, self._before, self.strands, self.pairs))
+
+
+def _turn(sums: Float64Array) -> Float64Array:
+    """Small rotation that fits the motion best: inertia times turn is the sum of arm x shift."""
+    xx, yy, zz, xy, xz, yz = sums[6:12]
+    inertia = np.array([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
+    inertia += 1e-9 * (xx + yy + zz + np.finfo(float).tiny) * np.eye(3)
+    return np.linalg.solve(inertia, sums[12:15])

@@ -1,0 +1,129 @@
+"""Which place of a guide goes with which vertex of the hairs in a bundle."""
+
+# mypy: allow-untyped-defs
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+# How far from equal arc length the closest place of a guide is looked for, as a share of the guide's length.
+REACH = 0.3
+# A guide runs this much slower or faster than a hair beside it, at either end; beyond that, closest places are those of
+# something else (another turn of a curl) and only their mean is trusted.
+SLOWEST, FASTEST = 0.25, 4.0
+
+
+@njit(cache=True, error_model="numpy")
+def seen_beside(points, s, i, root, transport, k):
+    """Vertex `i` of hair `s`, carried to the `root (3,)` of its guide `k` and turned back by `transport (S, K, 9)`.
+
+    Without any transport it is where it is.
+    """
+    x, y, z = points[s, i]
+    if len(transport) == 0:
+        return np.float64(x), np.float64(y), np.float64(z)
+    t = transport[s, k]
+    dx, dy, dz = x - points[s, 0, 0], y - points[s, 0, 1], z - points[s, 0, 2]
+    return (
+        np.float64(root[0] + t[0] * dx + t[3] * dy + t[6] * dz),
+        np.float64(root[1] + t[1] * dx + t[4] * dy + t[7] * dz),
+        np.float64(root[2] + t[2] * dx + t[5] * dy + t[8] * dz),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def closest_arc(point, guide, arc, low, high):
+    """Arc length [m] of the place of a polyline that is closest to `point`, between arc lengths `low` and `high`."""
+    nearest, found = math.inf, low
+    for j in range(len(guide) - 1):
+        if arc[j + 1] < low or arc[j] > high:
+            continue
+        length = arc[j + 1] - arc[j]
+        dx, dy, dz = guide[j + 1, 0] - guide[j, 0], guide[j + 1, 1] - guide[j, 1], guide[j + 1, 2] - guide[j, 2]
+        px, py, pz = point[0] - guide[j, 0], point[1] - guide[j, 1], point[2] - guide[j, 2]
+        along = (px * dx + py * dy + pz * dz) / length if length > 0.0 else 0.0
+        along = min(max(along, max(low - arc[j], 0.0)), min(high - arc[j], length))
+        u = along / length if length > 0.0 else 0.0
+        ex, ey, ez = px - u * dx, py - u * dy, pz - u * dz
+        distance = ex * ex + ey * ey + ez * ez
+        if distance < nearest:
+            nearest, found = distance, arc[j] + along
+    return found
+
+
+@njit(cache=True, error_model="numpy")
+def fit_course(points, arcs, guide, guide_arc, hairs, transport, k):
+    """Fit s = (b + c a) a: the guide's arc length s that goes with a hair's arc length a; returns b and c.
+
+    Least squares over the closest places of the guide, of all vertices of all `hairs`. Two numbers make it
+    smooth whatever the closest places do, which on curls jump from turn to turn.
+    """
+    total = guide_arc[-1]
+    a2, a3, a4, sa, sa2, longest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for s in hairs:
+        for i in range(1, points.shape[1]):
+            a = arcs[s, i]
+            point = seen_beside(points, s, i, guide[0], transport, k)
+            low, high = max(a - REACH * total, 0.0), min(a + REACH * total, total)
+            closest = closest_arc(point, guide, guide_arc, low, high)
+            if closest >= total:  # the hair goes on where the guide has ended: that says nothing about its course
+                break
+            longest = max(longest, a)
+            a2, a3, a4 = a2 + a * a, a3 + a * a * a, a4 + a * a * a * a
+            sa, sa2 = sa + closest * a, sa2 + closest * a * a
+    if a2 == 0.0:
+        return 1.0, 0.0
+    determinant = a2 * a4 - a3 * a3
+    if determinant > 1e-9 * a2 * a4:
+        b, c = (sa * a4 - sa2 * a3) / determinant, (sa2 * a2 - sa * a3) / determinant
+        end = b + 2.0 * c * longest
+        if SLOWEST <= b <= FASTEST and SLOWEST <= end <= FASTEST:
+            return b, c
+    return min(max(sa / a2, SLOWEST), FASTEST), 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def mean_arc(arcs, hairs, i):
+    """Mean arc length [m] at vertex `i` of `hairs`."""
+    total = 0.0
+    for s in hairs:
+        total += arcs[s, i]
+    return total / len(hairs)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def fill_parameters(
+    points,
+    arcs,
+    guide_points,
+    guide_arcs,
+    order,
+    starts,
+    guide,
+    transport,
+    # out
+    parameter,
+):
+    """Fill `parameter (M, K, V)` for the bundles of hairs `order[starts[m]:starts[m + 1]]` with `guide (M, K)`.
+
+    `points (S, V, 3)` and `guide_points (G, U, 3)` are at rest, with arc lengths from the root `arcs (S, V)` and
+    `guide_arcs (G, U)`, all in metres. `transport` is that of `seen_beside`.
+    """
+    for m in prange(len(guide)):
+        hairs = order[starts[m] : starts[m + 1]]
+        for k in range(guide.shape[1]):
+            g = guide[m, k]
+            arc = guide_arcs[g]
+            last = len(arc) - 1
+            b, c = fit_course(points, arcs, guide_points[g], arc, hairs, transport, k)
+            j, reached = 0, 0.0
+            for i in range(points.shape[1]):
+                a = mean_arc(arcs, hairs, i)
+                # A hair longer than those that were fitted must not turn back where the parabola does.
+                reached = max(reached, (b + c * a) * a)
+                while j < last - 1 and arc[j + 1] <= reached:
+                    j += 1
+                length = arc[j + 1] - arc[j]
+                fraction = min((reached - arc[j]) / length, 1.0) if length > 0.0 else 0.0
+                parameter[m, k, i] = j + fraction

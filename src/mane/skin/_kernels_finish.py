@@ -1,0 +1,128 @@
+"""Finishing passes over the dense hair: out of solids, and smooth."""
+
+# mypy: allow-untyped-defs
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from mane.body._kernels_field import field_distance_gradient
+from mane.body._kernels_shapes import shape_distance
+
+FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+
+ZERO = np.float32(0.0)
+ONE = np.float32(1.0)
+HALF = np.float32(0.5)
+TWO = np.float32(2.0)
+# A distance field whose gradient is flatter than this (in the middle of the solid) tells no way out worth following.
+FLAT = np.float32(1e-3)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def solid_distance(kinds, params, values, origin, inv_cell, turn, place, x, y, z):
+    """Signed distance [m] of a point in the world and its unit gradient there; a field where there are no `kinds`."""
+    dx, dy, dz = x - place[0], y - place[1], z - place[2]
+    lx = turn[0, 0] * dx + turn[1, 0] * dy + turn[2, 0] * dz
+    ly = turn[0, 1] * dx + turn[1, 1] * dy + turn[2, 1] * dz
+    lz = turn[0, 2] * dx + turn[1, 2] * dy + turn[2, 2] * dz
+    if len(kinds) > 0:
+        d, gx, gy, gz = shape_distance(kinds, params, lx, ly, lz)
+    else:
+        d, gx, gy, gz = field_distance_gradient(values, origin, inv_cell, lx, ly, lz)
+    scale = ONE / max(math.sqrt(gx * gx + gy * gy + gz * gz), FLAT)
+    return (
+        d,
+        scale * (turn[0, 0] * gx + turn[0, 1] * gy + turn[0, 2] * gz),
+        scale * (turn[1, 0] * gx + turn[1, 1] * gy + turn[1, 2] * gz),
+        scale * (turn[2, 0] * gx + turn[2, 1] * gy + turn[2, 2] * gz),
+    )
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def drawn(px, py, pz, x, y, z, length):
+    """The point in the direction of (x, y, z) from p, at the distance `length`."""
+    dx, dy, dz = x - px, y - py, z - pz
+    size = math.sqrt(dx * dx + dy * dy + dz * dz)
+    scale = length / size if size > ZERO else ONE
+    return px + scale * dx, py + scale * dy, pz + scale * dz
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def adjust_hairs(
+    kinds,
+    params,
+    values,
+    origin,
+    inv_cell,
+    turn,
+    place,
+    thickness,
+    rounds,
+    # out
+    points,
+):
+    """Move `points (S, V, 3)` out of a solid, see `finish.adjusted`; `turn (3, 3)` and `place (3,)` are its pose."""
+    for s in prange(len(points)):
+        has_moved = False
+        ox, oy, oz = points[s, 0, 0], points[s, 0, 1], points[s, 0, 2]  # the previous vertex before it was moved
+        px, py, pz = ox, oy, oz
+        for i in range(1, points.shape[1]):
+            x, y, z = points[s, i, 0], points[s, i, 1], points[s, i, 2]
+            length = math.sqrt((x - ox) * (x - ox) + (y - oy) * (y - oy) + (z - oz) * (z - oz))
+            ox, oy, oz = x, y, z
+            if has_moved:
+                x, y, z = drawn(px, py, pz, x, y, z, length)
+            for n in range(rounds):
+                d, gx, gy, gz = solid_distance(kinds, params, values, origin, inv_cell, turn, place, x, y, z)
+                depth = thickness - d
+                if depth <= ZERO:
+                    break
+                x, y, z = x + depth * gx, y + depth * gy, z + depth * gz
+                has_moved = True
+                if n < rounds - 1:
+                    x, y, z = drawn(px, py, pz, x, y, z, length)
+            if has_moved:
+                points[s, i, 0], points[s, i, 1], points[s, i, 2] = x, y, z
+            px, py, pz = x, y, z
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def tangent(points, s, i, c):
+    """Change of a coordinate per vertex at vertex `i`, from the parabola through it and its neighbours."""
+    last = points.shape[1] - 1
+    if last == 1:
+        return points[s, 1, c] - points[s, 0, c]
+    if i == 0:
+        return TWO * (points[s, 1, c] - points[s, 0, c]) - HALF * (points[s, 2, c] - points[s, 0, c])
+    if i == last:
+        return TWO * (points[s, last, c] - points[s, last - 1, c]) - HALF * (
+            points[s, last, c] - points[s, last - 2, c]
+        )
+    return HALF * (points[s, i + 1, c] - points[s, i - 1, c])
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def subdivide(
+    points,
+    weights,
+    # out
+    out,
+):
+    """Fill `out (S, (V - 1) P + 1, 3)` with a spline through `points (S, V, 3)`; `weights (P, 4)` of its pieces."""
+    pieces = len(weights)
+    for s in prange(len(points)):
+        for c in range(3):
+            after = tangent(points, s, 0, c)
+            for i in range(points.shape[1] - 1):
+                before, after = after, tangent(points, s, i + 1, c)
+                out[s, i * pieces, c] = points[s, i, c]
+                for p in range(1, pieces):
+                    out[s, i * pieces + p, c] = (
+                        weights[p, 0] * points[s, i, c]
+                        + weights[p, 1] * points[s, i + 1, c]
+                        + weights[p, 2] * before
+                        + weights[p, 3] * after
+                    )
+            out[s, out.shape[1] - 1, c] = points[s, points.shape[1] - 1, c]

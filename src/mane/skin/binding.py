@@ -1,0 +1,156 @@
+r"""`GuideBinding`: which guides carry each hair, and how much each of them counts.
+
+```
+        a                 triangle: the guides whose roots form a triangle around the hair's root (hsu2024 fig. 3),
+       / \                weighted by its barycentric coordinates, so that the weight of a guide fades to nothing where
+      / x \               the next triangle begins; beyond the outermost guides, the nearest edge of them
+     b-----c              nearest:  the n nearest guides, fading out towards the n+1st; single: the nearest one alone
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry.checks import IntArray, require_choice
+from mane.geometry.index import PointIndex
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.skin import _kernels_binding as kernels
+
+BINDINGS = ("triangle", "single", "nearest")
+MAX_GUIDES = 8
+RECORDED_GUIDES = 3  # what other tools have room for
+
+# Guides around a root among which its triangle is looked for: enough for guides that are spread unevenly, few enough to
+# lie in about one plane.
+CANDIDATES = 24
+# Roots on a square grid leave open which diagonal divides a square. Lifting each guide by up to this share of the
+# extent squared, always the same way, settles it for all hairs alike.
+NUDGE = 1e-7
+GOLDEN = 0.6180339887498949
+# A guide closer to a root than this share of the next one's distance is on the root.
+ON_THE_ROOT = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class GuideBinding:
+    """Guides and weights of every hair; K is 3 for `triangle`, 1 for `single`.
+
+    Attributes:
+        guides: slots of the guides of each hair, shape (S, K), int32, in an order that depends on where the guides are
+            and not on their numbers. Where a hair has fewer guides, the last one is repeated without weight.
+        weights: how much each counts, at least 0, with a sum of 1, shape (S, K), float32.
+    """
+
+    guides: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+    @property
+    def hair_count(self) -> int:
+        """Number of hairs, S."""
+        return len(self.guides)
+
+    @property
+    def guides_per_hair(self) -> int:
+        """Guides of a hair, K."""
+        return self.guides.shape[1]
+
+    def strongest(self, count: int = RECORDED_GUIDES) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the guides that count most, weights falling with a sum of 1; both (S, min(K, count))."""
+        order = np.argsort(-self.weights, axis=1, kind="stable")[:, :count]
+        kept = np.take_along_axis(self.weights, order, axis=1)
+        return np.take_along_axis(self.guides, order, axis=1), kept / kept.sum(axis=1, keepdims=True)
+
+
+def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: int = 3) -> GuideBinding:
+    """Bind every hair of `groom` to guides near its root; empty slots are left out.
+
+    Args:
+        groom: the hairs. Where it and the guides have a `group_id`, a hair takes guides of its own group, if there are.
+        guides: what may carry them.
+        method: `triangle`, `single` or `nearest`.
+        count: how many guides `nearest` takes, 1 to 8; the others ignore it.
+    """
+    require_choice("binding", method, BINDINGS)
+    if not 1 <= count <= MAX_GUIDES:
+        raise ValueError(f"count: must be 1 to {MAX_GUIDES} guides per hair, got {count}")
+    places = {"triangle": 3, "single": 1, "nearest": count}[method]
+    chosen = np.empty((groom.strand_count, places), np.int32)
+    weights = np.empty((groom.strand_count, places), np.float32)
+    slots = canonical_order(guides)
+    for hairs, eligible in _by_group(groom, guides, slots):
+        roots, own = groom.roots[hairs], guides.roots[eligible]
+        local, weight = _triangles(roots, own) if method == "triangle" else _nearest(roots, own, places)
+        chosen[hairs] = eligible[local]
+        weights[hairs] = weight
+    return GuideBinding(chosen, weights)
+
+
+def canonical_order(guides: Guides) -> IntArray:
+    """Slots of the guides that are there, in the order of their points in space, whatever their numbers."""
+    slots = np.flatnonzero(guides.active)
+    rest = guides.rest[slots].reshape(len(slots), -1)
+    return slots[np.lexsort(rest.T[::-1])]
+
+
+def _by_group(groom: Groom, guides: Guides, slots: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Hairs that share their eligible guides, and those guides."""
+    every = np.arange(groom.strand_count)
+    if "group_id" not in groom.strand or "group_id" not in guides.strands.strand:
+        yield every, slots
+        return
+    groups, of_guide = groom.strand["group_id"], guides.strands.strand["group_id"][slots]
+    for group in np.unique(groups):
+        own = slots[of_guide == group]
+        yield np.flatnonzero(groups == group), own if len(own) else slots
+
+
+def _nearest(roots: NDArray[np.float32], own: NDArray[np.float32], count: int) -> tuple[IntArray, NDArray[np.float64]]:
+    """Nearest guides and weights (1/d - 1/d_next)^2, which fall to zero where another guide takes over."""
+    distance, index = PointIndex(own).nearest(roots, count + 1)
+    d, index = distance[:, :count].astype(np.float64), index[:, :count]
+    is_last = distance.shape[1] <= count  # no guide is left to take over
+    scale = distance[:, -1:].astype(np.float64)
+    share = np.divide(d, scale, out=np.ones_like(d), where=scale > 0)
+    weight = (1 / np.maximum(share, ON_THE_ROOT) - (0 if is_last else 1)) ** 2
+    weight[weight.sum(axis=1) == 0] = 1.0  # all are as far as the next one
+    weight /= weight.sum(axis=1, keepdims=True)
+    order = np.argsort(index, axis=1)
+    index, weight = np.take_along_axis(index, order, axis=1), np.take_along_axis(weight, order, axis=1)
+    missing = count - index.shape[1]
+    index = np.concatenate([index, np.repeat(index[:, -1:], missing, axis=1)], axis=1)
+    return index, np.pad(weight, ((0, 0), (0, missing)))
+
+
+def _triangles(roots: NDArray[np.float32], own: NDArray[np.float32]) -> tuple[IntArray, NDArray[np.float64]]:
+    """The triangle of guides around each root, and the root's coordinates in it."""
+    chosen = np.zeros((len(roots), 3), np.int64)
+    weight = np.tile([1.0, 0.0, 0.0], (len(roots), 1))
+    if len(own) == 1:
+        return chosen, weight
+    _, index = PointIndex(own).nearest(roots, CANDIDATES)
+    index.sort(axis=1)
+    seen = own.astype(np.float64)[index] - roots.astype(np.float64)[:, None]
+    height = (seen * seen).sum(axis=2)
+    plane = _tangent_coordinates(seen, height)
+    height += NUDGE * height.max(axis=1, keepdims=True) * (index * GOLDEN % 1.0) * (height > 0)
+    kernels.enclosing_triangles(plane, height, index, chosen, weight)
+    return chosen, weight
+
+
+def _tangent_coordinates(seen: NDArray[np.float64], height: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Guides as seen from a root (S, N, 3) [m], squared distances (S, N); the same in the skin's plane, (S, N, 2).
+
+    The plane needs no normals: it lies along the two directions in which the guides around the root spread most, the
+    nearer ones counting more.
+    """
+    weight = 1 - 0.9 * height / np.maximum(height.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    middle = np.einsum("sn,sni->si", weight, seen) / weight.sum(axis=1, keepdims=True)
+    centred = seen - middle[:, None]
+    axes = np.linalg.eigh(np.einsum("sn,sni,snj->sij", weight, centred, centred, optimize=True))[1]
+    return np.ascontiguousarray(seen @ axes[:, :, 1:])

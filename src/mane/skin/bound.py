@@ -1,0 +1,86 @@
+"""`BoundSkin`: a skin whose hairs hang on a few guides each, and what other tools want to know of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry.checks import FloatArray
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.skin import _kernels_fade as kernels
+from mane.skin.base import Skin
+from mane.skin.binding import bind_guides
+from mane.skin.bundles import Bundles, make_bundles
+from mane.strand.frame import GuideFrame
+
+# Below this share of its guides, a hair is handed over to the head, little by little until the last guide is gone.
+LEAST_PRESENCE = 0.05
+
+
+class BoundSkin(Skin):
+    """A skin with a `GuideBinding`.
+
+    Args:
+        groom: the dense hair at rest, all strands with the same vertex count.
+        guides: what carries it, at rest; empty slots carry nothing.
+        binding: `triangle`, `single` or `nearest`; see `bind_guides`.
+        count: guides per hair of `nearest`.
+
+    Attributes:
+        binding: guides and weights of every hair.
+        bundles: hairs that share guides and places on them.
+    """
+
+    def __init__(self, groom: Groom, guides: Guides, *, binding: str = "triangle", count: int = 3) -> None:
+        super().__init__(groom, guides)
+        self.binding = bind_guides(groom, guides, binding, count)
+        self.bundles = self._bundled()
+
+    def _bundled(self) -> Bundles:
+        return make_bundles(self.groom, self.guides, self.binding)
+
+    def _present_weights(
+        self, frame: GuideFrame, weight: FloatArray, guide: NDArray[np.int32]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Weights (S, K) of the guides that are there, and how far each hair hangs on them, 0 to 1, (S,) or (0,).
+
+        Args:
+            frame: says which guides are there.
+            weight: of each hair (S, K).
+            guide: slots of each bundle (M, K).
+        """
+        present = np.where(frame.active, frame.weight, 0).astype(np.float32)
+        if (present[self.guides.active] == 1).all():
+            return weight, np.empty(0, np.float32)
+        faded, share = np.empty_like(weight), np.empty(len(weight), np.float32)
+        kernels.fade_weights(weight, self.bundles.of_hair, guide, present, np.float32(LEAST_PRESENCE), faded, share)
+        return faded, share
+
+    def _hand_to_head(self, frame: GuideFrame, share: FloatArray, out: FloatArray) -> None:
+        """Take hairs that hang on their guides by a `share` below 1 towards where the head alone carries them."""
+        rows = np.flatnonzero(share < 1)
+        if len(rows):
+            alone = frame.head.apply(self.groom.as_uniform()[rows])
+            out[rows] = alone + share[rows, None, None] * (out[rows] - alone)
+
+    @property
+    def closest_guides(self) -> NDArray[np.int32]:
+        """Slots of the (up to) three guides that count most for each hair, shape (S, 3)."""
+        return self.binding.strongest()[0]
+
+    @property
+    def guide_weights(self) -> NDArray[np.float32]:
+        """Weights of `closest_guides`, falling, with a sum of 1, shape (S, 3)."""
+        return self.binding.strongest()[1]
+
+
+def unreal_attributes(skin: BoundSkin) -> dict[str, NDArray[Any]]:
+    """Return the binding as strand attributes, named and shaped as the USD writer hands them to Unreal.
+
+    `groom.with_strand(**unreal_attributes(skin))` is ready to be written.
+    """
+    guides, weights = skin.binding.strongest()
+    return {"closest_guides": guides, "guide_weights": weights}

@@ -1,0 +1,192 @@
+"""`PhysicalSkin`: hairs rebuilt from the guides' internal forces and their own rest shape (hsu2024 section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.solid import Solid
+from mane.geometry import quaternion
+from mane.geometry.checks import FloatArray
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.skin import _kernels_linear, _kernels_physical
+from mane.skin._reference_physical import Guidance, Hairs, Rules
+from mane.skin.base import Skin
+from mane.skin.linear import LinearSkin
+from mane.skin.physical_chain import ChainSolve, blended_turns
+from mane.skin.physical_contact import PosedSolids, resolve
+from mane.skin.physical_forces import GuideForces
+from mane.skin.physical_lanes import Lanes
+from mane.skin.physical_params import PhysicalParams
+from mane.skin.physical_rest import solve_rest
+from mane.strand.frame import GuideFrame
+from mane.strand.material import Material
+from mane.strand.model import Float64Array, StrandModel
+
+BLOCKS_PER_TASK = 32
+STIFFER = 1e-9  # relative; more than rounding
+
+
+class PhysicalSkin(LinearSkin):
+    """Interpolates what the guides feel instead of where they are, and lets every hair take its own shape under it.
+
+    Lengths and curls survive where linear skinning squashes them. A weak pull towards the linear result (the drift
+    correction) keeps a hair beside its guides.
+
+    Args:
+        groom: the dense hair at rest, all strands with the same vertex count.
+        guides: what carries it, at rest.
+        binding: `triangle` (three guides around the root), `single` or `nearest`.
+        count: guides per hair of `nearest`, 1 to 8.
+        material: of the hairs; strength and weight of each hair follow from it.
+        guide_model: mechanics of the guides as simulated; by default guides of the same material.
+        rest: the guides at rest, whose forces give the groom when `sag_free`; by default each carries its own weight.
+        target: skin whose points the drift correction pulls to; by default the linear one.
+        solids: what segments are turned out of, in the order of `frame.solid_poses`.
+        settings: fields of `PhysicalParams`.
+
+    Attributes:
+        params: the settings.
+        solids: as given.
+
+    Limitations: stiffness and weight are one number per hair, their mean from root to tip. Twisting is as stiff as
+    bending.
+    """
+
+    def __init__(
+        self,
+        groom: Groom,
+        guides: Guides,
+        *,
+        binding: str = "triangle",
+        count: int = 3,
+        material: Material | None = None,
+        guide_model: StrandModel | None = None,
+        rest: GuideFrame | None = None,
+        target: Skin | None = None,
+        solids: Sequence[Solid] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(groom, guides, binding=binding, count=count)
+        self.params = PhysicalParams(**settings)
+        if solids and self.params.feels_beyond:
+            raise ValueError(
+                "solids: must be none with sweeps other than 1 or a warm start; a finishing pass keeps them out"
+            )
+        self.solids = tuple(solids)
+        self._target = target
+        material = Material() if material is None else material
+        hairs = material.model(groom)
+        model = material.model(guides) if guide_model is None else guide_model
+        self._forces = GuideForces.of(model, segments=hairs.segment_count)
+        force = np.zeros((hairs.strand_count, hairs.segment_count, 3))
+        if self.params.sag_free:
+            cut = self._forces.at_rest() if rest is None else self._forces.of_frame(rest)
+            force = self._on_hairs(cut)
+        weight = hairs.mass.sum(axis=1) * self._forces.gravity
+        bend = hairs.bend_stiffness.mean(axis=1) / weight
+        strain = weight / hairs.stretch_stiffness.mean(axis=1)
+        solved = solve_rest(hairs.rest_points, force, bend, strain, self.params)
+        self._stiffened = int((solved.bend > (1 + STIFFER) * bend).sum())
+        self._chain = ChainSolve(solved, self.params) if self.params.feels_beyond else None
+        self._lanes = Lanes.cut(self.bundles)
+        self._data = self._lanes.pack(solved, hairs.rest_points - self._pivot, 1 - self.params.alpha)
+        self._block_guide = np.ascontiguousarray(self._guide[self._lanes.bundle])
+
+    @property
+    def stiffened_count(self) -> int:
+        """Hairs that were made stiffer to hold the groom; none with one sweep, which holds any."""
+        return self._stiffened
+
+    def _on_hairs(self, force: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Interpolate forces of the guides (G, N, 3) to every hair (S, N, 3) (eq. 10)."""
+        return np.einsum("sk,skic->sic", self.binding.weights.astype(np.float64), force[self.binding.guides])
+
+    def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
+        weight, share = self._present_weights(frame, self._weight, self._guide)
+        force, turns = self._forces.of_frame(frame), _root_turns(frame)
+        if self._chain is not None:
+            self._fill_targets(frame, out)
+            self._chain.solve(force, self._guide[self.bundles.of_hair], weight, turns, out)
+        else:
+            self._sweep(frame, weight, force, turns, out)
+        if self.solids:
+            self._leave_solids(frame, weight, force, turns, out)
+        self._hand_to_head(frame, share, out)
+
+    def _fill_targets(self, frame: GuideFrame, out: FloatArray) -> None:
+        if self._target is None:
+            super()._fill(frame, out)
+        else:
+            self._target(frame, out)
+
+    def _sweep(
+        self, frame: GuideFrame, weight: FloatArray, force: Float64Array, turns: Float64Array, out: FloatArray
+    ) -> None:
+        """Fill `out` with one sweep. On a rigid head with all guides present, targets are skinned on the way."""
+        rotation = quaternion.to_matrix(quaternion.normalize(frame.root_rotations.astype(np.float64)))
+        matrices = self._turns(rotation.reshape(-1, 9).astype(np.float32), weight)
+        has_targets = self._target is not None or weight is not self._weight or len(matrices) != 9
+        if has_targets:
+            self._fill_targets(frame, out)
+        else:
+            _kernels_linear.fill_guide_motion(frame.points, self._guide_rest, rotation, self._shift)
+            _kernels_linear.fill_tables(self._shift, self._guide, self._parameter, self._table)
+        params = self.params
+        pull = params.alpha * params.drift
+        _kernels_physical.sweep_hairs(
+            self._data,
+            self._lanes.hair,
+            self._lanes.filled,
+            self._lanes.bundle,
+            self._block_guide,
+            weight,
+            ((1 - params.alpha) * force).astype(np.float32),
+            self._table,
+            matrices[:9],
+            turns.astype(np.float32),
+            np.float32(pull),
+            np.float32(pull if params.overshoots else 0.0),
+            np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
+            has_targets,
+            BLOCKS_PER_TASK,
+            out.reshape(len(out), -1),
+        )
+
+    def _leave_solids(
+        self, frame: GuideFrame, weight: FloatArray, force: Float64Array, turns: Float64Array, out: FloatArray
+    ) -> None:
+        """Sweep the hairs that reach into a solid once more, with the penetration torque."""
+        solids = PosedSolids(self.solids, frame)
+        rows = solids.penetrating(out)
+        if not len(rows):
+            return
+        targets = np.empty_like(out)
+        self._fill_targets(frame, targets)
+        params = self.params
+        length, first, bend, strain = self._lanes.unpack(self._data, rows)
+        hairs = Hairs(length, first, first, bend, strain * (1 - params.alpha))
+        guides, own = self._guide[self.bundles.of_hair[rows]], weight[rows].astype(np.float64)
+        felt = np.einsum("sk,skic->sic", own, force[guides])
+        guidance = Guidance(felt, targets[rows].astype(np.float64), blended_turns(own, turns, guides))
+        rules = Rules(params.alpha, params.drift, params.overshoots, params.stretch_by_blend, params.penetration)
+        out[rows] = resolve(hairs, guidance, rules, solids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the binding holds, its buffer included."""
+        chain = 0 if self._chain is None else self._chain.nbytes
+        return super().nbytes + self._data.nbytes + self._lanes.nbytes + self._block_guide.nbytes + chain
+
+
+def _root_turns(frame: GuideFrame) -> Float64Array:
+    """How the skin has turned at each guide's root, and behind them the head; quaternions with the sign of the head's."""
+    head = frame.head.rotation
+    turns = np.concatenate([frame.root_rotations.astype(np.float64), head[None]])
+    turns[turns @ head < 0] *= -1
+    unit: Float64Array = quaternion.normalize(turns)
+    return unit

@@ -1,0 +1,76 @@
+"""`Lanes`: which hair goes into which lane of the kernel, and everything that the kernel reads of it, packed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.skin import _kernels_physical as kernels
+from mane.skin.bundles import Bundles
+from mane.skin.physical_rest import HairRest
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """Hairs cut into B blocks of W lanes; all hairs of a block are of one bundle, so they share their guides.
+
+    Attributes:
+        hair: strand of the groom in each lane, shape (B, W), int32; an empty lane repeats the first.
+        filled: lanes that are not empty, shape (B,), int32; the empty ones are behind them.
+        bundle: of each block, shape (B,), int32.
+    """
+
+    hair: NDArray[np.int32]
+    filled: NDArray[np.int32]
+    bundle: NDArray[np.int32]
+
+    @classmethod
+    def cut(cls, bundles: Bundles, lanes: int = kernels.LANES) -> Lanes:
+        """Cut hairs into blocks, bundle by bundle."""
+        order, starts = bundles.by_bundle()
+        sizes = np.diff(starts)
+        blocks = -(-sizes // lanes)
+        bundle = np.repeat(np.arange(len(sizes)), blocks)
+        within = np.arange(len(bundle)) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+        first = starts[bundle] + within * lanes
+        filled = np.minimum(starts[bundle + 1] - first, lanes)
+        place = np.arange(lanes)
+        hair = order[first[:, None] + np.where(place < filled[:, None], place, 0)]
+        return cls(hair.astype(np.int32), filled.astype(np.int32), bundle.astype(np.int32))
+
+    def pack(self, rest: HairRest, points: NDArray[np.float64], force_share: float) -> NDArray[np.float32]:
+        """Return what `_kernels_physical.sweep_hairs` calls `data`.
+
+        Args:
+            rest: of the hairs.
+            points: of the groom [m], as seen from where the kernel's shifts are seen from, shape (S, V, 3).
+            force_share: factor that the kernel's forces already have.
+        """
+        turned = rest.first * np.sqrt(rest.length)[..., None]
+        segments = np.concatenate([turned, points[:, 1:]], axis=2).reshape(len(points), -1)
+        strain = rest.strain / force_share
+        table = np.concatenate([4 * rest.bend[:, None], strain[:, None], points[:, 0], segments], axis=1)
+        return np.ascontiguousarray(table.astype(np.float32)[self.hair].transpose(0, 2, 1)).reshape(-1)
+
+    def unpack(self, data: NDArray[np.float32], hairs: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+        """Return what `pack` took of some hairs: lengths (H, N), rest rotations (H, N, 4), stiffness, strain, both
+        (H,).
+
+        The strain is that per unit of the kernel's forces.
+        """
+        blocks, lanes = self.hair.shape
+        place = np.empty(int(self.hair.max()) + 1, np.int64)
+        used = np.arange(lanes) < self.filled[:, None]
+        place[self.hair[used]] = np.flatnonzero(used)
+        block, lane = np.divmod(place[hairs], lanes)
+        table = data.reshape(blocks, -1, lanes)[block, :, lane].astype(np.float64)
+        segments = table[:, kernels.PER_HAIR :].reshape(len(hairs), -1, kernels.PER_SEGMENT)
+        length = (segments[..., :4] ** 2).sum(axis=2)
+        return length, segments[..., :4] / np.sqrt(length)[..., None], 0.25 * table[:, 0], table[:, 1]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self.hair.nbytes + self.filled.nbytes + self.bundle.nbytes

@@ -1,0 +1,75 @@
+"""Settings of the physically guided skin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mane.geometry.checks import require_choice, require_positive
+
+CONVERGED = "converged"
+
+
+@dataclass(frozen=True)
+class PhysicalParams:
+    """Settings of `PhysicalSkin`; forces are measured in weights of the hair, so that they suit hair of any size.
+
+    Attributes:
+        alpha: share of the drift correction in the force (hsu2024 eq. 23), 0 to below 1. 0 leaves the hair to its
+        forces. drift: stiffness of the drift correction: the k_ss of eq. 22 is `drift * weight * segment length`. It
+        belongs to
+            the reconstruction alone; the material's own would be thousands of times the weight and drown the forces.
+        drift_from: the tangent that eq. 22 takes off the way to the target. "solution": that of the segment as it comes
+            out, which turns nothing, so that however strong the pull, a segment turns to its target at most.
+            "unloaded": that of the segment without force, as printed; a pull stronger than the bending stiffness
+            overshoots, more at every segment, into a zigzag.
+        sweeps: passes from root to tip. 1 is the paper's and never feels the moment of what lies further along a hair;
+            n passes feel that of n - 1 segments; "converged" solves the whole chain with the exact multiplier.
+        stretch: what a segment is stretched by. "material": the interpolated force and the hair's own E A.
+            "paper": the blended force and k_ss, as eq. 12 and 23 are printed; stretches by many percent.
+        penetration: how hard a penetrating segment is turned out of a solid, in units that turn it by about the angle
+            which would free its end.
+        warm_start: "rest" takes the segment beyond as unbent (eq. 24), so a frame depends on the guides alone.
+            "previous" starts from the orientations of the frame before; the skin then remembers it.
+        sag_free: solve for rest rotations such that guides at rest, with their weight, give the groom. Otherwise the
+            groom is the shape without forces.
+    """
+
+    alpha: float = 0.1
+    drift: float = 10.0
+    drift_from: str = "solution"
+    sweeps: int | Literal["converged"] = 1
+    stretch: str = "material"
+    penetration: float = 1.0
+    warm_start: str = "rest"
+    sag_free: bool = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.alpha) and 0 <= self.alpha < 1):
+            raise ValueError(f"alpha: must be at least 0 and below 1, got {self.alpha}")
+        require_positive("drift", self.drift)
+        require_positive("penetration", self.penetration)
+        require_choice("drift_from", self.drift_from, ("solution", "unloaded"))
+        require_choice("stretch", self.stretch, ("material", "paper"))
+        require_choice("warm_start", self.warm_start, ("rest", "previous"))
+        if self.sweeps != CONVERGED and not (isinstance(self.sweeps, int) and self.sweeps >= 1):
+            raise ValueError(f"sweeps: must be a whole number above zero or 'converged', got {self.sweeps!r}")
+        if self.sweeps == CONVERGED and self.warm_start == "previous":
+            raise ValueError("warm_start: must be 'rest' with sweeps='converged', whose result has no memory")
+
+    @property
+    def feels_beyond(self) -> bool:
+        """Whether a segment feels the one beyond it, for which rest rotations of their own are needed."""
+        return self.sweeps != 1 or self.warm_start == "previous"
+
+    @property
+    def overshoots(self) -> bool:
+        """Whether the drift correction of the first sweep is taken as printed."""
+        return self.drift_from == "unloaded"
+
+    @property
+    def stretch_by_blend(self) -> bool:
+        """Whether the blended force stretches."""
+        return self.stretch == "paper"

@@ -1,0 +1,430 @@
+"""Numba kernels of the spring model: one Newton step of implicit Euler, eight strands side by side.
+
+A strand's particles, in the order of `spring_net`, are coupled over at most three places, so the matrix of a Newton step
+is a band of 3 x 3 blocks: it is assembled, factorised (Cholesky) and solved from root to tip in O(particles).
+
+Each particle has a record of ROWS numbers for each of eight strands (lanes); lane s of the record at o is
+`buf[o + row + s]`. One empty record and the two ghosts come first, so that every particle has three predecessors, and
+three empty ones last. `_reference_spring` is the same step with a dense matrix.
+"""
+
+# mypy: allow-untyped-defs
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from mane.strand._kernels_small import (
+    FASTMATH,
+    LANES,
+    LANES_2,
+    LANES_3,
+    LANES_6,
+    cross,
+    full_times_vector,
+    in_lanes,
+    load3,
+    load6,
+    load9,
+    rows,
+    store3,
+    store6,
+    store9,
+    subtract3,
+    symmetric_times_vector,
+    transposed_times_vector,
+)
+
+# Constants of a particle: stiffness and rest length of its springs to p-1, p-2, p-3; damping / dt; stiffness and rest
+# of its altitude; 1 if it is free to move, else 0; mass / dt^2.
+CONSTANT_ROWS = 11
+STIFFNESS, REST, LAG, ALTITUDE, REST_ALTITUDE, FREE, INERTIA = rows(3, 3, 1, 1, 1, 1, 1)
+# Positions: estimate of the end of the step, its start, and where it would end without springs.
+END, START, AIM = rows(3, 3, 3, start=CONSTANT_ROWS)
+# The load, over dt: on the diagonal and towards p-2.
+RESIST, COUPLE = rows(6, 6, start=CONSTANT_ROWS + 9)
+# Unbalanced force, then the change that it causes; altitude's matrix and the weights of p, p-1, p-2, p-3 in it; tension
+# of the springs as the last solve had it.
+FORCE, SLAB, WEIGHTS, TENSION = rows(3, 6, 4, 3, start=CONSTANT_ROWS + 21)
+# Blocks of the matrix on the diagonal and towards p-1, p-2, p-3; before it is assembled, matrices of those springs.
+# The factor's diagonal block holds 1/l00 1/l11 1/l22 l10 l20 l21.
+DIAGONAL, NEAR, NEXT, FAR = rows(6, 9, 9, 9, start=CONSTANT_ROWS + 37)
+ROW_COUNT = CONSTANT_ROWS + 70
+RECORD = LANES * np.uint64(ROW_COUNT)
+RECORD_2, RECORD_3 = np.uint64(2) * RECORD, np.uint64(3) * RECORD
+
+ROOT = np.uint64(3)  # record of the first vertex
+EMPTY = 3  # records behind the last particle
+ZERO, ONE, TWO, FOUR = (np.uint64(k) for k in (0, 1, 2, 4))
+
+TINY = 1e-30  # keeps the direction of a spring without length finite
+
+in_block = njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+
+
+@in_lanes
+def add3(buf, i, x, y, z):
+    """Add to three rows of one lane."""
+    buf[i] += x
+    buf[i + LANES] += y
+    buf[i + LANES_2] += z
+
+
+@in_lanes
+def dot3(a, b):
+    """Product of two vectors."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@in_lanes
+def moved(buf, i):
+    """How far a particle has come since the start of the step."""
+    x, y, z = load3(buf, i + END)
+    a, b, c = load3(buf, i + START)
+    return x - a, y - b, z - c
+
+
+@in_lanes
+def scaled_dyad(scale, x, y, z, more):
+    """Six numbers of scale v v^T + more times the identity."""
+    a, b, c = scale * x, scale * y, scale * z
+    return a * x + more, b * y + more, c * z + more, a * y, a * z, b * z
+
+
+@in_block
+def balance_inertia(buf, records):
+    """Start the unbalanced forces with inertia and the load."""
+    for p in range(records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            x, y, z = load3(buf, i + END)
+            a, b, c = load3(buf, i + AIM)
+            rx, ry, rz = symmetric_times_vector(*load6(buf, i + RESIST), *moved(buf, i))
+            m = buf[i + INERTIA]
+            store3(buf, i + FORCE, m * (a - x) - rx, m * (b - y) - ry, m * (c - z) - rz)
+
+
+@in_block
+def balance_coupling(buf, records):
+    """Add what the load couples between the ends of segments to the unbalanced forces."""
+    for p in range(ROOT + TWO, records, TWO):
+        for s in range(LANES):
+            i = p * RECORD + s
+            k = i - RECORD_2
+            matrix = load6(buf, i + COUPLE)
+            here, there = moved(buf, i), moved(buf, k)
+            subtract3(buf, k + FORCE, *symmetric_times_vector(*matrix, *here))
+            subtract3(buf, i + FORCE, *symmetric_times_vector(*matrix, *there))
+
+
+@in_lanes
+def spring(buf, i, k):
+    """Direction of the spring between particles i and k, its length and one over it, and how far they came apart."""
+    x, y, z = load3(buf, i + END)
+    a, b, c = load3(buf, k + END)
+    dx, dy, dz = x - a, y - b, z - c
+    inv = 1.0 / math.sqrt(dx * dx + dy * dy + dz * dz + TINY)
+    length = (dx * dx + dy * dy + dz * dz) * inv
+    ux, uy, uz = dx * inv, dy * inv, dz * inv
+    x, y, z = load3(buf, i + START)
+    a, b, c = load3(buf, k + START)
+    return ux, uy, uz, length, inv, ux * (dx - x + a) + uy * (dy - y + b) + uz * (dz - z + c)
+
+
+@in_lanes
+def add_spring(buf, i, k, which, block):
+    """Add spring number `which` (in lanes) between particles i and k to their forces; leave its matrix in `block`."""
+    ux, uy, uz, length, inv, apart = spring(buf, i, k)
+    stiffness, lag = buf[i + STIFFNESS + which], buf[i + LAG]
+    tension = stiffness * (length - buf[i + REST + which] + lag * apart)
+    subtract3(buf, i + FORCE, tension * ux, tension * uy, tension * uz)
+    add3(buf, k + FORCE, tension * ux, tension * uy, tension * uz)
+    # Across a spring under tension it resists too; under compression that term is negative and left out. The tension of
+    # the last solve counts: that of the estimate is far too large where a stiff spring has turned.
+    across = max(buf[i + TENSION + which], 0.0) * inv
+    store6(buf, i + block, *scaled_dyad(stiffness * (1.0 + lag) - across, ux, uy, uz, across))
+
+
+@in_lanes
+def note_tension(buf, i, k, which):
+    """Note the tension of a spring as the solve has it, to first order in the change."""
+    ux, uy, uz, length, _, apart = spring(buf, i, k)
+    x, y, z = load3(buf, i + FORCE)
+    a, b, c = load3(buf, k + FORCE)
+    stiffness, lag = buf[i + STIFFNESS + which], buf[i + LAG]
+    change = ux * (x - a) + uy * (y - b) + uz * (z - c)
+    buf[i + TENSION + which] = stiffness * (length - buf[i + REST + which] + lag * apart + (1.0 + lag) * change)
+
+
+@in_block
+def add_springs(buf, records):
+    """Evaluate all springs."""
+    for p in range(ROOT + ONE, records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            add_spring(buf, i, i - RECORD, ZERO, NEAR)
+        for s in range(LANES):
+            i = p * RECORD + s
+            add_spring(buf, i, i - RECORD_2, LANES, NEXT)
+        for s in range(LANES):
+            i = p * RECORD + s
+            add_spring(buf, i, i - RECORD_3, LANES_2, FAR)
+
+
+@in_lanes
+def altitude(buf, apex, base, first, second):
+    """Normal of a face, altitude of the apex over it, and where its foot is: weights of `first` and `second`."""
+    x, y, z = load3(buf, base + END)
+    ax, ay, az = load3(buf, first + END)
+    bx, by, bz = load3(buf, second + END)
+    rx, ry, rz = load3(buf, apex + END)
+    ax, ay, az = ax - x, ay - y, az - z
+    bx, by, bz = bx - x, by - y, bz - z
+    rx, ry, rz = rx - x, ry - y, rz - z
+    nx, ny, nz = cross(ax, ay, az, bx, by, bz)
+    inv = 1.0 / math.sqrt(nx * nx + ny * ny + nz * nz + TINY)
+    nx, ny, nz = nx * inv, ny * inv, nz * inv
+    ux, uy, uz = cross(rx, ry, rz, bx, by, bz)
+    vx, vy, vz = cross(ax, ay, az, rx, ry, rz)
+    u = inv * (ux * nx + uy * ny + uz * nz)
+    v = inv * (vx * nx + vy * ny + vz * nz)
+    return nx, ny, nz, rx * nx + ry * ny + rz * nz, u, v
+
+
+@in_lanes
+def add_altitude(buf, i, x, y, z, height, w0, w1, w2, w3):
+    """Add an altitude spring to the forces of particles p ... p-3 with these weights; leave its matrix in the record."""
+    n = (x, y, z)
+    rate = w0 * dot3(n, moved(buf, i)) + w1 * dot3(n, moved(buf, i - RECORD))
+    rate += w2 * dot3(n, moved(buf, i - RECORD_2)) + w3 * dot3(n, moved(buf, i - RECORD_3))
+    stiffness, lag = buf[i + ALTITUDE], buf[i + LAG]
+    tension = stiffness * (height - buf[i + REST_ALTITUDE] + lag * rate)
+    fx, fy, fz = tension * x, tension * y, tension * z
+    subtract3(buf, i + FORCE, w0 * fx, w0 * fy, w0 * fz)
+    subtract3(buf, i - RECORD + FORCE, w1 * fx, w1 * fy, w1 * fz)
+    subtract3(buf, i - RECORD_2 + FORCE, w2 * fx, w2 * fy, w2 * fz)
+    subtract3(buf, i - RECORD_3 + FORCE, w3 * fx, w3 * fy, w3 * fz)
+    store6(buf, i + SLAB, *scaled_dyad(stiffness * (1.0 + lag), x, y, z, 0.0))
+    store3(buf, i + WEIGHTS, w0, w1, w2)
+    buf[i + WEIGHTS + LANES_3] = w3
+
+
+@in_block
+def add_altitudes(buf, records):
+    """Evaluate all altitude springs: those whose apex comes last, then those whose apex comes first."""
+    for p in range(ROOT + ONE, records, TWO):
+        for s in range(LANES):
+            i = p * RECORD + s
+            nx, ny, nz, height, u, v = altitude(buf, i, i - RECORD_3, i - RECORD_2, i - RECORD)
+            add_altitude(buf, i, nx, ny, nz, height, 1.0, -v, -u, u + v - 1.0)
+    for p in range(ROOT + TWO, records, TWO):
+        for s in range(LANES):
+            i = p * RECORD + s
+            nx, ny, nz, height, u, v = altitude(buf, i - RECORD_3, i - RECORD_2, i - RECORD, i)
+            add_altitude(buf, i, nx, ny, nz, height, -v, -u, u + v - 1.0, 1.0)
+
+
+@in_lanes
+def plus(a, scale, b):
+    """Six numbers a + scale b."""
+    return (
+        a[0] + scale * b[0],
+        a[1] + scale * b[1],
+        a[2] + scale * b[2],
+        a[3] + scale * b[3],
+        a[4] + scale * b[4],
+        a[5] + scale * b[5],
+    )
+
+
+@in_lanes
+def store_symmetric(buf, i, m):
+    """Write six numbers as the nine of a full matrix."""
+    store3(buf, i, m[0], m[3], m[4])
+    store3(buf, i + LANES_3, m[3], m[1], m[5])
+    store3(buf, i + LANES_6, m[4], m[5], m[2])
+
+
+@in_lanes
+def weight(buf, i, row):
+    """Weight of the altitude at i, `row` lanes on."""
+    return buf[i + WEIGHTS + row]
+
+
+@in_block
+def assemble(buf, records):
+    """Gather the matrices of springs, altitudes and load into the blocks of the matrix, from root to tip."""
+    for p in range(ROOT, records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            k, l, m = i + RECORD, i + RECORD_2, i + RECORD_3
+            near, next_, far = load6(buf, i + NEAR), load6(buf, i + NEXT), load6(buf, i + FAR)
+            own, one, two, three = load6(buf, i + SLAB), load6(buf, k + SLAB), load6(buf, l + SLAB), load6(buf, m + SLAB)
+            w0, w1, w2, w3 = weight(buf, i, ZERO), weight(buf, i, LANES), weight(buf, i, LANES_2), weight(buf, i, LANES_3)
+            a1, a2, a3 = weight(buf, k, LANES), weight(buf, k, LANES_2), weight(buf, k, LANES_3)
+            b2, b3 = weight(buf, l, LANES_2), weight(buf, l, LANES_3)
+            c3 = weight(buf, m, LANES_3)
+            total = plus(plus(plus(load6(buf, i + RESIST), 1.0, near), 1.0, next_), 1.0, far)
+            total = plus(plus(total, 1.0, load6(buf, k + NEAR)), 1.0, load6(buf, l + NEXT))
+            total = plus(plus(total, 1.0, load6(buf, m + FAR)), w0 * w0, own)
+            total = plus(plus(plus(total, a1 * a1, one), b2 * b2, two), c3 * c3, three)
+            inertia = buf[i + INERTIA]
+            xx, yy, zz, xy, xz, yz = total
+            store6(buf, i + DIAGONAL, xx + inertia, yy + inertia, zz + inertia, xy, xz, yz)
+            nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            near = plus(plus(plus(plus(nothing, -1.0, near), w0 * w1, own), a1 * a2, one), b2 * b3, two)
+            store_symmetric(buf, i + NEAR, near)
+            next_ = plus(plus(plus(load6(buf, i + COUPLE), -1.0, next_), w0 * w2, own), a1 * a3, one)
+            store_symmetric(buf, i + NEXT, next_)
+            store_symmetric(buf, i + FAR, plus(plus(nothing, -1.0, far), w0 * w3, own))
+
+
+@in_lanes
+def scale_block(buf, i, factor):
+    """Multiply the nine numbers of a block."""
+    m = load9(buf, i)
+    f = factor
+    store9(buf, i, (f * m[0], f * m[1], f * m[2], f * m[3], f * m[4], f * m[5], f * m[6], f * m[7], f * m[8]))
+
+
+@in_block
+def hold_fixed(buf, records):
+    """Take particles that are held out of the system: their rows become those of the identity."""
+    for p in range(ROOT + ONE):
+        for s in range(LANES):
+            i = p * RECORD + s
+            free = buf[i + FREE]
+            x, y, z = load3(buf, i + FORCE)
+            store3(buf, i + FORCE, free * x, free * y, free * z)
+            xx, yy, zz, xy, xz, yz = load6(buf, i + DIAGONAL)
+            held = 1.0 - free
+            store6(
+                buf, i + DIAGONAL, free * xx + held, free * yy + held, free * zz + held, free * xy, free * xz, free * yz
+            )
+    for p in range(ROOT, min(ROOT + FOUR, records)):
+        for s in range(LANES):
+            i = p * RECORD + s
+            free = buf[i + FREE]
+            scale_block(buf, i + NEAR, free * buf[i - RECORD + FREE])
+            scale_block(buf, i + NEXT, free * buf[i - RECORD_2 + FREE])
+            scale_block(buf, i + FAR, free * buf[i - RECORD_3 + FREE])
+
+
+@in_lanes
+def solved_row(factor, x, y, z):
+    """Row (x, y, z) times the inverse transpose of a diagonal block's factor."""
+    x = x * factor[0]
+    y = (y - x * factor[3]) * factor[1]
+    z = (z - x * factor[4] - y * factor[5]) * factor[2]
+    return x, y, z
+
+
+@in_lanes
+def factor_row(buf, i, row):
+    """Turn one scalar row, `row` lanes on, of the blocks left of the diagonal into the factor's."""
+    far = solved_row(load6(buf, i - RECORD_3 + DIAGONAL), *load3(buf, i + FAR + row))
+    a, b, c = full_times_vector(load9(buf, i - RECORD_2 + NEAR), *far)
+    x, y, z = load3(buf, i + NEXT + row)
+    next_ = solved_row(load6(buf, i - RECORD_2 + DIAGONAL), x - a, y - b, z - c)
+    a, b, c = full_times_vector(load9(buf, i - RECORD + NEXT), *far)
+    d, e, f = full_times_vector(load9(buf, i - RECORD + NEAR), *next_)
+    x, y, z = load3(buf, i + NEAR + row)
+    near = solved_row(load6(buf, i - RECORD + DIAGONAL), x - a - d, y - b - e, z - c - f)
+    store3(buf, i + FAR + row, *far)
+    store3(buf, i + NEXT + row, *next_)
+    store3(buf, i + NEAR + row, *near)
+
+
+@in_lanes
+def row_product(buf, i, a, b):
+    """Product of two scalar rows, `a` and `b` lanes on, of the blocks left of the diagonal."""
+    return (
+        dot3(load3(buf, i + NEAR + a), load3(buf, i + NEAR + b))
+        + dot3(load3(buf, i + NEXT + a), load3(buf, i + NEXT + b))
+        + dot3(load3(buf, i + FAR + a), load3(buf, i + FAR + b))
+    )
+
+
+@in_lanes
+def factor_diagonal(xx, yy, zz, xy, xz, yz):
+    """Cholesky factor of a symmetric matrix, with the inverses of its diagonal."""
+    a = 1.0 / math.sqrt(xx)
+    l10, l20 = xy * a, xz * a
+    b = 1.0 / math.sqrt(yy - l10 * l10)
+    l21 = (yz - l20 * l10) * b
+    return a, b, 1.0 / math.sqrt(zz - l20 * l20 - l21 * l21), l10, l20, l21
+
+
+@in_block
+def factorise(buf, records):
+    """Factorise the matrix from root to tip."""
+    for p in range(ROOT):
+        for s in range(LANES):
+            i = p * RECORD + s
+            store6(buf, i + DIAGONAL, *factor_diagonal(*load6(buf, i + DIAGONAL)))
+    for p in range(ROOT, records):
+        for row in range(ZERO, LANES_3 + LANES_6, LANES_3):
+            for s in range(LANES):
+                factor_row(buf, p * RECORD + s, row)
+        for s in range(LANES):
+            i = p * RECORD + s
+            xx, yy, zz, xy, xz, yz = load6(buf, i + DIAGONAL)
+            xx -= row_product(buf, i, ZERO, ZERO)
+            yy -= row_product(buf, i, LANES_3, LANES_3)
+            zz -= row_product(buf, i, LANES_6, LANES_6)
+            xy -= row_product(buf, i, ZERO, LANES_3)
+            xz -= row_product(buf, i, ZERO, LANES_6)
+            yz -= row_product(buf, i, LANES_3, LANES_6)
+            store6(buf, i + DIAGONAL, *factor_diagonal(xx, yy, zz, xy, xz, yz))
+
+
+@in_block
+def solve_forwards(buf, records):
+    """Solve with the factor from root to tip, in the forces."""
+    for p in range(ROOT, records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            x, y, z = load3(buf, i + FORCE)
+            a, b, c = full_times_vector(load9(buf, i + NEAR), *load3(buf, i - RECORD + FORCE))
+            d, e, f = full_times_vector(load9(buf, i + NEXT), *load3(buf, i - RECORD_2 + FORCE))
+            g, h, k = full_times_vector(load9(buf, i + FAR), *load3(buf, i - RECORD_3 + FORCE))
+            factor = load6(buf, i + DIAGONAL)
+            store3(buf, i + FORCE, *solved_row(factor, x - a - d - g, y - b - e - h, z - c - f - k))
+
+
+@in_block
+def solve_backwards(buf, records):
+    """Solve with its transpose from tip to root."""
+    for back in range(ONE, records - ROOT + ONE):
+        for s in range(LANES):
+            i = (records - back) * RECORD + s
+            factor = load6(buf, i + DIAGONAL)
+            x, y, z = load3(buf, i + FORCE)
+            z = z * factor[2]
+            y = (y - factor[5] * z) * factor[1]
+            x = (x - factor[3] * y - factor[4] * z) * factor[0]
+            subtract3(buf, i - RECORD + FORCE, *transposed_times_vector(load9(buf, i + NEAR), x, y, z))
+            subtract3(buf, i - RECORD_2 + FORCE, *transposed_times_vector(load9(buf, i + NEXT), x, y, z))
+            subtract3(buf, i - RECORD_3 + FORCE, *transposed_times_vector(load9(buf, i + FAR), x, y, z))
+            store3(buf, i + FORCE, x, y, z)
+
+
+@in_block
+def advance(buf, records):
+    """Note the tensions that belong to the solved change, then move the estimate of the end by it."""
+    for p in range(ROOT):
+        for s in range(LANES):
+            store3(buf, p * RECORD + FORCE + s, 0.0, 0.0, 0.0)
+    for p in range(ROOT + ONE, records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            note_tension(buf, i, i - RECORD, ZERO)
+            note_tension(buf, i, i - RECORD_2, LANES)
+            note_tension(buf, i, i - RECORD_3, LANES_2)
+    for p in range(ROOT, records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            add3(buf, i + END, *load3(buf, i + FORCE))

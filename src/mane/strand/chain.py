@@ -1,0 +1,279 @@
+"""`ChainSolver`: guides as serial multibody chains in generalized coordinates (chang2002 section 3).
+
+A strand is a chain of rigid links. Joints have two degrees of freedom and no twist (`chain_shape`), springs with
+nonzero rest curvature and Kelvin-Voigt damping; masses sit on the vertices. Lengths are exact, because points come from
+the directions of the links and never the other way round.
+
+One step is one linearly implicit Euler step, solved exactly in O(links) by the articulated-body recursion
+(`_kernels_chain`). It is linearised about the shape that the present motion leads to, so that a strand that merely swings
+on is not held back, and takes end-of-step values of springs, damping, loads and the direction of tension: none of them
+limits the step. Velocity products need no terms of their own: momentum is compared at vertices, in world axes.
+The price is Euler's numerical damping, first order in the step.
+
+References: chang2002 3.1, 3.2 and 8; Featherstone's articulated-body method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry import quaternion
+from mane.strand import chain_shape as shape
+from mane.strand._kernels_chain_lanes import LANES, PACKED
+from mane.strand.chain_spine import spine_points
+from mane.strand.model import Float64Array, RootKind, StrandModel
+from mane.strand.ports import Load
+from mane.strand.roots import RootPose
+from mane.strand.solver import StrandSolver
+from mane.strand.state import StrandState, carry_rigidly
+
+MIN_COSINE = 1e-2  # of half the turn of a clamp in one step: a head that spins round in a step has no sensible rate
+TOO_NEAR = 1e-9  # of a segment's length: closer than this, a vertex gives no direction
+
+
+@dataclass(frozen=True)
+class ChainParams:
+    """Settings of a `ChainSolver`.
+
+    Attributes:
+        iterations: how often a step is solved, each time linearised about the last result; 1 is linearly implicit Euler,
+            more approach the fully implicit one.
+        spine: simulate the smooth spine of curly strands and carry the curl on it, rigid in the frame of the spine's
+            links (chang2002 8). Strands without at least two curls are simulated as they are.
+    """
+
+    iterations: int = 1
+    spine: bool = False
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1:
+            raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
+
+
+class ChainSolver(StrandSolver):
+    """Chains without stretch and without twist.
+
+    Limitations: a curl cannot unwind by twisting, and with `spine` it does not deform at all. Only clamped strands are
+    free of sag; what hangs on a hinge has no moment at the root to stand with, and what is free falls.
+
+    Args:
+        model: the guides.
+        sag_free: whether the groomed shape is the equilibrium under gravity; otherwise it is the shape without load.
+        params: fields of `ChainParams`.
+    """
+
+    has_twist = False
+
+    def __init__(self, model: StrandModel, *, sag_free: bool = True, **params: Any) -> None:
+        self.model = model
+        self.params = ChainParams(**params)
+        self._clamped = model.root_kind == RootKind.CLAMPED
+        spine = spine_points(model.rest_points) if self.params.spine else model.rest_points
+        links = np.diff(spine, axis=1)
+        self._length: Float64Array = np.linalg.norm(links, axis=2)
+        directions = links / self._length[..., None]
+        self._rest_base: Float64Array = quaternion.between_vectors(np.array([0.0, 0.0, 1.0]), directions[:, 0])
+        self._rest_frames = shape.carried_frames(directions, self._rest_base)
+        self._offset: Float64Array = quaternion.rotate(
+            quaternion.conjugate(self._rest_frames), model.rest_points[:, 1:] - spine[:, 1:]
+        )
+        self._stiffness = model.bend_stiffness / model.joint_length
+        self._stiffness[~self._clamped, 0] = 0.0
+        self._weight = model.mass[..., None] * model.gravity
+        self._rest_curvature = self._curvature_without_moment(spine, sag_free)
+        self._spin_inertia = 0.5 * (model.mass * model.radius**2).sum(axis=1)
+        self._packed = self._pack()
+
+    # -- the contract ------------------------------------------------------------------------------------------------
+
+    def rest_state(self, roots: RootPose) -> StrandState:
+        """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
+        turn = roots.rotations[:, None]
+        points = quaternion.rotate(turn, self.model.rest_points - self.model.rest_points[:, :1])
+        state = StrandState.at_rest(points + roots.positions[:, None], quaternion.multiply(turn, self._rest_frames))
+        held = (self.model.root_kind != RootKind.FREE)[:, None, None]
+        state.cut_force[...] = np.where(held, shape.forces_beyond(self._weight), 0.0)
+        state.extra["clamp"] = self._clamp(roots)
+        state.extra["clamp_spin"] = np.zeros_like(roots.positions)
+        return state
+
+    def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
+        """Go one step of `dt` [s]: read `state`, write `out` (which may be the same object), with roots as at its end."""
+        from mane.strand._kernels_chain import step_chains
+
+        if not (np.isfinite(dt) and dt > 0):
+            raise ValueError(f"dt: must be a finite number of seconds above zero, got {dt}")
+        clamp = self._clamp(roots)
+        rate = _turning_rate(state.extra["clamp"], clamp, dt)
+        base = np.where(self._clamped[:, None], clamp, state.frames[:, 0])
+        resistance, coupling = self._lumped(load)
+        step_chains(
+            state.points,
+            state.velocity,
+            state.frames,
+            state.spin,
+            state.cut_force,
+            self._packed,
+            self.model.mass[:, 0],
+            self.model.root_kind,
+            self._spin_inertia,
+            base,
+            rate,
+            (roots.positions - state.points[:, 0]) / dt,
+            load.force,
+            resistance,
+            coupling,
+            self.model.gravity,
+            self.params.iterations,
+            dt,
+            out.points,
+            out.velocity,
+            out.frames,
+            out.spin,
+            out.cut_force,
+        )
+        out.extra["clamp"][...] = clamp
+        out.extra["clamp_spin"][...] = rate
+
+    def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
+        """Points or velocities of the strands of the mask (G,) were changed from outside: make the rest agree.
+
+        Every link turns towards its vertex from where the link before it has ended, so lengths stay exact and a strand
+        whose segments had kept theirs stays where it was put; velocities along a link are dropped.
+        """
+        rows = np.flatnonzero(strands)
+        if len(rows) == 0:
+            return
+        frames, ends = self._links_towards(state, rows)
+        offset = quaternion.rotate(frames, self._offset[rows])
+        state.points[rows, 1:] = ends[:, 1:] + offset
+        levers = state.points[rows, 1:] - ends[:, :-1]
+        self._follow_velocity(state, rows, frames, levers, ends)
+        state.frames[rows] = frames
+
+    def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
+        """Move every strand of `state` rigidly, in place, as its root goes from `before` to `after` (a teleport)."""
+        turn = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
+        carry_rigidly(state, turn, before.positions, after.positions)
+        state.extra["clamp"][...] = quaternion.multiply(turn, state.extra["clamp"])
+        state.extra["clamp_spin"][...] = quaternion.rotate(turn, state.extra["clamp_spin"])
+
+    def energy(self, state: StrandState) -> Float64Array:
+        """Kinetic, elastic and gravitational energy of each strand [J], shape (G,); gravity is zero at the origin."""
+        kinetic = 0.5 * (self.model.mass * (state.velocity**2).sum(axis=-1)).sum(axis=1)
+        strain = shape.curvature(state.frames, state.extra["clamp"]) - self._rest_curvature
+        elastic = 0.5 * (self._stiffness * (strain**2).sum(axis=-1)).sum(axis=1)
+        total: Float64Array = kinetic + elastic - (self._weight * state.points).sum(axis=(1, 2))
+        return total
+
+    def stretch(self, state: StrandState) -> Float64Array:
+        """Length of each segment over its own length without load, less one, shape (G, N).
+
+        Zero to rounding, except with `spine`, where it says how far the carried curl is from keeping its length.
+        """
+        lengths: Float64Array = np.linalg.norm(np.diff(state.points, axis=1), axis=2)
+        return lengths / self.model.rest_length - 1
+
+    # -- building --------------------------------------------------------------------------------------------------------
+
+    def _curvature_without_moment(self, spine: Float64Array, sag_free: bool) -> Float64Array:
+        moments = shape.moments_beyond(spine[:, :-1], self.model.rest_points, self._weight)
+        moments *= (self._clamped & sag_free)[:, None, None]
+        full_stiffness = self.model.bend_stiffness / self.model.joint_length
+        return shape.rest_curvature(self._rest_frames, self._rest_base, moments, full_stiffness)
+
+    def _pack(self) -> Float64Array:
+        """Constants of every slot in the order of the kernel's rows, strands side by side in lanes."""
+        strands, vertices = self.model.mass.shape
+        blocks = -(-strands // LANES)
+        packed = np.zeros((blocks * LANES, vertices, PACKED))
+        rows = packed[:strands, 1:]
+        rows[..., 0] = self._length
+        rows[..., 1] = self.model.mass[:, 1:]
+        rows[..., 2] = self._stiffness
+        rows[..., 3] = self._stiffness * self.model.damping
+        rows[..., 4:6] = self._rest_curvature
+        rows[..., 6:9] = self._offset
+        packed[strands:] = packed[strands - 1]
+        return np.ascontiguousarray(packed.reshape(blocks, LANES, vertices, PACKED).transpose(0, 2, 3, 1))
+
+    # -- stepping --------------------------------------------------------------------------------------------------------
+
+    def _clamp(self, roots: RootPose) -> Float64Array:
+        frames: Float64Array = quaternion.multiply(roots.rotations, self._rest_base)
+        return frames
+
+    def _lumped(self, load: Load) -> tuple[Float64Array, Float64Array]:
+        """Resistance and coupling as the kernel takes them.
+
+        The ends of a segment lie on one link, which makes their coupling exact. Vertices of a curl that is carried beside
+        the chain lie on two links: there the coupling goes to the resistance of both ends, which resists any common motion
+        alike and relative motion no less.
+        """
+        if not self.params.spine:
+            return load.resistance, load.coupling
+        resistance = load.resistance.copy()
+        resistance[:, :-1] += load.coupling
+        resistance[:, 1:] += load.coupling
+        return resistance, np.zeros_like(load.coupling)
+
+    # -- adopting --------------------------------------------------------------------------------------------------------
+
+    def _base(self, state: StrandState, rows: NDArray[np.intp]) -> Float64Array:
+        return np.where(self._clamped[rows, None], state.extra["clamp"][rows], state.frames[rows, 0])
+
+    def _links_towards(self, state: StrandState, rows: NDArray[np.intp]) -> tuple[Float64Array, Float64Array]:
+        """Frames (K, N, 4) and ends (K, V, 3) of links that each point at their vertex, less the old offset from it."""
+        old_directions = shape.axis(state.frames[rows], 2)
+        goals = state.points[rows, 1:] - quaternion.rotate(state.frames[rows], self._offset[rows])
+        length = self._length[rows]
+        ends = np.empty_like(state.points[rows])
+        ends[:, 0] = state.points[rows, 0]
+        directions = np.empty_like(old_directions)
+        for link in range(directions.shape[1]):
+            away = goals[:, link] - ends[:, link]
+            distance = np.linalg.norm(away, axis=-1, keepdims=True)
+            near = distance < TOO_NEAR * length[:, link, None]
+            directions[:, link] = np.where(near, old_directions[:, link], away / np.where(near, 1.0, distance))
+            ends[:, link + 1] = ends[:, link] + length[:, link, None] * directions[:, link]
+        return shape.carried_frames(directions, self._base(state, rows)), ends
+
+    def _follow_velocity(
+        self,
+        state: StrandState,
+        rows: NDArray[np.intp],
+        frames: Float64Array,
+        levers: Float64Array,
+        ends: Float64Array,
+    ) -> None:
+        """Give every link the spin that brings its vertex closest to the velocity it has, and the vertex what follows."""
+        loose = ~self._clamped[rows, None]
+        base = np.where(loose, frames[:, 0], state.extra["clamp"][rows])
+        along = shape.axis(frames[:, 0], 2)
+        own = (state.spin[rows, 0] * along).sum(axis=-1, keepdims=True) * along
+        spin = np.where(loose, own, state.extra["clamp_spin"][rows])
+        axes = shape.joint_axes(frames, base)
+        links = np.diff(ends, axis=1)
+        speed = state.velocity[rows, 0]
+        for link in range(frames.shape[1]):
+            lever = levers[:, link]
+            missing = state.velocity[rows, link + 1] - speed - np.cross(spin, lever)
+            reach = np.cross(axes[:, link], lever[:, None])
+            normal = reach @ reach.swapaxes(1, 2) + TOO_NEAR * self._length[rows, link, None, None] ** 2 * np.eye(2)
+            rate = np.linalg.solve(normal, reach @ missing[..., None])[..., 0]
+            spin = spin + (axes[:, link] * rate[..., None]).sum(axis=1)
+            state.spin[rows, link] = spin
+            state.velocity[rows, link + 1] = speed + np.cross(spin, lever)
+            speed = speed + np.cross(spin, links[:, link])
+
+
+def _turning_rate(start: Float64Array, end: Float64Array, dt: float) -> Float64Array:
+    """Angular velocity (G, 3) whose Cayley rotation over `dt` takes frames `start` to `end` (G, 4)."""
+    turn = quaternion.multiply(end, quaternion.conjugate(start))
+    turn = np.where(turn[:, 3:] < 0, -turn, turn)
+    rate: Float64Array = 2 * turn[:, :3] / np.maximum(turn[:, 3:], MIN_COSINE) / dt
+    return rate

@@ -1,0 +1,335 @@
+"""`SpringNet`: the particles and springs that stand for guides in the `spring` model (Selle, Lentine, Fedkiw 2008).
+
+Every segment carries one auxiliary particle beside its middle, at a right angle to it, a quarter turn further about the
+strand from one segment to the next. Vertices and auxiliary particles in turn make one zigzag, whose every four
+consecutive particles form a tetrahedron, on straight runs too:
+
+```
+   number     0      1      2      3      4      5      6      7
+   particle   x_-1   a_-1   x_0    a_0    x_1    a_1    x_2    a_2 ...       x vertices, a auxiliary particles,
+              '-- ghosts --'                                                 ghosts turn with the head (the clamp)
+```
+
+Particle p has a spring to each of p-1, p-2 and p-3 (edge, bending and torsion springs of the zigzag):
+
+| spring        | of an auxiliary particle a_j  | of a vertex x_(j+1)            |
+|---------------|-------------------------------|--------------------------------|
+| to p-1        | x_j, brace                    | a_j, brace                     |
+| to p-2        | a_(j-1), resists twist        | x_j, the segment itself        |
+| to p-3        | x_(j-1), resists bending to a | a_(j-1), resists bending too   |
+
+and an altitude spring on the tetrahedron p-3 ... p, between its auxiliary particle that is farthest out (a_j or a_(j-1))
+and the opposite face, which is the triangle of the neighbouring segment. Which pair it acts on is fixed: Selle's choice
+of the shortest of seven pairs, made anew every step, switches forces on and off.
+The braces are as stiff as the segments, so a segment and its auxiliary particle are a rigid triangle; what remains of a
+joint are three turns against three springs and two altitudes, and those are given the rod's E I and G J.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry import quaternion
+from mane.strand.model import Float64Array, RootKind, StrandModel
+
+GHOSTS = 2  # particles in front of the root
+TO_BRACE, TO_NEXT, TO_FAR = 0, 1, 2  # the springs of a particle: to p-1, p-2, p-3
+
+# Distance of an auxiliary particle from its segment over the segment's length, and the altitudes' share of the bending
+# stiffness. A bending spring alone loses its lever as a joint bends away from it, and snaps through beyond 0.25 rad; an
+# altitude gains there what the spring loses. With these two numbers the mean of a joint's angles to either side
+# stays within 2 percent of moment / stiffness up to 0.5 rad, and no moment makes it snap.
+OFFSET = 1.0
+ALTITUDE_SHARE = 0.18
+
+# Share of a strand's mass that its auxiliary particles carry. It must be above zero; the less, the less inertia against
+# twist (a hair has next to none).
+AUXILIARY_MASS = 0.02
+
+SOFTEST = 0.1  # no twist spring is softer than this part of what twist alone would ask for
+CALIBRATION_ROUNDS = 12
+TIE = 1.02  # a quarter turn the other way must be better by this much, so that straight runs make a regular helix
+
+
+@dataclass(frozen=True, eq=False)
+class SpringNet:
+    """Springs of G strands with P = 2 V + 1 particles each, numbered as above; all float64.
+
+    Attributes:
+        rest_points: particles in the groomed shape [m], shape (G, P, 3).
+        mass: [kg], shape (G, P); zero for ghosts.
+        stiffness: of the springs to p-1, p-2, p-3 [N/m], shape (G, P, 3); zero where there is none.
+        rest_length: of the same [m], shape (G, P, 3).
+        altitude_stiffness: of the altitude spring of p-3 ... p [N/m], shape (G, P).
+        rest_altitude: signed by the orientation of the tetrahedron [m], shape (G, P).
+        damping: time constant of all springs of a particle [s], shape (G, P).
+        is_held: particles that follow the head, shape (G, P).
+        frames: of the segments as groomed, twist-free, quaternions, shape (G, N, 4).
+        azimuth: cosine and sine of the auxiliary particle's angle in its segment's frame, shape (G, N, 2).
+        offset: distance of each auxiliary particle from the middle of its segment [m], shape (G, N).
+    """
+
+    rest_points: Float64Array
+    mass: Float64Array
+    stiffness: Float64Array
+    rest_length: Float64Array
+    altitude_stiffness: Float64Array
+    rest_altitude: Float64Array
+    damping: Float64Array
+    is_held: NDArray[np.bool_]
+    frames: Float64Array
+    azimuth: Float64Array
+    offset: Float64Array
+
+    def with_springs(self, stiffness: Float64Array, rest_length: Float64Array, altitude: Float64Array) -> SpringNet:
+        """Return the same particles with other springs."""
+        return replace(self, stiffness=stiffness, rest_length=rest_length, altitude_stiffness=altitude)
+
+
+def interleaved(clamp: Float64Array, points: Float64Array, auxiliary: Float64Array) -> Float64Array:
+    """Particles (G, P, ...) in the net's order from ghosts (G, 2, ...), vertices (G, V, ...) and auxiliary (G, N, ...)."""
+    strands, vertices = points.shape[:2]
+    out = np.empty((strands, GHOSTS + 2 * vertices - 1, *points.shape[2:]))
+    out[:, :GHOSTS] = clamp
+    out[:, GHOSTS::2] = points
+    out[:, GHOSTS + 1 :: 2] = auxiliary
+    return out
+
+
+def make_net(model: StrandModel) -> SpringNet:
+    """Build the net of guides: stiffness from the rod's constants, no spring strained in the groomed shape."""
+    frames = twist_free_frames(model.rest_points)
+    quarter = _quarter_turns(model.rest_points, frames)
+    angle = 0.5 * np.pi * quarter
+    azimuth = np.round(np.stack([np.cos(angle), np.sin(angle)], axis=-1))
+    offset = OFFSET * model.rest_length
+    particles = _place(model, frames, azimuth, offset)
+    strands, count = particles.shape[:2]
+    bend, twist, altitude = _calibrated(Joints.of(particles), model)
+    length = spring_lengths(particles)
+    stiffness = np.zeros((strands, count, 3))
+    auxiliary, vertex = slice(GHOSTS + 1, None, 2), slice(GHOSTS + 2, None, 2)
+    stiffness[:, vertex, TO_NEXT] = model.stretch_stiffness / length[:, vertex, TO_NEXT]
+    for which in (auxiliary, vertex):
+        stiffness[:, which, TO_BRACE] = model.stretch_stiffness / length[:, which, TO_BRACE]
+    stiffness[:, auxiliary, TO_NEXT] = twist
+    stiffness[:, auxiliary, TO_FAR] = bend[..., 0]
+    stiffness[:, vertex, TO_FAR] = bend[..., 1]
+    altitudes = np.zeros((strands, count))
+    altitudes[:, auxiliary] = altitude[..., 0]
+    altitudes[:, vertex] = altitude[..., 1]
+    damping = np.zeros((strands, count))
+    damping[:, auxiliary] = damping[:, vertex] = model.damping
+    net = SpringNet(
+        particles,
+        _masses(model),
+        stiffness,
+        length,
+        altitudes,
+        altitudes_of(particles),
+        damping,
+        _held(model),
+        frames,
+        azimuth,
+        offset,
+    )
+    return without_clamp(net, model.root_kind)
+
+
+def without_clamp(net: SpringNet, root_kind: NDArray[np.int8]) -> SpringNet:
+    """Take the springs to the ghosts away from strands that nothing clamps."""
+    loose = root_kind != RootKind.CLAMPED
+    stiffness, altitude = net.stiffness.copy(), net.altitude_stiffness.copy()
+    stiffness[loose, GHOSTS + 1, TO_NEXT:] = 0.0
+    stiffness[loose, GHOSTS + 2, TO_FAR] = 0.0
+    altitude[loose, GHOSTS + 1 : GHOSTS + 3] = 0.0
+    return net.with_springs(stiffness, net.rest_length, altitude)
+
+
+def spring_lengths(particles: Float64Array) -> Float64Array:
+    """Length of each spring [m], shape (G, P, 3); one where a particle has none, to keep divisions finite."""
+    length = np.ones((*particles.shape[:2], 3))
+    for which in range(3):
+        apart = particles[:, which + 1 :] - particles[:, : -which - 1]
+        length[:, which + 1 :, which] = np.linalg.norm(apart, axis=-1)
+    length[:, : GHOSTS + 1] = 1.0
+    return length
+
+
+def altitudes_of(particles: Float64Array) -> Float64Array:
+    """Signed altitude of each particle's tetrahedron [m], shape (G, P); zero where there is none."""
+    out = np.zeros(particles.shape[:2])
+    for p in range(GHOSTS + 1, particles.shape[1]):
+        apex, base, first, second = tetrahedron(p)
+        normal = np.cross(particles[:, first] - particles[:, base], particles[:, second] - particles[:, base])
+        normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
+        out[:, p] = (normal * (particles[:, apex] - particles[:, base])).sum(axis=-1)
+    return out
+
+
+def tetrahedron(p: int) -> tuple[int, int, int, int]:
+    """Particles of the tetrahedron p-3 ... p: the apex of its altitude, then the opposite face."""
+    if (p - GHOSTS) % 2:
+        return p, p - 3, p - 2, p - 1
+    return p - 3, p - 2, p - 1, p
+
+
+def twist_free_frames(points: Float64Array) -> Float64Array:
+    """Frames of the segments of curves (G, V, 3), carried along by the smallest rotations, shape (G, N, 4)."""
+    tangent = np.diff(points, axis=1)
+    tangent /= np.linalg.norm(tangent, axis=-1, keepdims=True)
+    frames = np.empty((*tangent.shape[:2], 4))
+    previous, carried = np.array([0.0, 0.0, 1.0]), quaternion.identity((len(points),), np.float64)
+    for j in range(tangent.shape[1]):
+        carried = quaternion.multiply(quaternion.between_vectors(previous, tangent[:, j]), carried)
+        frames[:, j] = quaternion.normalize(carried)
+        previous = tangent[:, j]
+    return frames
+
+
+def _direction(frame: Float64Array, quarter: NDArray[np.int64]) -> Float64Array:
+    angle = 0.5 * np.pi * quarter
+    local = np.stack([np.round(np.cos(angle)), np.round(np.sin(angle)), np.zeros_like(angle)], axis=-1)
+    out: Float64Array = quaternion.rotate(frame, local)
+    return out
+
+
+def _quarter_turns(points: Float64Array, frames: Float64Array) -> NDArray[np.int64]:
+    """Quarter turns of each auxiliary particle about its segment, shape (G, N).
+
+    Either way round makes a sound joint on a straight run. Where the groom bends, the way that leaves the joint's
+    springs the better levers is taken: the larger volume spanned by the turns that they resist.
+    """
+    step = np.diff(points, axis=1)
+    quarter = np.zeros(frames.shape[:2], np.int64)
+    quarter[:, 0] = _best_of(
+        [np.maximum(*(_soundness(step, frames, 1, start, way) for way in (1, -1))) for start in range(4)]
+    )
+    for j in range(1, frames.shape[1]):
+        other_way = _best_of([_soundness(step, frames, j, quarter[:, j - 1], way) for way in (1, -1)])
+        quarter[:, j] = quarter[:, j - 1] + 1 - 2 * other_way
+    return quarter
+
+
+def _soundness(
+    step: Float64Array, frames: Float64Array, j: int, quarter: NDArray[np.int64] | int, way: int
+) -> Float64Array:
+    """Volume that the levers of joint j span [m^3], shape (G,), with its particles at `quarter` and `way` further."""
+    before, after = step[:, j - 1], step[:, j]
+    turn = np.broadcast_to(quarter, len(step))
+    out_before = _direction(frames[:, j - 1], turn) * np.linalg.norm(before, axis=-1, keepdims=True)
+    out_after = _direction(frames[:, j], turn + way) * np.linalg.norm(after, axis=-1, keepdims=True)
+    levers = _levers(-before, -0.5 * before + OFFSET * out_before, 0.5 * after + OFFSET * out_after, after)
+    volume: Float64Array = np.abs(np.linalg.det(levers))
+    return volume
+
+
+def _best_of(scores: list[Float64Array]) -> NDArray[np.int64]:
+    """Which of the candidates scores best in each strand; the first, unless another is clearly better."""
+    best = np.zeros(len(scores[0]), np.int64)
+    score = scores[0].copy()
+    for number, candidate in enumerate(scores[1:], start=1):
+        better = candidate > TIE * score
+        best[better], score[better] = number, candidate[better]
+    return best
+
+
+def _levers(x_before: Float64Array, a_before: Float64Array, a_after: Float64Array, x_after: Float64Array) -> Float64Array:
+    """How a joint's twist spring and two bending springs lengthen with its turn [m/rad], shape (..., 3, 3), one a row.
+
+    All arguments are relative to the joint's vertex. A spring from r' to r lengthens by (r' x r) / |r - r'| . turn.
+    """
+    pairs = ((a_before, a_after), (x_before, a_after), (a_before, x_after))
+    rows = [np.cross(s, r) / np.linalg.norm(r - s, axis=-1, keepdims=True) for s, r in pairs]
+    return np.stack(rows, axis=-2)
+
+
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """Geometry of every joint: levers (G, N, 5, 3) of twist, two bending springs and two altitudes; axis (G, N, 3)."""
+
+    levers: Float64Array
+    axis: Float64Array
+
+    @classmethod
+    def of(cls, particles: Float64Array) -> Joints:
+        """Measure the joints of a net's particles (G, P, 3)."""
+        centre = particles[:, GHOSTS:-1:2]
+        x_before, a_before = particles[:, 0:-3:2] - centre, particles[:, 1:-3:2] - centre
+        a_after, x_after = particles[:, GHOSTS + 1 :: 2] - centre, particles[:, GHOSTS + 2 :: 2] - centre
+        springs = _levers(x_before, a_before, a_after, x_after)
+        before = np.cross(a_before, x_before)
+        after = np.cross(a_after, x_after)
+        before /= np.linalg.norm(before, axis=-1, keepdims=True)
+        after /= np.linalg.norm(after, axis=-1, keepdims=True)
+        altitudes = np.stack([np.cross(a_after, before), np.cross(after, a_before)], axis=-2)
+        axis = x_after / np.linalg.norm(x_after, axis=-1, keepdims=True)
+        axis = axis - x_before / np.linalg.norm(x_before, axis=-1, keepdims=True)
+        return cls(np.concatenate([springs, altitudes], axis=-2), axis / np.linalg.norm(axis, axis=-1, keepdims=True))
+
+    def compliance(self, stiffness: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Turn per moment [1/(N m)]: the mean over bending directions, and that of twist; `stiffness` is (G, N, 5)."""
+        matrix = np.einsum("gnk,gnki,gnkj->gnij", stiffness, self.levers, self.levers)
+        inverse = np.linalg.inv(matrix)
+        twist = np.einsum("gni,gnij,gnj->gn", self.axis, inverse, self.axis)
+        return 0.5 * (np.trace(inverse, axis1=-2, axis2=-1) - twist), twist
+
+
+def _calibrated(joints: Joints, model: StrandModel) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Stiffness of bending springs (G, N, 2), twist springs (G, N) and altitudes (G, N, 2) [N/m].
+
+    With these the joint turns under a bending moment, averaged over its directions, and under a twisting moment as the
+    rod's piece of `joint_length` does. On a straight run bending is alike in all directions.
+    """
+    bend_goal = model.joint_length / model.bend_stiffness
+    twist_goal = model.joint_length / model.twist_stiffness
+    levers = joints.levers
+    # Turns that lengthen one spring alone: their bending parts say what that spring is to carry.
+    modes = np.linalg.inv(levers[..., :3, :])
+    across = modes - joints.axis[..., :, None] * np.einsum("gni,gnik->gnk", joints.axis, modes)[..., None, :]
+    spring = (across**2).sum(axis=-2)[..., 1:] / bend_goal[..., None]
+    lever_floor = 0.25 * model.rest_length**2
+    altitude = 1.0 / (bend_goal[..., None] * np.maximum((levers[..., 3:, :] ** 2).sum(axis=-1), lever_floor[..., None]))
+    along = np.einsum("gni,gni->gn", joints.axis, levers[..., 0, :]) ** 2
+    twist_floor = SOFTEST / (twist_goal * np.maximum(along, lever_floor * SOFTEST))
+    stiffness = np.concatenate(
+        [
+            (twist_floor / SOFTEST)[..., None],
+            (1.0 - ALTITUDE_SHARE) * spring,
+            ALTITUDE_SHARE * altitude,
+        ],
+        axis=-1,
+    )
+    for _ in range(CALIBRATION_ROUNDS):
+        bent, twisted = joints.compliance(stiffness)
+        stiffness[..., 1:] *= np.clip(bent / bend_goal, 0.5, 2.0)[..., None]
+        stiffness[..., 0] = np.maximum(stiffness[..., 0] * np.clip(twisted / twist_goal, 0.5, 2.0), twist_floor)
+    return stiffness[..., 1:3], stiffness[..., 0], stiffness[..., 3:]
+
+
+def _place(model: StrandModel, frames: Float64Array, azimuth: Float64Array, offset: Float64Array) -> Float64Array:
+    points = model.rest_points
+    local = np.concatenate([azimuth, np.zeros((*azimuth.shape[:2], 1))], axis=-1) * offset[..., None]
+    auxiliary = 0.5 * (points[:, 1:] + points[:, :-1]) + quaternion.rotate(frames, local)
+    first = points[:, 1] - points[:, 0]
+    behind = np.stack([-local[:, 0, 1], local[:, 0, 0], local[:, 0, 2]], axis=-1)  # a quarter turn back is -(this)
+    clamp = np.stack([-first, -0.5 * first - quaternion.rotate(frames[:, 0], behind)], axis=1) + points[:, :1]
+    return interleaved(clamp, points, auxiliary)
+
+
+def _masses(model: StrandModel) -> Float64Array:
+    """Masses of all particles; every vertex gives the same share of its own to its segments' auxiliary particles."""
+    given = AUXILIARY_MASS * model.mass
+    given[:, 1:-1] *= 0.5
+    auxiliary = given[:, 1:] + given[:, :-1]
+    return interleaved(np.zeros((model.strand_count, GHOSTS)), (1.0 - AUXILIARY_MASS) * model.mass, auxiliary)
+
+
+def _held(model: StrandModel) -> NDArray[np.bool_]:
+    held = np.zeros((model.strand_count, GHOSTS + 2 * model.vertex_count - 1), np.bool_)
+    held[:, :GHOSTS] = True
+    held[:, GHOSTS] = model.root_kind != RootKind.FREE
+    return held

@@ -1,0 +1,174 @@
+"""Finishing passes: hairs out of solids with their lengths kept, and splines through their vertices."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from skin_frames import SOMEWHERE, curls, frame_of, guides_of, shaken
+
+from mane.body import shapes
+from mane.body.motion import Pose
+from mane.body.sdf import build_sdf
+from mane.body.solid import Solid
+from mane.groom import styles
+from mane.skin.blend import BlendedSkin
+from mane.skin.finish import HermiteSubdivision, SolidAdjustment, adjusted
+from mane.skin.linear import LinearSkin
+from mane.skin.table import SKINS, make_skin
+
+BALL = shapes.Sphere((0.0, 0.12, 0.0), 0.05)
+
+
+def hairs_and_frame(*poses):
+    groom = curls(80, 16)
+    guides = guides_of(groom, 10)
+    return groom.as_uniform().copy(), replace(frame_of(guides), solid_poses=poses)
+
+
+def lengths(points):
+    return np.linalg.norm(np.diff(points, axis=1), axis=2)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_the_kernel_does_what_the_plain_sweep_does(rounds):
+    away = Pose(np.array([0.01, 0.02, 0.0]), SOMEWHERE.rotation)
+    points, frame = hairs_and_frame(away)
+    solid = Solid(shapes.Union((BALL, shapes.Capsule((0, 0.1, 0), (0.2, 0.1, 0), 0.02))))
+
+    def distance(places):
+        depth, gradient = solid.shape.distance_and_gradient(away.inverse_apply(places))
+        return depth, gradient @ away.matrix[:3, :3].T
+
+    expected = adjusted(points, distance, 0.002, rounds)
+    assert np.abs(expected - points).max() > 0.01
+    found = SolidAdjustment([solid], thickness=0.002, rounds=rounds)(points, frame)
+    # Float32 against float64; at the union's creases a vertex may fall to the other side, which few do.
+    close = np.abs(found - expected).max(axis=(1, 2)) < 1e-5
+    assert close.mean() > 0.95
+
+
+def test_no_vertex_but_the_root_stays_inside():
+    points, frame = hairs_and_frame(Pose.identity())
+    found = SolidAdjustment([Solid(BALL)], thickness=0.001)(points, frame)
+    assert found is points
+    assert BALL.distance(found[:, 1:].reshape(-1, 3)).min() > 0.001 - 1e-6
+
+
+def test_lengths_are_kept_beyond_moved_vertices_and_found_again_at_them():
+    points, frame = hairs_and_frame(Pose.identity())
+    before = lengths(points)
+    error = {}
+    for rounds in (1, 8):
+        moved = SolidAdjustment([Solid(BALL)], rounds=rounds)(points.copy(), frame)
+        # A vertex off the surface afterwards was not pushed, only drawn along behind the one before it.
+        drawn = BALL.distance(moved[:, 1:].reshape(-1, 3)).reshape(before.shape) > 1e-4
+        np.testing.assert_allclose(lengths(moved)[drawn], before[drawn], rtol=1e-4)
+        error[rounds] = np.abs(lengths(moved)[~drawn] / before[~drawn] - 1).mean()
+    assert error[8] < 0.5 * error[1]
+
+
+def test_hairs_that_touch_nothing_stay_as_they_are():
+    points, frame = hairs_and_frame(Pose(np.array([5.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0])))
+    before = points.copy()
+    np.testing.assert_array_equal(SolidAdjustment([Solid(BALL)])(points, frame), before)
+
+
+def test_a_mesh_pushes_like_the_shape_that_it_stands_for():
+    points, frame = hairs_and_frame(Pose.identity())
+    mesh = BALL.mesh(96)
+    by_mesh = Solid(mesh, field=build_sdf(mesh, 64, cache=False))
+    found = SolidAdjustment([by_mesh])(points, frame)
+    # Cells of 1.8 mm on a ball of 5 cm: h^2 / 4 r = 16 um, and the facets' sagitta of 27 um.
+    assert BALL.distance(found[:, 1:].reshape(-1, 3)).min() > -1e-4
+
+
+def test_an_animated_mesh_pushes_where_it_is_now():
+    points, frame = hairs_and_frame(Pose.identity())
+    mesh = BALL.mesh(48)
+    away = mesh.points + np.float32([3, 0, 0])
+    moving = Solid.animated(mesh, [0.0, 1.0], [away, mesh.points])
+    adjust = SolidAdjustment([moving])
+    before = points.copy()
+    np.testing.assert_array_equal(adjust(points, frame), before)
+    found = adjust(points, replace(frame, time=1.0))
+    assert BALL.distance(found[:, 1:].reshape(-1, 3)).min() > -2e-4  # the sagitta of 48 facets is 107 um
+
+
+def test_poses_and_settings_that_make_no_sense_are_refused():
+    points, frame = hairs_and_frame()
+    with pytest.raises(ValueError, match=r"frame.solid_poses: must hold a pose for each of the 1 solids, got 0"):
+        SolidAdjustment([Solid(BALL)])(points, frame)
+    with pytest.raises(ValueError, match="thickness: must be a finite length"):
+        SolidAdjustment([], thickness=-1)
+    with pytest.raises(ValueError, match="rounds: must be at least 1"):
+        SolidAdjustment([], rounds=0)
+    with pytest.raises(ValueError, match="levels: must be a whole number of at least 1, got 0"):
+        HermiteSubdivision(0)
+
+
+# -- splines ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", [1, 3])
+def test_vertices_stay_and_parabolas_remain_parabolas(levels):
+    t = np.linspace(0, 1, 7)
+    curve = np.stack([t, t * t, 3 * t - 2 * t * t], axis=1)[None]
+    fine = HermiteSubdivision(levels)(curve.astype(np.float32))
+    pieces = 2**levels
+    np.testing.assert_array_equal(fine[:, ::pieces], curve.astype(np.float32))
+    t = np.linspace(0, 1, 6 * pieces + 1)
+    np.testing.assert_allclose(fine[0], np.stack([t, t * t, 3 * t - 2 * t * t], axis=1), atol=5e-7)
+
+
+def test_the_error_on_a_circle_falls_with_the_third_power_of_the_step():
+    """Hermite interpolation is of fourth order, tangents by central differences leave third: ratio 8 per halving."""
+    worst = []
+    for vertices in (17, 33, 65):
+        angle = np.linspace(0, np.pi, vertices)
+        circle = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)[None].astype(np.float32)
+        fine = HermiteSubdivision(2)(circle)[0].astype(np.float64)
+        worst.append(np.abs(np.linalg.norm(fine, axis=1) - 1).max())
+    assert worst[0] / worst[1] > 7
+    assert worst[1] / worst[2] > 7
+
+
+def test_a_strand_of_two_vertices_stays_straight():
+    line = np.array([[[0, 0, 0], [1, 2, 3]]], np.float32)
+    np.testing.assert_allclose(HermiteSubdivision(2)(line)[0], np.linspace(0, 1, 5)[:, None] * [1, 2, 3], atol=1e-6)
+
+
+def test_the_buffer_is_reused():
+    smooth = HermiteSubdivision(1)
+    first = smooth(np.zeros((4, 5, 3), np.float32))
+    assert first.shape == (4, 9, 3)
+    assert smooth(np.ones((4, 5, 3), np.float32)) is first
+
+
+# -- skins by name, and blends of them -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in SKINS if name != "physical"])
+def test_skins_are_made_by_name(name):
+    groom = styles.make("straight", strands=50, vertices=8)
+    skin = make_skin(name, groom, guides_of(groom, 5), binding="single")
+    np.testing.assert_allclose(skin(frame_of(skin.guides)), groom.as_uniform(), atol=1e-5)
+    assert skin.nbytes > groom.points.nbytes
+
+
+def test_unknown_skins_are_refused():
+    groom = curls(5, 4)
+    with pytest.raises(ValueError, match="skin: 'liner' is unknown; choose from linear, physical, rigid"):
+        make_skin("liner", groom, guides_of(groom, 2))
+
+
+def test_a_blend_lies_between_its_skins():
+    groom = curls(30, 9)
+    guides = guides_of(groom, 6)
+    first, second = LinearSkin(groom, guides), LinearSkin(groom, guides, binding="single")
+    frame = shaken(guides)
+    mixed = BlendedSkin(first, second, 0.25)(frame)
+    np.testing.assert_allclose(mixed, 0.75 * first(frame) + 0.25 * second(frame), atol=2e-7)
+    with pytest.raises(ValueError, match="share: must be between 0 and 1"):
+        BlendedSkin(first, second, 2)
+    with pytest.raises(ValueError, match="must be bound to the same groom"):
+        BlendedSkin(first, LinearSkin(groom, guides_of(groom, 5)))

@@ -1,0 +1,116 @@
+"""The rigid skin: guides carried from root to root, and curls that ride on them."""
+
+import numpy as np
+import pytest
+from skin_frames import SOMEWHERE, curls, frame_of, guides_of, reordered, reordered_frame, shaken
+
+from mane.body.motion import Pose
+from mane.body.shapes import Sphere
+from mane.geometry import quaternion
+from mane.groom import styles
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.skin import _reference as reference
+from mane.skin.normals import root_normals
+from mane.skin.rigid import RigidSkin
+
+# Quaternions and points of some 0.5 m in float32, through three rotations.
+ROUNDING = 3e-6
+BINDINGS = [("single", 1), ("triangle", 3), ("nearest", 5)]
+
+
+@pytest.mark.parametrize(("binding", "count"), BINDINGS)
+def test_it_is_its_reference(binding, count):
+    groom = curls(60, 11)
+    skin = RigidSkin(groom, guides_of(groom, 15, vertices=9), binding=binding, count=count)
+    frame = shaken(skin.guides)
+    back = quaternion.conjugate(frame.root_rotations.astype(np.float64))[:, None]
+    turns = skin._vertex_turns(frame, back).astype(np.float64)
+    expected = reference.rigid_hairs(
+        groom.as_uniform(), skin.guides.rest, skin._transport, skin.binding, skin.bundles, frame, turns
+    )
+    np.testing.assert_allclose(skin(frame), expected, atol=ROUNDING)
+
+
+@pytest.mark.parametrize(("binding", "count"), BINDINGS)
+def test_guides_at_rest_give_the_groom(binding, count):
+    groom = styles.make("curly", strands=400, vertices=16, seed=2)
+    skin = RigidSkin(groom, guides_of(groom, 40, vertices=12), binding=binding, count=count)
+    np.testing.assert_allclose(skin(frame_of(skin.guides)), groom.as_uniform(), atol=ROUNDING)
+
+
+@pytest.mark.parametrize("detail", [True, False])
+def test_a_head_that_moves_rigidly_carries_the_hair_rigidly(detail):
+    groom = styles.make("curly", strands=400, vertices=16, seed=2)
+    skin = RigidSkin(groom, guides_of(groom, 40), binding="triangle", detail=detail)
+    still = skin(frame_of(skin.guides)).astype(np.float64)
+    np.testing.assert_allclose(skin(frame_of(skin.guides, SOMEWHERE)), SOMEWHERE.apply(still), atol=ROUNDING)
+
+
+def test_without_detail_hairs_are_guides_turned_to_their_own_normal():
+    """Bristles on a ball: each hair is its guide turned about the ball's centre, as eq. 4 has it."""
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(400, 3))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    rise = np.linspace(0.1, 0.15, 6)[:, None]
+    groom = Groom.from_uniform(normal[:, None] * rise)
+    skin = RigidSkin(groom, guides_of(groom, 40), detail=False, scalp=Sphere((0, 0, 0), 0.1).mesh(128))
+    # Facets of 0.049 rad give smooth normals to a tenth of that, two of them are compared, and bristles are 5 cm long.
+    np.testing.assert_allclose(skin(frame_of(skin.guides)), groom.as_uniform(), atol=2 * 0.0049 * 0.05)
+
+
+def test_normals_without_a_scalp_are_those_of_the_surface_through_the_roots():
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(1500, 3))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    groom = Groom.from_uniform(normal[:, None] * np.array([0.1, 0.15])[:, None])
+    found = root_normals(groom, groom.roots)
+    cosine = np.abs((found * normal).sum(axis=1))
+    assert np.degrees(np.arccos(np.clip(cosine, 0, 1))).mean() < 3
+    line = Groom.from_uniform(np.arange(30)[:, None, None] * np.ones((2, 3)) + [[[0, 0, 0], [0, 1, 0]]])
+    assert (root_normals(line, line.roots) == 0).all()
+
+
+def test_a_curl_rides_on_its_spine():
+    """A straight guide that bends by a right angle behind its middle takes a curl around it along, with its shape."""
+    along = np.linspace(0, 0.2, 41)
+    spine = np.stack([0 * along, along, 0 * along], axis=1)
+    curl = spine + 0.01 * np.stack([np.cos(100 * along), 0 * along, np.sin(100 * along)], axis=1) - [0.01, 0, 0]
+    guides = Guides.from_groom(Groom.from_uniform(spine[None]))
+    bent = spine.copy()
+    bent[21:] = bent[20] + (along[21:, None] - along[20]) * [1, 0, 0]
+    skin = RigidSkin(Groom.from_uniform(curl[None]), guides)
+    # The hair is longer than its guide, so it is compared by what it shows of the curl: the distance to its spine.
+    moved = skin(frame_of(guides, points=bent[None]))[0].astype(np.float64)
+    places = reference.at_parameter(bent[None], 0, skin.bundles.parameter[0, 0])
+    before = reference.at_parameter(spine[None], 0, skin.bundles.parameter[0, 0])
+    radius, was = np.linalg.norm(moved - places, axis=1), np.linalg.norm(curl - before, axis=1)
+    np.testing.assert_allclose(radius, was, atol=1e-6)
+    # Beyond the bend, what pointed along +y points along +x.
+    beyond = skin.bundles.parameter[0, 0] > 22
+    np.testing.assert_allclose((moved - places)[beyond, 0], (curl - before)[beyond, 1], atol=1e-6)
+
+
+def test_the_numbers_of_guides_do_not_matter():
+    groom = curls(100, 9)
+    guides = guides_of(groom, 20)
+    frame = shaken(guides)
+    order = np.random.default_rng(1).permutation(20)
+    first = RigidSkin(groom, guides, binding="triangle")(frame)
+    second = RigidSkin(groom, reordered(guides, order), binding="triangle")(reordered_frame(frame, order))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_guides_that_turn_over_half_a_turn_do_not_break_the_frames():
+    """A guide wound up by several turns along its length: its frames pass the sign change of quaternions."""
+    along = np.linspace(0, 0.3, 60)
+    straight = np.stack([0 * along, along, 0 * along], axis=1)
+    wound = 0.02 * np.stack([np.sin(40 * along), 10 * along, 1 - np.cos(40 * along)], axis=1)
+    guides = Guides.from_groom(Groom.from_uniform(straight[None]))
+    hair = Groom.from_uniform((straight + [0.002, 0, 0])[None])
+    skin = RigidSkin(hair, guides)
+    moved = skin(frame_of(guides, Pose.identity(), points=wound[None]))[0]
+    steps = np.linalg.norm(np.diff(moved, axis=0), axis=1)
+    guide_steps = np.linalg.norm(np.diff(wound, axis=0), axis=1)
+    # Offset by 2 mm on a coil of 2 cm, steps differ by a tenth; a flipped frame would make one of 4 mm more.
+    np.testing.assert_allclose(steps, guide_steps, atol=0.15 * guide_steps.max())
