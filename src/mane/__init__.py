@@ -18,6 +18,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test compares the two
+    from mane import metrics as metrics
     from mane.body import props as props
     from mane.body import shapes as shapes
     from mane.body.bust import make_bust as make_bust
@@ -47,7 +48,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.render.looks import Look as Look
     from mane.render.renderer import render as render
     from mane.scene.simulation import Simulation as Simulation
-    from mane.skin.table import make_skin as skin
+    from mane.skin.table import make_skin as skin  # noqa: F401
     from mane.strand.frame import GuideFrame as GuideFrame
     from mane.strand.material import Material as Material
     from mane.strand.roots import RootPose as RootPose
@@ -90,13 +91,14 @@ PUBLIC = {
     "RootPose": "mane.strand.roots",
     # how they carry every hair
     "skin": "mane.skin",
+    "metrics": "mane.metrics",
     # pictures
     "render": "mane.render",
     "Camera": "mane.render.camera",
     "Look": "mane.render.looks",
     "LOOKS": "mane.render.looks",
 }
-_MODULES = {"styles", "shapes", "props", "render", "skin"}
+_MODULES = {"styles", "shapes", "props", "render", "skin", "metrics"}
 
 __all__ = ["PUBLIC", "__version__", *PUBLIC]
 

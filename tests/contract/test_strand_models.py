@@ -298,12 +298,18 @@ def with_value(array, index, value):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: {"rest_points": with_value(m.rest_points, (3, 2, 1), np.nan)}, "rest_points: must be finite, got nan"),
+        (
+            lambda m: {"rest_points": with_value(m.rest_points, (3, 2, 1), np.nan)},
+            "rest_points: must be finite, got nan",
+        ),
         (
             lambda m: {"rest_points": with_value(m.rest_points, (4, 5), m.rest_points[4, 4])},
             "segments must have a length above zero, got 0 at strand 4, place 4",
         ),
-        (lambda m: {"bend_stiffness": with_value(m.bend_stiffness, (2, 3), -1.0)}, "bend_stiffness: must be above zero"),
+        (
+            lambda m: {"bend_stiffness": with_value(m.bend_stiffness, (2, 3), -1.0)},
+            "bend_stiffness: must be above zero",
+        ),
         (lambda m: {"damping": with_value(m.damping, (2, 3), -1.0)}, "damping: must be at least zero, got -1"),
         (lambda m: {"mass": with_value(m.mass, (0, 0), 0.0)}, "mass: must be above zero, got 0 at strand 0, place 0"),
         (lambda m: {"rest_points": np.zeros((0, 5, 3))}, "guides: must hold at least one strand, got none"),

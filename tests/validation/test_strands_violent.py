@@ -30,7 +30,9 @@ class Jumping:
         self.teleports = tuple(np.arange(1, count) * TELEPORT_FRAMES / FRAME_RATE)
         shifts = rng.uniform(-2, 2, (count, 3))
         turns = rng.uniform(-np.pi, np.pi, count)
-        self.places = [Pose(s, quaternion.from_axis_angle([0.0, 1.0, 0.0], a)) for s, a in zip(shifts, turns, strict=True)]
+        self.places = [
+            Pose(s, quaternion.from_axis_angle([0.0, 1.0, 0.0], a)) for s, a in zip(shifts, turns, strict=True)
+        ]
 
     def place(self, time):
         # A frame's time is a sum of steps: half a frame decides on which side of a jump it lies.

@@ -14,7 +14,21 @@ SCRATCH = 10
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def pull_own(
-    points, velocity, active, other, fraction, local, health, stiffness, damping, give, limits, dt, pulls, scratch, force
+    points,
+    velocity,
+    active,
+    other,
+    fraction,
+    local,
+    health,
+    stiffness,
+    damping,
+    give,
+    limits,
+    dt,
+    pulls,
+    scratch,
+    force,
 ):
     """Fill `pulls` (G, N, M, 3) with the force of each link on its own segment, add it to `force`, wear links out.
 

@@ -1,153 +1,158 @@
-"""Strands that crossed into a solid during a step, moved out from the root towards the tip with all lengths kept.
+"""Strands that went into a solid during a step, or through it, moved out from the root to the tip with lengths kept.
 
-Every vertex, and places between them where the solid is thin (see `_kernels_solids`), is followed from where it was at
-the start of the step to where it is now. One that met the surface on its way belongs above the plane that it met: how
-far it is below is its wish, and a wish of a place within a segment is shared by both ends. Then the strand is walked
-from the root to the tip: a vertex with a wish is lifted by turning the segment before it, the others follow. What one
-segment cannot give is passed on towards the root. Wishes are made and granted a few times, because turning one segment
-carries all that hang on it.
+All of it happens in the frame of the solid, where the solid stands still. The way of the strand from the start of the
+step to its end is cut into pieces, so short that no piece jumps over a thin part. On each piece every vertex, and
+places between them where the solid is thin (see `_kernels_solids`), is followed. One that meets the surface belongs
+above the plane that it met: how far it is below is its wish, and a wish of a place within a segment is shared by both
+ends. Then the strand is walked from the root to the tip: a vertex with a wish is lifted by turning the segment before
+it, the others follow. What one segment cannot give is passed on towards the root. Wishes are made and granted a few
+times, because turning one segment carries all that hang on it.
 """
 
 # mypy: allow-untyped-defs
 
+import math
+
 import numpy as np
 from numba import njit, prange
 
-from mane.contact._kernels_solids import AT_ROOT, SLACK, between, length_between, vector
+from mane.contact._kernels_solids import AT_ROOT, SLACK
 from mane.contact._kernels_trace import (
     AFTER,
     BEFORE,
     across_strand,
+    between,
+    chord,
+    length_between,
     refresh_clearance,
-    tangent_at,
+    solid_distance,
     to_local,
     to_world,
     trace_solid,
     turn_to_world,
+    vector,
 )
 from mane.groom._kernels_depenetrate import raise_direction
 
-# Rounds of wishing and granting; a strand against one plane needs one.
+# Rounds of wishing and granting on each piece of the way; a strand against one plane needs one.
 ROUNDS = 6
-# How far a segment may turn into the direction of a wish before the one before it has to help; 1 is all the way.
-STEEP = 0.7
+# Pieces of a way are as long as this many radii of the thinnest part, and no more than so many.
+PIECE = 1.0
+MAX_PIECES = 64
 # Columns of a wish: direction (3) and rise [m].
 RISE = 3
+# How far a segment may turn into the direction of a wish before the one before it has to help; 1 is all the way.
+STEEP = 0.7
+STEEPEST = 0.95
+# Less ease than this is none.
+STUCK = 0.25
+# Less of a lever than this on both ends of a segment moves it by chance only.
+NO_LEVER = 1e-3
 # A vertex this close to the one before it, as a part of their distance, has no direction.
 NO_DIRECTION = 1e-12
+# Arrays of scratch of a strand: where it is, how it moves on each piece, where it goes, what approach was stopped.
+NOW, MOVE, NEXT, STOPPED = 0, 1, 2, 3
+SCRATCH_COUNT = 4
 
 
 @njit(cache=True, error_model="numpy")
-def stop_approach(n, surface, u, velocity, j):
-    """Take from the velocity of a place at fraction u of segment j what leads into the solid."""
+def put(array, j, x):
+    """Set row j to three numbers."""
+    array[j, 0], array[j, 1], array[j, 2] = x[0], x[1], x[2]
+
+
+@njit(cache=True, error_model="numpy")
+def climb_of(points, j, n):
+    """How much segment j - 1 leads along n, per length: -1 to 1."""
+    start, x = vector(points, j - 1), vector(points, j)
+    rise = n[0] * (x[0] - start[0]) + n[1] * (x[1] - start[1]) + n[2] * (x[2] - start[2])
+    return rise / max(length_between(start, x), NO_DIRECTION)
+
+
+@njit(cache=True, error_model="numpy")
+def ease(points, first, j, n):
+    """How easily vertex j is moved along n by turning the segment before it, 0 to 1: not if that points there."""
+    if j < first:
+        return 0.0
+    if j == 0:
+        return 1.0
+    climb = climb_of(points, j, n)
+    return 1.0 if climb <= 0.0 else max(1.0 - climb * climb, 0.0)
+
+
+@njit(cache=True, error_model="numpy")
+def shares(points, first, j, u, n):
+    """How far the two ends of segment j move along n, so that the place at fraction u of it moves by one."""
     w = 1.0 - u
-    beside = j + 1 if u > 0.0 else j
-    v = between(vector(velocity, j), vector(velocity, beside), u)
-    approach = n[0] * (v[0] - surface[0]) + n[1] * (v[1] - surface[1]) + n[2] * (v[2] - surface[2])
-    if approach < 0.0:
-        share = approach / (w * w + u * u)
-        for i in range(3):
-            velocity[j, i] -= w * share * n[i]
-            if u > 0.0:
-                velocity[beside, i] -= u * share * n[i]
+    here = w * ease(points, first, j, n)
+    there = u * ease(points, first, j + 1, n) if u > 0.0 else 0.0
+    total = w * here + u * there
+    if total < NO_LEVER:
+        return 0.0, 0.0
+    return here / total, there / total
 
 
 @njit(cache=True, error_model="numpy")
-def make_wish(n, rise, wish):
-    """Keep the largest wish of a vertex, (4,)."""
+def make_wish(n, rise, wish, stopped):
+    """Keep the largest wish of a vertex, (4,), and the direction in which it must not go on."""
     if rise > wish[RISE]:
         wish[0], wish[1], wish[2], wish[RISE] = n[0], n[1], n[2], rise
+        stopped[0], stopped[1], stopped[2] = n[0], n[1], n[2]
 
 
 @njit(cache=True, error_model="numpy")
-def test_place(solid, poses, limits, is_thin, length, here, there, u, j, dt, points, velocity, wishes):
-    """Test one place that went from `here` to `there` in the solid's frame; return its distance at the start [m].
+def test_place(solid, limits, is_thin, length, u, j, first, scratch, wishes):
+    """Test the place at fraction u of segment j on a piece of its way, and make its wish.
 
-    `limits` are thickness [m], tolerance as a part of the `length` of the segment [m], and the largest speed at which
-    what was inside already comes out [m/s].
+    `limits` are thickness [m], tolerance as a part of the `length` of the segment [m], and how far at most something
+    that was inside already comes out [m].
     """
-    thickness, tolerance, push_speed = limits
-    allowed = tolerance * length
+    thickness, tolerance, push = limits
+    now, goal = scratch[NOW], scratch[NEXT]
+    beside = j + 1 if u > 0.0 else j
+    here = between(vector(now, j), vector(now, beside), u)
+    there = between(vector(goal, j), vector(goal, beside), u)
     start, meets, px, py, pz, d, nx, ny, nz = trace_solid(
         solid, thickness, here[0], here[1], here[2], there[0], there[1], there[2]
     )
-    if meets:
-        n = turn_to_world(poses, AFTER, nx, ny, nz)
-        if is_thin:
-            d, n = across_strand(d, n, tangent_at(points, j, u), solid[8] + thickness)
-        ax, ay, az = to_world(poses, AFTER, px, py, pz)
-        ex, ey, ez = to_world(poses, AFTER, there[0], there[1], there[2])
-        end = d + n[0] * (ex - ax) + n[1] * (ey - ay) + n[2] * (ez - az)
-        goal = min(0.0, start + push_speed * dt) if start < -allowed else 0.0
-        if goal - end > allowed:
-            bx, by, bz = to_world(poses, BEFORE, px, py, pz)
-            stop_approach(n, ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt), u, velocity, j)
-            w = 1.0 - u
-            share = (goal - end) / (w * w + u * u)
-            make_wish(n, w * share, wishes[j])
-            if u > 0.0:
-                make_wish(n, u * share, wishes[j + 1])
-    return start
+    if not meets:
+        return
+    n = (nx, ny, nz)
+    if is_thin:
+        # A vertex is lifted by turning the segment before it, and can be lifted across that.
+        is_tip = u == 0.0 and j == len(goal) - 1
+        tangent = chord(goal, j, j + 1) if u > 0.0 or is_tip else chord(goal, j - 1, j)
+        d, n = across_strand(d, n, tangent, solid[8] + thickness)
+    allowed = tolerance * length
+    end = d + n[0] * (there[0] - px) + n[1] * (there[1] - py) + n[2] * (there[2] - pz)
+    least = min(0.0, start + push) if start < -allowed else 0.0
+    if least - end > allowed:
+        share = shares(goal, first, j, u, n)
+        make_wish(n, share[0] * (least - end), wishes[j], scratch[STOPPED, j])
+        if u > 0.0:
+            make_wish(n, share[1] * (least - end), wishes[j + 1], scratch[STOPPED, j + 1])
 
 
 @njit(cache=True, error_model="numpy")
-def test_segment(solid, poses, limits, inner, length, reach, ends, j, dt, points, velocity, wishes):
-    """Test the places within segment j; those that nothing can have reached are passed over."""
-    here, there = ends
-    spacing = solid[7] * length_between(here[0], here[1]) / (inner + 1)
-    k = 1
-    while k <= inner:
-        u = k / (inner + 1)
-        start = test_place(
-            solid,
-            poses,
-            limits,
-            True,
-            length,
-            between(here[0], here[1], u),
-            between(there[0], there[1], u),
-            u,
-            j,
-            dt,
-            points,
-            velocity,
-            wishes,
-        )
-        k += 1 + max(0, int((start - reach) / spacing))
-
-
-@njit(cache=True, error_model="numpy")
-def test_strand(solid, poses, limits, inner, before, points, is_held, rest_length, dt, velocity, cache, wishes):
-    """Fill the wishes (V, 4) of one strand that went from `before` to `points` (V, 3); return its first free vertex."""
-    clearance, measured_at = cache
+def test_strand(solid, limits, inner, rest_length, first, scratch, wishes):
+    """Make the wishes (V, 4) of one strand on a piece of its way."""
     slope, thickness = solid[7], limits[0]
-    first = 1 if is_held else 0
-    here_prev, there_prev = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    bound_prev, travel_prev = np.inf, 0.0
-    for j in range(len(points)):
-        wishes[j, RISE] = 0.0
+    now, goal = scratch[NOW], scratch[NEXT]
+    wishes[:, RISE] = 0.0
+    near_prev, travel_prev = np.inf, 0.0
+    for j in range(len(now)):
         length = rest_length[max(j - 1, 0)]
-        x, y = vector(before, j), vector(points, j)
-        here = to_local(poses, BEFORE, x[0], x[1], x[2])
-        there = to_local(poses, AFTER, y[0], y[1], y[2])
-        travel = slope * length_between(here, there)
-        reach = travel + SLACK * length + thickness
-        half = slope * length if inner > 0 or j == 0 else 0.0
-        bound = refresh_clearance(solid, here[0], here[1], here[2], reach + half, clearance[j], measured_at[j])
-        if j == 0 and is_held and bound < AT_ROOT * length:
-            first = 2  # the first segment of a root on the skin is the skin's matter
+        here = vector(now, j)
+        near, _, _, _ = solid_distance(solid, here[0], here[1], here[2])
+        travel = slope * length_between(here, vector(goal, j))
         if j >= max(first, 1) and inner > 0:
-            span = slope * length_between(here_prev, here)
-            segment_reach = max(reach, reach - travel + travel_prev)
-            if 0.5 * (bound + bound_prev - span) < segment_reach:
-                ends = ((here_prev, here), (there_prev, there))
-                test_segment(
-                    solid, poses, limits, inner, length, segment_reach, ends, j - 1, dt, points, velocity, wishes
-                )
-        if j >= first and bound < reach:
-            test_place(solid, poses, limits, inner > 0, length, here, there, 0.0, j, dt, points, velocity, wishes)
-        here_prev, there_prev, bound_prev, travel_prev = here, there, bound, travel
-    return first
+            span = slope * length_between(vector(now, j - 1), here)
+            if 0.5 * (near + near_prev - span) < max(travel, travel_prev) + thickness:
+                for k in range(1, inner + 1):
+                    test_place(solid, limits, True, length, k / (inner + 1), j - 1, first, scratch, wishes)
+        if j >= first and near < travel + thickness:
+            test_place(solid, limits, inner > 0, length, 0.0, j, first, scratch, wishes)
+        near_prev, travel_prev = near, travel
 
 
 @njit(cache=True, error_model="numpy")
@@ -165,20 +170,23 @@ def follow(start, length, x):
 def lift(start, length, x, n, rise):
     """Place at `length` from `start`, reached from x by turning towards n until it is `rise` [m] further along n."""
     dx, dy, dz = (x[0] - start[0]) / length, (x[1] - start[1]) / length, (x[2] - start[2]) / length
-    climb = dx * n[0] + dy * n[1] + dz * n[2] + rise / length
+    climb = dx * n[0] + dy * n[1] + dz * n[2]
+    climb = min(climb + rise / length, max(climb, STEEPEST))
     dx, dy, dz = raise_direction(dx, dy, dz, n[0], n[1], n[2], climb)
     return start[0] + length * dx, start[1] + length * dy, start[2] + length * dz
 
 
 @njit(cache=True, error_model="numpy")
-def pass_wishes_on(first, points, wishes):
+def pass_wishes_on(first, scratch, wishes):
     """From the tip to the root: what turning its own segment cannot give a vertex, the vertex before it must rise."""
+    points = scratch[NEXT]
     for j in range(len(points) - 1, max(first, 1), -1):
         n, rise = vector(wishes, j), wishes[j, RISE]
-        if rise > 0.0:
-            x, start = vector(points, j), vector(points, j - 1)
-            climb = n[0] * (x[0] - start[0]) + n[1] * (x[1] - start[1]) + n[2] * (x[2] - start[2])
-            make_wish(n, rise - max(STEEP * length_between(start, x) - climb, 0.0), wishes[j - 1])
+        # A segment that points along n already cannot lift its end: there the strand has to slide, or to stretch.
+        if rise > 0.0 and ease(points, first, j - 1, n) > STUCK:
+            length = length_between(vector(points, j - 1), vector(points, j))
+            given = max(STEEP - climb_of(points, j, n), 0.0) * length
+            make_wish(n, rise - given, wishes[j - 1], scratch[STOPPED, j - 1])
 
 
 @njit(cache=True, error_model="numpy")
@@ -198,28 +206,109 @@ def grant_wishes(first, points, wishes):
             start, length = vector(points, j - 1), length_between(old_prev, old)
             if has_moved:
                 x = follow(start, length, old)
-            if rise > 0.0:
-                risen = n[0] * (x[0] - old[0]) + n[1] * (x[1] - old[1]) + n[2] * (x[2] - old[2])
-                if risen < rise:
-                    x = lift(start, length, x, n, rise - risen)
-                    has_moved = True
-        points[j, 0], points[j, 1], points[j, 2] = x[0], x[1], x[2]
+            risen = n[0] * (x[0] - old[0]) + n[1] * (x[1] - old[1]) + n[2] * (x[2] - old[2])
+            if rise > 0.0 and risen < rise:
+                x = lift(start, length, x, n, rise - risen)
+                has_moved = True
+        put(points, j, x)
         old_prev = old
     return has_moved
 
 
 @njit(cache=True, error_model="numpy")
-def project_strand(solid, poses, limits, inner, before, points, is_held, rest_length, dt, velocity, cache, wishes):
+def go_on(first, lengths, has_moved, scratch):
+    """Take one piece of the way; a strand that has left its way goes on beside it, with its lengths."""
+    now, move, goal = scratch[NOW], scratch[MOVE], scratch[NEXT]
+    for j in range(len(now)):
+        x = (now[j, 0] + move[j, 0], now[j, 1] + move[j, 1], now[j, 2] + move[j, 2])
+        if has_moved and j >= max(first, 1):
+            x = follow(vector(goal, j - 1), lengths[j], x)
+        put(goal, j, x)
+
+
+@njit(cache=True, error_model="numpy")
+def look_around(solid, poses, thickness, inner, before, points, is_held, rest_length, cache, scratch):
+    """Find out whether anything of a strand can have met the solid: the first vertex that may be moved, or -1 if not.
+
+    Fills where it was and how it moved in the frame of the solid; returns the longest way of what came near [m] too.
+    """
+    clearance, measured_at = cache
+    slope = solid[7]
+    first, longest = 1 if is_held else 0, -1.0
+    bound_prev, travel_prev = np.inf, 0.0
+    for j in range(len(points)):
+        length = rest_length[max(j - 1, 0)]
+        x, y = vector(before, j), vector(points, j)
+        here = to_local(poses, BEFORE, x[0], x[1], x[2])
+        there = to_local(poses, AFTER, y[0], y[1], y[2])
+        put(scratch[NOW], j, here)
+        put(scratch[MOVE], j, (there[0] - here[0], there[1] - here[1], there[2] - here[2]))
+        travel = length_between(here, there)
+        reach = slope * travel + SLACK * length + thickness
+        half = slope * length if inner > 0 or j == 0 else 0.0
+        bound = refresh_clearance(solid, here[0], here[1], here[2], reach + half, clearance[j], measured_at[j])
+        if j == 0 and is_held and bound < AT_ROOT * length:
+            first = 2  # the first segment of a root on the skin is the skin's matter
+        if j >= first and bound < reach:
+            longest = max(longest, travel)
+        if (
+            j >= max(first, 1)
+            and inner > 0
+            and 0.5 * (bound + bound_prev - slope * length) < reach + slope * travel_prev
+        ):
+            longest = max(longest, max(travel, travel_prev))
+        bound_prev, travel_prev = bound, travel
+    return (first if longest >= 0.0 else -1), longest
+
+
+@njit(cache=True, error_model="numpy")
+def stop_approaches(poses, dt, first, scratch, velocity):
+    """Take from the velocities of vertices that were lifted what leads further in."""
+    now, stopped = scratch[NOW], scratch[STOPPED]
+    for j in range(first, len(now)):
+        sx, sy, sz = vector(stopped, j)
+        if sx != 0.0 or sy != 0.0 or sz != 0.0:
+            n = turn_to_world(poses, AFTER, sx, sy, sz)
+            a, b = to_world(poses, AFTER, *vector(now, j)), to_world(poses, BEFORE, *vector(now, j))
+            approach = 0.0
+            for i in range(3):
+                approach += n[i] * (velocity[j, i] - (a[i] - b[i]) / dt)
+            for i in range(3):
+                velocity[j, i] -= min(approach, 0.0) * n[i]
+
+
+@njit(cache=True, error_model="numpy")
+def project_strand(
+    solid, poses, limits, inner, before, is_held, rest_length, dt, points, velocity, cache, wishes, lengths, scratch
+):
     """Move one strand out, in place; return whether it moved."""
+    thickness, tolerance, push_speed = limits
+    first, longest = look_around(solid, poses, thickness, inner, before, points, is_held, rest_length, cache, scratch)
+    if first < 0:
+        return False
+    pieces = 1
+    if inner > 0:
+        pieces = min(max(int(math.ceil(longest / (PIECE * (solid[8] + thickness)))), 1), MAX_PIECES)
+    scratch[MOVE] /= pieces
+    scratch[STOPPED] = 0.0
+    for j in range(1, len(points)):
+        lengths[j] = length_between(vector(points, j - 1), vector(points, j))
     has_moved = False
-    for _ in range(ROUNDS):
-        first = test_strand(
-            solid, poses, limits, inner, before, points, is_held, rest_length, dt, velocity, cache, wishes
-        )
-        pass_wishes_on(first, points, wishes)
-        if not grant_wishes(first, points, wishes):
-            break
-        has_moved = True
+    for _ in range(pieces):
+        go_on(first, lengths, has_moved, scratch)
+        for _ in range(ROUNDS):
+            test_strand(
+                solid, (thickness, tolerance, push_speed * dt / pieces), inner, rest_length, first, scratch, wishes
+            )
+            pass_wishes_on(first, scratch, wishes)
+            if not grant_wishes(first, scratch[NEXT], wishes):
+                break
+            has_moved = True
+        scratch[NOW] = scratch[NEXT]
+    if has_moved:
+        for j in range(first, len(points)):
+            put(points, j, to_world(poses, AFTER, *vector(scratch[NOW], j)))
+        stop_approaches(poses, dt, first, scratch, velocity)
     return has_moved
 
 
@@ -240,13 +329,15 @@ def project_strands(
     clearance,
     measured_at,
     wishes,
+    lengths,
+    scratch,
     moved,
 ):
     """Move all strands out of one solid, in place, and mark those that moved (G,).
 
     Args:
         solid: see `_kernels_trace`, and `poses` too.
-        limits: see `test_place`.
+        limits: thickness [m], tolerance as a part of a segment's length, speed of coming out [m/s].
         inner: places within a segment that are tested.
         before: vertices at the start of the step [m], (G, V, 3).
         is_held: whether the root is held, (G,).
@@ -255,7 +346,7 @@ def project_strands(
         dt: [s].
         points: at the end of the step [m], (G, V, 3); `velocity` [m/s] alike.
         clearance: see `_kernels_solids.find_contacts`, and `measured_at` too.
-        wishes: scratch, (G, V, 4).
+        wishes: scratch, (G, V, 4); `lengths` (G, V) and `scratch` (G, SCRATCH_COUNT, V, 3) as well.
         moved: (G,).
     """
     for s in prange(len(points)):
@@ -267,12 +358,14 @@ def project_strands(
                 limits,
                 inner,
                 before[s],
-                points[s],
                 is_held[s],
                 rest_length[s],
                 dt,
+                points[s],
                 velocity[s],
                 cache,
                 wishes[s],
+                lengths[s],
+                scratch[s],
             ):
                 moved[s] = True

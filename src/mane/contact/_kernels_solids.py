@@ -8,39 +8,37 @@ points of segment j, K = 0 unless the solid is thinner than a segment:
    3 j      3 j + 1  3 j + 2     3 j + 3
 ```
 The contacts of a strand are a short list in this order, the memory of the last step (old) another one. A row of
-`record` holds what the load of one contact is made of, see the columns below.
-
-A contact is a half space: with y where the touched point of the solid is at the end of the step, n the normal there
-and d the distance that was left, n.(x + dt v' - y) + d >= 0, so the velocity at the end must have n.v' >= goal with
-goal = (n.(y - x) - d) / dt. A resistance D n n^T towards `goal` demands just that, if it is much larger than mass / dt.
+`record` holds what the load of one contact is made of, see `_kernels_contact`.
 """
 
 # mypy: allow-untyped-defs
 
-import math
-
 import numpy as np
 from numba import njit, prange
 
+from mane.contact._kernels_contact import (
+    TRAIL_SIZE,
+    contact_mass,
+    copy_record,
+    judge_contact,
+    settle_contact,
+    spread_contact,
+)
 from mane.contact._kernels_trace import (
     AFTER,
     BEFORE,
     across_strand,
+    between,
+    chord,
+    length_between,
     refresh_clearance,
-    tangent_at,
     to_local,
     to_world,
     trace_solid,
     turn_to_world,
+    vector,
 )
 
-# Columns of a record: normal (3), velocity of the solid (3), goal [m/s], resistance along and across the normal [kg/s],
-# whether it sticks, friction of fixed size (3) [N], way that a sticking contact has been dragged off (3) [m].
-NORMAL, SURFACE, GOAL, ALONG, ACROSS, STICKS, SLIDING, DRIFT = 0, 3, 6, 7, 8, 9, 10, 13
-RECORD_SIZE = 16
-# What is remembered of a contact beside its force: direction of slip (3), drift (3).
-SLIP, DRIFTED = 0, 3
-TRAIL_SIZE = 6
 # Contacts between the two ends of a segment; more would be closer together than hair bends.
 INNER_CONTACTS = 3
 # The thickness around a solid is reached over this rise from a root that sits in it.
@@ -70,126 +68,6 @@ def recall(old_count, old_place, old_force, place, pointer, span):
 
 
 @njit(cache=True, error_model="numpy")
-def contact_mass(mass, j, u):
-    """Mass that a force at fraction u of segment j meets [kg]; both ends free of each other."""
-    if u == 0.0:
-        return mass[j]
-    return 1.0 / ((1.0 - u) * (1.0 - u) / mass[j] + u * u / mass[j + 1])
-
-
-@njit(cache=True, error_model="numpy")
-def friction_law(limit, hold, vx, vy, vz, trail):
-    """Coulomb's law for a tangential velocity v: resistance, whether it sticks, and a force of fixed size.
-
-    `limit` is the largest force there can be, `hold` the resistance that stands for sticking. A contact that stuck and
-    was pulled harder than `limit` starts to slide where `trail` says: for that one step the force itself is given.
-    While it slides, the resistance limit / |v| makes a force of `limit` that ends with the motion, never to reverse it.
-    """
-    sx, sy, sz = trail[SLIP], trail[SLIP + 1], trail[SLIP + 2]
-    if sx != 0.0 or sy != 0.0 or sz != 0.0:
-        return 0.0, False, -limit * sx, -limit * sy, -limit * sz
-    speed = math.sqrt(vx * vx + vy * vy + vz * vz)
-    if hold * speed > limit:
-        return limit / speed, False, 0.0, 0.0, 0.0
-    return (hold, True, 0.0, 0.0, 0.0) if limit > 0.0 else (0.0, False, 0.0, 0.0, 0.0)
-
-
-@njit(cache=True, error_model="numpy")
-def judge_contact(meets, start, d, n, y, surface, x, v, mass, old, laws, dt, row):
-    """Decide on one contact and fill its `row`; return by how much it lacks its goal [m/s], below zero if it acts.
-
-    Args:
-        meets: whether the path meets the surface.
-        start: distance at the start of the step [m].
-        d: distance at the touched place [m].
-        n: unit normal there.
-        y: where that place of the solid is at the end of the step [m].
-        surface: velocity of that place [m/s].
-        x: the point of the strand [m].
-        v: its velocity [m/s].
-        mass: that a force meets there [kg].
-        old: normal force of this contact in the last step [N], force for friction [N], trail (TRAIL_SIZE,).
-        laws: stiffness over mass [1/s^2], holding of friction over mass / dt, coefficient of friction, largest speed of
-            pushing out [m/s].
-        dt: length of the step [s].
-        row: of `record`, filled if it acts.
-    """
-    own_force, friction_force, trail = old
-    stiffness, grip, friction, push_speed = laws
-    solid_speed = (n[0] * (y[0] - x[0]) + n[1] * (y[1] - x[1]) + n[2] * (y[2] - x[2])) / dt
-    goal = solid_speed - d / dt
-    if start < 0.0:
-        goal = solid_speed + min(-d / dt, push_speed)
-    speed = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
-    # Without the push that the same contact gave in the last step; so a resting contact stays and a leaving one goes.
-    excess = speed - dt * max(own_force, 0.0) / mass - goal
-    if excess >= 0.0 or not (meets or own_force > 0.0):
-        return np.inf
-    rx, ry, rz = v[0] - surface[0], v[1] - surface[1], v[2] - surface[2]
-    leaving = n[0] * rx + n[1] * ry + n[2] * rz
-    across, sticks, fx, fy, fz = friction_law(
-        friction * friction_force,
-        grip * mass / dt,
-        rx - leaving * n[0],
-        ry - leaving * n[1],
-        rz - leaving * n[2],
-        trail,
-    )
-    for i in range(3):
-        row[NORMAL + i] = n[i]
-        row[SURFACE + i] = surface[i]
-        row[DRIFT + i] = trail[DRIFTED + i] if sticks else 0.0
-    row[GOAL], row[ALONG], row[ACROSS] = goal, stiffness * mass * dt, across
-    row[STICKS] = 1.0 if sticks else 0.0
-    row[SLIDING], row[SLIDING + 1], row[SLIDING + 2] = fx, fy, fz
-    return excess
-
-
-@njit(cache=True, error_model="numpy")
-def held_velocity(row, dt):
-    """Velocity that friction holds a point to [m/s]: the solid's, and back to where it began to stick."""
-    return (
-        row[SURFACE] - row[DRIFT] / dt,
-        row[SURFACE + 1] - row[DRIFT + 1] / dt,
-        row[SURFACE + 2] - row[DRIFT + 2] / dt,
-    )
-
-
-@njit(cache=True, error_model="numpy")
-def spread_contact(row, j, u, dt, force, resistance, coupling):
-    """Add one contact at fraction u of segment j to the load of its strand."""
-    nx, ny, nz = row[NORMAL], row[NORMAL + 1], row[NORMAL + 2]
-    along, across = row[ALONG], row[ACROSS]
-    difference = along - across
-    sx, sy, sz = held_velocity(row, dt)
-    push = along * row[GOAL] - across * (nx * sx + ny * sy + nz * sz)
-    fx = push * nx + across * sx + row[SLIDING]
-    fy = push * ny + across * sy + row[SLIDING + 1]
-    fz = push * nz + across * sz + row[SLIDING + 2]
-    matrix = (
-        across + difference * nx * nx,
-        across + difference * ny * ny,
-        across + difference * nz * nz,
-        difference * nx * ny,
-        difference * nx * nz,
-        difference * ny * nz,
-    )
-    w = 1.0 - u
-    force[j, 0] += w * fx
-    force[j, 1] += w * fy
-    force[j, 2] += w * fz
-    for i in range(6):
-        resistance[j, i] += w * w * matrix[i]
-    if u > 0.0:
-        force[j + 1, 0] += u * fx
-        force[j + 1, 1] += u * fy
-        force[j + 1, 2] += u * fz
-        for i in range(6):
-            resistance[j + 1, i] += u * u * matrix[i]
-            coupling[j, i] += u * w * matrix[i]
-
-
-@njit(cache=True, error_model="numpy")
 def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, mass, old, laws, dt, row):
     """Look for a contact of one point on its way from `here` to `there` in the solid's frame.
 
@@ -208,33 +86,6 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
         d, normal = across_strand(d, normal, tangent, solid[8] + offset)
     excess = judge_contact(meets, start, d, normal, (ax, ay, az), surface, x, v, mass, old, laws, dt, row)
     return excess, start
-
-
-@njit(cache=True, error_model="numpy")
-def length_between(a, b):
-    """Distance of two points."""
-    x, y, z = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    return math.sqrt(x * x + y * y + z * z)
-
-
-@njit(cache=True, error_model="numpy")
-def between(a, b, u):
-    """Point at fraction u from a to b."""
-    w = 1.0 - u
-    return w * a[0] + u * b[0], w * a[1] + u * b[1], w * a[2] + u * b[2]
-
-
-@njit(cache=True, error_model="numpy")
-def vector(array, j):
-    """Row j as three numbers."""
-    return array[j, 0], array[j, 1], array[j, 2]
-
-
-@njit(cache=True, error_model="numpy")
-def copy_record(source, target):
-    """Copy a row; as an assignment of arrays it would take ten seconds longer to compile."""
-    for i in range(RECORD_SIZE):
-        target[i] = source[i]
 
 
 @njit(cache=True, error_model="numpy")
@@ -271,7 +122,7 @@ def try_segment(
             solid,
             poses,
             True,
-            tangent_at(points, j, u),
+            chord(points, j, j + 1),
             offset,
             reach,
             between(here[0], here[1], u),
@@ -335,7 +186,7 @@ def find_on_strand(
             row, pointer, inherited = recall(old_count, old_place, old_force, number, pointer, inner + 1)
             offset = min(thickness, CLIMB * arc[j]) if is_held else thickness
             old = remembered(row, old_force, inherited, old_trail, nothing)
-            tangent = tangent_at(points, j, 0.0)
+            tangent = chord(points, j - 1, j + 1)
             lack, _ = try_place(
                 solid, poses, inner > 0, tangent, offset, reach, here, there, x, v, mass[j], old, laws, dt, found
             )
@@ -514,26 +365,6 @@ def find_sampled_contacts(
             record[s],
         )
         spread_contacts(0, count[s], place[s], record[s], dt, force[s], resistance[s], coupling[s])
-
-
-@njit(cache=True, error_model="numpy")
-def settle_contact(row, friction, v, dt, trail):
-    """Normal force of one contact whose point has velocity v [N]; fill its trail."""
-    nx, ny, nz = row[NORMAL], row[NORMAL + 1], row[NORMAL + 2]
-    force = row[ALONG] * (row[GOAL] - (nx * v[0] + ny * v[1] + nz * v[2]))
-    rx, ry, rz = v[0] - row[SURFACE], v[1] - row[SURFACE + 1], v[2] - row[SURFACE + 2]
-    leaving = nx * rx + ny * ry + nz * rz
-    # How far a sticking contact has been dragged off by now; what pulls it back is in proportion.
-    sticks = row[STICKS] > 0.0
-    rx = row[DRIFT] + dt * (rx - leaving * nx) if sticks else 0.0
-    ry = row[DRIFT + 1] + dt * (ry - leaving * ny) if sticks else 0.0
-    rz = row[DRIFT + 2] + dt * (rz - leaving * nz) if sticks else 0.0
-    drift = math.sqrt(rx * rx + ry * ry + rz * rz)
-    is_overloaded = force > 0.0 and row[ACROSS] * drift > friction * force * dt
-    scale = 1.0 / drift if is_overloaded else 0.0
-    trail[SLIP], trail[SLIP + 1], trail[SLIP + 2] = scale * rx, scale * ry, scale * rz
-    trail[DRIFTED], trail[DRIFTED + 1], trail[DRIFTED + 2] = rx, ry, rz
-    return force
 
 
 @njit(cache=True, error_model="numpy")

@@ -17,72 +17,8 @@ import math
 from numba import njit, prange
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+LEAST_SCALE = 0.01  # of a force that is worth while: parts within 8 degrees of each other pass freely
 THIN = 1e-8  # a triangle whose area is this small a part of its longest edge squared has no inside
-
-
-@njit(cache=True, error_model="numpy")
-def measure_motion(points, before, active, sums):
-    """Fill `sums` (16) for the rigid motion that fits best how `points` (G, V, 3) have moved since `before`.
-
-    Centre (3), mean shift (3), second moments xx yy zz xy xz yz about the centre, sum of arm x shift (3), count.
-    """
-    sums[:] = 0.0
-    for g in range(points.shape[0]):
-        if active[g]:
-            for v in range(points.shape[1]):
-                for axis in range(3):
-                    sums[axis] += before[g, v, axis]
-                    sums[3 + axis] += points[g, v, axis] - before[g, v, axis]
-            sums[15] += points.shape[1]
-    if sums[15] == 0.0:
-        return
-    for axis in range(6):
-        sums[axis] /= sums[15]
-    for g in range(points.shape[0]):
-        if active[g]:
-            for v in range(points.shape[1]):
-                x, y, z = before[g, v, 0] - sums[0], before[g, v, 1] - sums[1], before[g, v, 2] - sums[2]
-                dx, dy, dz = (
-                    points[g, v, 0] - before[g, v, 0],
-                    points[g, v, 1] - before[g, v, 1],
-                    points[g, v, 2] - before[g, v, 2],
-                )
-                sums[6] += x * x
-                sums[7] += y * y
-                sums[8] += z * z
-                sums[9] += x * y
-                sums[10] += x * z
-                sums[11] += y * z
-                sums[12] += y * dz - z * dy
-                sums[13] += z * dx - x * dz
-                sums[14] += x * dy - y * dx
-
-
-@njit(cache=True, error_model="numpy")
-def track_motion(points, active, sums, turn, pairs, before, travelled, pair_travelled):
-    """Add to `travelled` (G,) and `pair_travelled` (P,) how far strands have moved beyond a rigid motion; return most.
-
-    The motion is a shift and a `turn` (3); distances between points that it moves do not shrink. `before` becomes
-    `points`.
-    """
-    most = 0.0
-    ox, oy, oz = turn[0], turn[1], turn[2]
-    for g in range(points.shape[0]):
-        farthest = 0.0
-        for v in range(points.shape[1]):
-            x, y, z = before[g, v, 0] - sums[0], before[g, v, 1] - sums[1], before[g, v, 2] - sums[2]
-            dx = points[g, v, 0] - before[g, v, 0] - sums[3] - (oy * z - oz * y)
-            dy = points[g, v, 1] - before[g, v, 1] - sums[4] - (oz * x - ox * z)
-            dz = points[g, v, 2] - before[g, v, 2] - sums[5] - (ox * y - oy * x)
-            farthest = max(farthest, dx * dx + dy * dy + dz * dz)
-            before[g, v, 0], before[g, v, 1], before[g, v, 2] = points[g, v, 0], points[g, v, 1], points[g, v, 2]
-        travelled[g, 1] = math.sqrt(farthest)
-        if active[g]:
-            travelled[g, 0] += travelled[g, 1]
-            most = max(most, travelled[g, 0])
-    for p in range(pairs.shape[0]):
-        pair_travelled[p] += max(travelled[pairs[p, 0], 1], travelled[pairs[p, 1], 1])
-    return most
 
 
 @njit(cache=True, error_model="numpy")
@@ -177,44 +113,65 @@ def corners(pairs, p, triangle):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def place_over_triangle(points, corner, g, v):
-    """Where vertex (g, v) is over a triangle: `(b0, b1, b2, height, nx, ny, nz, away)`.
+def triangle_plane(points, corner):
+    """What tells where a point x is over a triangle: `(nx, ny, nz, d, ax, ay, az, a, bx, by, bz, b)`.
 
-    Barycentric coordinates of its foot, height over the plane along the unit normal, and a distance [m] that the vertex
-    has at least from the triangle. A triangle without an inside has a normal of zero, and nothing is away from it.
+    Its height over the plane is n x - d, its foot's barycentric coordinates of corners 1 and 2 are a x + a and b x + b.
+    A triangle without an inside has a normal of zero.
     """
     g0, v0, g1, v1, g2, v2 = corner
-    ax, ay, az = points[g0, v0, 0], points[g0, v0, 1], points[g0, v0, 2]
-    ux, uy, uz = points[g1, v1, 0] - ax, points[g1, v1, 1] - ay, points[g1, v1, 2] - az
-    wx, wy, wz = points[g2, v2, 0] - ax, points[g2, v2, 1] - ay, points[g2, v2, 2] - az
-    x, y, z = points[g, v, 0] - ax, points[g, v, 1] - ay, points[g, v, 2] - az
+    ox, oy, oz = points[g0, v0, 0], points[g0, v0, 1], points[g0, v0, 2]
+    ux, uy, uz = points[g1, v1, 0] - ox, points[g1, v1, 1] - oy, points[g1, v1, 2] - oz
+    wx, wy, wz = points[g2, v2, 0] - ox, points[g2, v2, 1] - oy, points[g2, v2, 2] - oz
     nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
     square = nx * nx + ny * ny + nz * nz
     uu, ww = ux * ux + uy * uy + uz * uz, wx * wx + wy * wy + wz * wz
     uw = ux * wx + uy * wy + uz * wz
-    longest = max(uu, max(ww, uu + ww - 2.0 * uw))
-    area = math.sqrt(square)
-    if area <= THIN * longest:
-        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    xu, xw = x * ux + y * uy + z * uz, x * wx + y * wy + z * wz
-    b1 = (ww * xu - uw * xw) / square
-    b2 = (uu * xw - uw * xu) / square
-    b0 = 1.0 - b1 - b2
-    inv = 1.0 / area
-    nx, ny, nz = nx * inv, ny * inv, nz * inv
-    height = x * nx + y * ny + z * nz
-    # A foot outside of an edge is at least that far from the triangle: the negative coordinate times the height of the
-    # triangle over the edge.
-    outside = max(-b0 / math.sqrt(uu + ww - 2.0 * uw), max(-b1 / math.sqrt(ww), -b2 / math.sqrt(uu))) * area
-    return b0, b1, b2, height, nx, ny, nz, max(abs(height), outside)
+    longest = max(uu, ww)
+    if square <= THIN * THIN * longest * longest:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    unit = 1.0 / math.sqrt(square)
+    nx, ny, nz = nx * unit, ny * unit, nz * unit
+    inv = 1.0 / square
+    ax, ay, az = (ww * ux - uw * wx) * inv, (ww * uy - uw * wy) * inv, (ww * uz - uw * wz) * inv
+    bx, by, bz = (uu * wx - uw * ux) * inv, (uu * wy - uw * uy) * inv, (uu * wz - uw * uz) * inv
+    return (
+        nx,
+        ny,
+        nz,
+        nx * ox + ny * oy + nz * oz,
+        ax,
+        ay,
+        az,
+        -(ax * ox + ay * oy + az * oz),
+        bx,
+        by,
+        bz,
+        -(bx * ox + by * oy + bz * oz),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def sort_partners(row, first, last, found):
+    """Sort candidates `first` to `last` of a row, which have the same first number, by the second."""
+    for n in range(first + 1, min(last, found.shape[1])):
+        value = found[row, n, 1]
+        place = n
+        while place > first and found[row, place - 1, 1] > value:
+            found[row, place, 1] = found[row, place - 1, 1]
+            place -= 1
+        found[row, place, 1] = value
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def find_segments(points, enabled, half, centres, low, inv_cell, dims, starts, order, reach, count, found, space):
-    """List, for every strand g, segments of strands after it within `reach` of its own.
+def find_segments(
+    points, along, enabled, half, longest, centres, low, inv_cell, dims, starts, order, reach, count, found
+):
+    """List, for every strand g, segments of strands after it that cross its own within `reach`.
 
-    `half` (G, N) is half the length of each segment. Row g of `found` (G, C, 2) takes own segment and other segment as
-    strand * N + segment; `space` its distance. `count` (G,) goes beyond C where there was no room.
+    `along` (G, N, 3) are unit vectors, `half` (G, N) is half the length of each segment, at most `longest`. Row g of
+    `found` (G, C, 2) takes own segment and other segment as strand * N + segment, sorted. `count` (G,) goes beyond C
+    where there was no room.
     """
     segments = half.shape[1]
     for g in prange(points.shape[0]):
@@ -222,74 +179,163 @@ def find_segments(points, enabled, half, centres, low, inv_cell, dims, starts, o
         if enabled[g]:
             for i in range(segments):
                 own = g * segments + i
+                first = total
                 x, y, z = centres[own, 0], centres[own, 1], centres[own, 2]
                 radius = half[g, i] + reach
-                cx = min(max(int((x - low[0]) * inv_cell), 0), dims[0] - 1)
-                cy = min(max(int((y - low[1]) * inv_cell), 0), dims[1] - 1)
-                cz = min(max(int((z - low[2]) * inv_cell), 0), dims[2] - 1)
-                for kz in range(max(cz - 1, 0), min(cz + 2, dims[2])):
-                    for ky in range(max(cy - 1, 0), min(cy + 2, dims[1])):
+                corner = (g, i, g, i + 1, g, i)
+                _, _, c0x, c1x = span(points, corner, corner, 0, reach + longest, low, inv_cell, dims)
+                _, _, c0y, c1y = span(points, corner, corner, 1, reach + longest, low, inv_cell, dims)
+                _, _, c0z, c1z = span(points, corner, corner, 2, reach + longest, low, inv_cell, dims)
+                for kz in range(c0z, c1z + 1):
+                    for ky in range(c0y, c1y + 1):
                         line = (kz * dims[1] + ky) * dims[0]
-                        for n in range(starts[line + max(cx - 1, 0)], starts[line + min(cx + 1, dims[0] - 1) + 1]):
+                        for n in range(starts[line + c0x], starts[line + c1x + 1]):
                             other = order[n]
+                            dx, dy, dz = centres[other, 0] - x, centres[other, 1] - y, centres[other, 2] - z
+                            far = radius + longest
+                            if other < own or dx * dx + dy * dy + dz * dz > far * far:
+                                continue
                             h = other // segments
-                            if h <= g:
+                            if h == g:
                                 continue
                             j = other - h * segments
-                            dx, dy, dz = centres[other, 0] - x, centres[other, 1] - y, centres[other, 2] - z
-                            far = radius + half[h, j]
-                            if dx * dx + dy * dy + dz * dz > far * far:
+                            dot = along[g, i, 0] * along[h, j, 0] + along[g, i, 1] * along[h, j, 1]
+                            if 1.0 - abs(dot + along[g, i, 2] * along[h, j, 2]) < LEAST_SCALE:
                                 continue
                             u, w = closest_of_segments(points, g, i, h, j)
-                            distance = distance_of_segments(points, g, i, h, j, u, w)
-                            if distance < reach:
+                            if distance_of_segments(points, g, i, h, j, u, w) < reach:
                                 if total < found.shape[1]:
                                     found[g, total, 0], found[g, total, 1] = i, other
-                                    space[g, total] = distance
                                 total += 1
+                sort_partners(g, first, total, found)
         count[g] = total
 
 
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def find_directions(points, along_segment, along_vertex):
+    """Fill unit vectors along every segment (G, N, 3) and along the hair at every vertex (G V, 3)."""
+    vertices = points.shape[1]
+    for g in range(points.shape[0]):
+        for v in range(vertices):
+            before, after = max(v - 1, 0), min(v + 1, vertices - 1)
+            x, y, z = (
+                points[g, after, 0] - points[g, before, 0],
+                points[g, after, 1] - points[g, before, 1],
+                points[g, after, 2] - points[g, before, 2],
+            )
+            size = math.sqrt(x * x + y * y + z * z)
+            unit = 1.0 / size if size > 0.0 else 0.0
+            row = g * vertices + v
+            along_vertex[row, 0], along_vertex[row, 1], along_vertex[row, 2] = x * unit, y * unit, z * unit
+            if v < vertices - 1:
+                x, y, z = (
+                    points[g, v + 1, 0] - points[g, v, 0],
+                    points[g, v + 1, 1] - points[g, v, 1],
+                    points[g, v + 1, 2] - points[g, v, 2],
+                )
+                unit = 1.0 / math.sqrt(x * x + y * y + z * z)
+                along_segment[g, v, 0], along_segment[g, v, 1], along_segment[g, v, 2] = x * unit, y * unit, z * unit
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def misalignment(along_segment, along_vertex, vertex, a, b, i, share):
+    """1 - |a . b| of chang2002 eq. 3: the hair at a vertex, and that at `share` of the way from guide a to guide b."""
+    own, other = 1.0 - share, share
+    x = own * along_segment[a, i, 0] + other * along_segment[b, i, 0]
+    y = own * along_segment[a, i, 1] + other * along_segment[b, i, 1]
+    z = own * along_segment[a, i, 2] + other * along_segment[b, i, 2]
+    size = math.sqrt(x * x + y * y + z * z)
+    dot = x * along_vertex[vertex, 0] + y * along_vertex[vertex, 1] + z * along_vertex[vertex, 2]
+    return 1.0 - abs(dot) / size if size > 0.0 else 1.0
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def crosses(along_segment, along_vertex, plane, corner, i, vertex, x, y, z):
+    """Whether the hair at a vertex near a triangle runs across its hair enough to be pushed."""
+    share = min(max(plane[8] * x + plane[9] * y + plane[10] * z + plane[11], 0.0), 1.0)
+    return misalignment(along_segment, along_vertex, vertex, corner[0], corner[4], i, share) >= LEAST_SCALE
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def outsides(plane, reach):
+    """Barycentric coordinates of a foot that is `reach` outside of a triangle's edges, of corners 0, 1 and 2."""
+    ax, ay, az, bx, by, bz = plane[4], plane[5], plane[6], plane[8], plane[9], plane[10]
+    return (
+        -reach * math.sqrt((ax + bx) ** 2 + (ay + by) ** 2 + (az + bz) ** 2),
+        -reach * math.sqrt(ax * ax + ay * ay + az * az),
+        -reach * math.sqrt(bx * bx + by * by + bz * bz),
+    )
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def is_near(plane, outside, reach, x, y, z):
+    """Whether a point may be within `reach` of a triangle; never wrong when it says no."""
+    if abs(plane[0] * x + plane[1] * y + plane[2] * z - plane[3]) > reach:
+        return False
+    b1 = plane[4] * x + plane[5] * y + plane[6] * z + plane[7]
+    b2 = plane[8] * x + plane[9] * y + plane[10] * z + plane[11]
+    return b1 >= outside[1] and b2 >= outside[2] and 1.0 - b1 - b2 >= outside[0]
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def find_faces(points, pairs, widest, low, inv_cell, dims, starts, order, sorted_points, reach, count, found, space):
-    """List, for every pair p, vertices of other strands within `reach` of its triangles.
+def find_faces(
+    points, along_segment, along_vertex, pairs, widest, low, inv_cell, dims, starts, order, sorted_points, reach,
+    count, found, firsts, spare,
+):  # fmt: skip
+    """List, for every pair p, vertices of other strands within `reach` of its triangles whose hair crosses them.
 
     Triangles longer across than `widest` (P, 2 N) [m] are left out. Row p of `found` (P, C, 2) takes triangle and
-    vertex as strand * V + vertex; `space` a distance that it has at least. `count` as in `find_segments`.
+    vertex as strand * V + vertex, sorted; those of triangle t begin at `firsts[p, t]` (P, 2 N + 1). `count` as in
+    `find_segments`. `spare` (P, C) is scratch.
     """
     vertices = points.shape[1]
+    room = found.shape[1]
     for p in prange(pairs.shape[0]):
         total = 0
         a, b = pairs[p, 0], pairs[p, 1]
         for i in range(vertices - 1):
+            firsts[p, 2 * i] = total
             open0 = width(points, pairs, p, 2 * i) <= widest[p, 2 * i]
             open1 = width(points, pairs, p, 2 * i + 1) <= widest[p, 2 * i + 1]
+            firsts[p, 2 * i + 1] = total
             if not (open0 or open1):
                 continue
-            x0, x1, c0x, c1x = span(points, a, b, i, 0, reach, low, inv_cell, dims)
-            y0, y1, c0y, c1y = span(points, a, b, i, 1, reach, low, inv_cell, dims)
-            z0, z1, c0z, c1z = span(points, a, b, i, 2, reach, low, inv_cell, dims)
+            corner0, corner1 = corners(pairs, p, 2 * i), corners(pairs, p, 2 * i + 1)
+            plane0, plane1 = triangle_plane(points, corner0), triangle_plane(points, corner1)
+            outside0, outside1 = outsides(plane0, reach), outsides(plane1, reach)
+            x0, x1, c0x, c1x = span(points, corner0, corner1, 0, reach, low, inv_cell, dims)
+            y0, y1, c0y, c1y = span(points, corner0, corner1, 1, reach, low, inv_cell, dims)
+            z0, z1, c0z, c1z = span(points, corner0, corner1, 2, reach, low, inv_cell, dims)
+            extra = 0
             for kz in range(c0z, c1z + 1):
                 for ky in range(c0y, c1y + 1):
                     line = (kz * dims[1] + ky) * dims[0]
                     for n in range(starts[line + c0x], starts[line + c1x + 1]):
-                        if sorted_points[n, 0] < x0 or sorted_points[n, 0] > x1 or sorted_points[n, 1] < y0:
+                        x, y, z = sorted_points[n, 0], sorted_points[n, 1], sorted_points[n, 2]
+                        if x < x0 or x > x1 or y < y0 or y > y1 or z < z0 or z > z1:
                             continue
-                        if sorted_points[n, 1] > y1 or sorted_points[n, 2] < z0 or sorted_points[n, 2] > z1:
+                        near0 = open0 and is_near(plane0, outside0, reach, x, y, z)
+                        near1 = open1 and is_near(plane1, outside1, reach, x, y, z)
+                        if not (near0 or near1):
                             continue
-                        g = order[n] // vertices
-                        if g == a or g == b:
+                        vertex = order[n]
+                        if a * vertices <= vertex < (a + 1) * vertices or b * vertices <= vertex < (b + 1) * vertices:
                             continue
-                        v = order[n] - g * vertices
-                        for half in range(2):
-                            if (half == 0 and not open0) or (half == 1 and not open1):
-                                continue
-                            away = place_over_triangle(points, corners(pairs, p, 2 * i + half), g, v)[7]
-                            if away < reach:
-                                if total < found.shape[1]:
-                                    found[p, total, 0], found[p, total, 1] = 2 * i + half, order[n]
-                                    space[p, total] = away
-                                total += 1
+                        if near0 and crosses(along_segment, along_vertex, plane0, corner0, i, vertex, x, y, z):
+                            if total < room:
+                                found[p, total, 0], found[p, total, 1] = 2 * i, vertex
+                            total += 1
+                        if near1 and crosses(along_segment, along_vertex, plane1, corner1, i, vertex, x, y, z):
+                            if extra < room:
+                                spare[p, extra] = vertex
+                            extra += 1
+            sort_partners(p, firsts[p, 2 * i], total, found)
+            firsts[p, 2 * i + 1] = total
+            for n in range(min(extra, room - total)):
+                found[p, total + n, 0], found[p, total + n, 1] = 2 * i + 1, spare[p, n]
+            total += extra
+            sort_partners(p, firsts[p, 2 * i + 1], total, found)
+        firsts[p, firsts.shape[1] - 1] = total
         count[p] = total
 
 
@@ -307,12 +353,17 @@ def width(points, pairs, p, triangle):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def span(points, a, b, i, axis, reach, low, inv_cell, dims):
-    """Extent of a strip's two triangles along an axis, widened by `reach`, and the cells of its ends."""
-    start = (
-        min(min(points[a, i, axis], points[a, i + 1, axis]), min(points[b, i, axis], points[b, i + 1, axis])) - reach
-    )
-    end = max(max(points[a, i, axis], points[a, i + 1, axis]), max(points[b, i, axis], points[b, i + 1, axis])) + reach
+def span(points, corner, more, axis, reach, low, inv_cell, dims):
+    """Extent along an axis of all vertices named by two triangles, widened by `reach`, and the cells of its ends."""
+    start, end = points[corner[0], corner[1], axis], points[corner[0], corner[1], axis]
+    for other in (
+        points[corner[2], corner[3], axis],
+        points[corner[4], corner[5], axis],
+        points[more[0], more[1], axis],
+        points[more[2], more[3], axis],
+    ):
+        start, end = min(start, other), max(end, other)
+    start, end = start - reach, end + reach
     first = min(max(int((start - low[axis]) * inv_cell), 0), dims[axis] - 1)
     last = min(max(int((end - low[axis]) * inv_cell), 0), dims[axis] - 1)
     return start, end, first, last

@@ -12,36 +12,29 @@ from numba import njit, prange
 
 from mane.contact._kernels_strips import (
     FASTMATH,
+    LEAST_SCALE,
     closest_of_segments,
     corners,
     distance_of_segments,
-    place_over_triangle,
+    misalignment,
+    triangle_plane,
     width,
 )
 
 WEIGHT, NORMAL, GAP, SCALE, LIMIT = 0, 4, 7, 8, 9  # columns of a record
 RECORD = 10
 PARALLEL = 1e-6  # sine of the angle below which two segments have no common normal
-LEAST_SCALE = 1e-9  # of a force that is worth a record
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def insert(row, key, side, vertices, values, count, keys, sides, touched, records):
-    """Put a contact into its row, sorted by key; `count` goes on beyond the room there is."""
+def append(row, key, side, vertices, values, count, keys, sides, touched, records):
+    """Put a contact behind those of its row; `count` goes on beyond the room there is."""
     n = count[row]
     count[row] = n + 1
     if n >= keys.shape[1]:
         return
-    while n > 0 and keys[row, n - 1] > key:
-        keys[row, n], sides[row, n] = keys[row, n - 1], sides[row, n - 1]
-        for c in range(4):
-            touched[row, n, c] = touched[row, n - 1, c]
-        for c in range(RECORD):
-            records[row, n, c] = records[row, n - 1, c]
-        n -= 1
     keys[row, n], sides[row, n] = key, side
-    for c in range(4):
-        touched[row, n, c] = vertices[c]
+    touched[row, n, 0], touched[row, n, 1], touched[row, n, 2], touched[row, n, 3] = vertices
     for c in range(RECORD):
         records[row, n, c] = values[c]
 
@@ -49,61 +42,61 @@ def insert(row, key, side, vertices, values, count, keys, sides, touched, record
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def approach(velocity, vertices, weights, nx, ny, nz):
     """Speed at which the two parts of a contact move apart along the normal [m/s]; `velocity` is (G V, 3)."""
-    speed = 0.0
-    for c in range(4):
-        v = vertices[c]
-        speed += weights[c] * (velocity[v, 0] * nx + velocity[v, 1] * ny + velocity[v, 2] * nz)
-    return speed
+    a, b, c, d = vertices
+    wa, wb, wc, wd = weights
+    vx = wa * velocity[a, 0] + wb * velocity[b, 0] + wc * velocity[c, 0] + wd * velocity[d, 0]
+    vy = wa * velocity[a, 1] + wb * velocity[b, 1] + wc * velocity[c, 1] + wd * velocity[d, 1]
+    vz = wa * velocity[a, 2] + wb * velocity[b, 2] + wc * velocity[c, 2] + wd * velocity[d, 2]
+    return vx * nx + vy * ny + vz * nz
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def remembered(row, key, count, keys, sides):
-    """Side of a contact of the last step, 0 for none."""
-    first, last = 0, min(count[row], keys.shape[1])
-    while first < last:
-        middle = (first + last) // 2
-        if keys[row, middle] < key:
-            first = middle + 1
-        else:
-            last = middle
-    return sides[row, first] if first < count[row] and first < keys.shape[1] and keys[row, first] == key else 0
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def own_limit(row, key, starts, keys, gaps, thickness):
-    """Gap that a contact should have: the thickness, or what it was as groomed where that is less."""
-    first, last = starts[row], starts[row + 1]
-    end = last
-    while first < last:
-        middle = (first + last) // 2
-        if keys[middle] < key:
-            first = middle + 1
-        else:
-            last = middle
-    return min(thickness, gaps[first]) if first < end and keys[first] == key else thickness
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def recall(count, found, span, space, zone, contacts, groomed, thickness, wake, side, limit):
-    """Give new candidates what is known of them: the side of a contact that goes on, and their own limit.
+def place_of(row, key, span, count, found):
+    """Place of a candidate in its row, which is sorted; -1 where there is none.
 
     `span` is the number of partners that a key is made of: key = found 0 * span + found 1.
     """
+    first, last = 0, count[row]
+    while first < last:
+        middle = (first + last) // 2
+        if found[row, middle, 0] * span + found[row, middle, 1] < key:
+            first = middle + 1
+        else:
+            last = middle
+    if first < count[row] and found[row, first, 0] * span + found[row, first, 1] == key:
+        return first
+    return -1
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def recall(count, found, span, contacts, groomed, thickness, side, limit):
+    """Give new candidates what is known of them: the side of a contact that goes on, and the gap that it should have.
+
+    That is the thickness, or the gap as groomed where that is less. `contacts` are counts, keys and sides of the last
+    step, `groomed` where each row starts, keys and gaps.
+    """
+    contact_count, keys, sides = contacts
+    starts, groomed_keys, gaps = groomed
     for row in prange(count.shape[0]):
         for n in range(count[row]):
-            key = found[row, n, 0] * span + found[row, n, 1]
-            wake[row, n] = space[row, n] - zone
-            side[row, n] = remembered(row, key, contacts[0], contacts[1], contacts[2])
-            limit[row, n] = own_limit(row, key, groomed[0], groomed[1], groomed[2], thickness)
+            side[row, n] = 0
+            limit[row, n] = thickness
+        for n in range(contact_count[row]):
+            place = place_of(row, keys[row, n], span, count, found)
+            if place >= 0:
+                side[row, place] = sides[row, n]
+        for n in range(starts[row], starts[row + 1]):
+            place = place_of(row, groomed_keys[n], span, count, found)
+            if place >= 0:
+                limit[row, place] = min(thickness, gaps[n])
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def touch_segments(
-    points, flat_velocity, travelled, candidates, memo, zone, ahead, dt, count, keys, sides, touched, records
+    points, flat_velocity, candidates, side, limit, zone, ahead, dt, count, keys, sides, touched, records
 ):
     """Find which segments touch, or will within the step; see `find_segments` for the candidates."""
     found_count, found = candidates
-    wake, side, limit = memo
     vertices = points.shape[1]
     segments = vertices - 1
     span = points.shape[0] * segments
@@ -112,15 +105,13 @@ def touch_segments(
         for n in range(found_count[g]):
             i, other = found[g, n, 0], found[g, n, 1]
             h = other // segments
-            bound = travelled[g, 0] + travelled[h, 0]
-            if side[g, n] == 0 and bound < wake[g, n]:
-                continue
             j = other - h * segments
             u, w = closest_of_segments(points, g, i, h, j)
             distance = distance_of_segments(points, g, i, h, j, u, w)
             was = side[g, n]
+            if was == 0 and distance >= zone:
+                continue
             side[g, n] = 0
-            wake[g, n] = bound + distance - zone
             # A vertex between two segments belongs to the second.
             if (u == 1.0 and i < segments - 1) or (w == 1.0 and j < segments - 1):
                 continue
@@ -138,9 +129,24 @@ def touch_segments(
             scale = 1.0 - abs(dx * ex + dy * ey + dz * ez) / both  # chang2002 eq. 3
             nx, ny, nz = dy * ez - dz * ey, dz * ex - dx * ez, dx * ey - dy * ex
             sine = math.sqrt(nx * nx + ny * ny + nz * nz)
-            rx = (1.0 - u) * points[g, i, 0] + u * points[g, i + 1, 0] - (1.0 - w) * points[h, j, 0] - w * points[h, j + 1, 0]
-            ry = (1.0 - u) * points[g, i, 1] + u * points[g, i + 1, 1] - (1.0 - w) * points[h, j, 1] - w * points[h, j + 1, 1]
-            rz = (1.0 - u) * points[g, i, 2] + u * points[g, i + 1, 2] - (1.0 - w) * points[h, j, 2] - w * points[h, j + 1, 2]
+            rx = (
+                (1.0 - u) * points[g, i, 0]
+                + u * points[g, i + 1, 0]
+                - (1.0 - w) * points[h, j, 0]
+                - w * points[h, j + 1, 0]
+            )
+            ry = (
+                (1.0 - u) * points[g, i, 1]
+                + u * points[g, i + 1, 1]
+                - (1.0 - w) * points[h, j, 1]
+                - w * points[h, j + 1, 1]
+            )
+            rz = (
+                (1.0 - u) * points[g, i, 2]
+                + u * points[g, i + 1, 2]
+                - (1.0 - w) * points[h, j, 2]
+                - w * points[h, j + 1, 2]
+            )
             gap = distance
             now = 0
             if 0.0 < u < 1.0 and 0.0 < w < 1.0 and sine > PARALLEL * both:
@@ -161,92 +167,74 @@ def touch_segments(
                 continue
             side[g, n] = now
             values = (weights[0], weights[1], weights[2], weights[3], nx, ny, nz, gap, scale, limit[g, n])
-            insert(g, i * span + other, now, touching, values, count, keys, sides, touched, records)
+            append(g, i * span + other, now, touching, values, count, keys, sides, touched, records)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def touch_faces(
-    points,
-    flat_velocity,
-    travelled,
-    pair_travelled,
-    pairs,
-    density,
-    candidates,
-    memo,
-    zone,
-    ahead,
-    dt,
-    count,
-    keys,
-    sides,
-    touched,
-    records,
-):
+    points, flat_points, flat_velocity, along_segment, along_vertex, pairs, density, firsts, found, side, limit, ahead,
+    dt, count, keys, sides, touched, records,
+):  # fmt: skip
     """Find which vertices touch triangles of strips, or will within the step; see `find_faces` for the candidates."""
-    found_count, found = candidates
-    wake, side, limit = memo
     vertices = points.shape[1]
-    span = points.shape[0] * vertices
     for p in prange(pairs.shape[0]):
         count[p] = 0
-        for n in range(found_count[p]):
-            triangle, vertex = found[p, n, 0], found[p, n, 1]
-            g = vertex // vertices
-            bound = pair_travelled[p] + travelled[g, 0]
-            if side[p, n] == 0 and bound < wake[p, n]:
+        for triangle in range(density.shape[1]):
+            first, last = firsts[p, triangle], firsts[p, triangle + 1]
+            if first == last:
                 continue
-            was = side[p, n]
-            side[p, n] = 0
             if density[p, triangle] == 0.0:
-                wake[p, n] = bound
+                for n in range(first, last):
+                    side[p, n] = 0
                 continue
-            v = vertex - g * vertices
             corner = corners(pairs, p, triangle)
-            b0, b1, b2, height, nx, ny, nz, away = place_over_triangle(points, corner, g, v)
-            wake[p, n] = bound + away - zone
-            if min(b0, min(b1, b2)) < 0.0 or b0 + b1 + b2 == 0.0:
-                continue
-            now = was if was != 0 else (1 if height >= 0.0 else -1)
-            nx, ny, nz, gap = now * nx, now * ny, now * nz, now * height
-            g0, v0, g1, v1, g2, v2 = corner
-            touching = (vertex, g0 * vertices + v0, g1 * vertices + v1, g2 * vertices + v2)
-            weights = (1.0, -b0, -b1, -b2)
-            speed = approach(flat_velocity, touching, weights, nx, ny, nz)
-            if gap - min(max(-speed * dt, 0.0), ahead) >= limit[p, n]:
-                continue
-            scale = density[p, triangle] * misalignment(points, g, v, g0, g2, triangle >> 1, b2)
-            if scale < LEAST_SCALE:
-                continue
-            side[p, n] = now
-            values = (weights[0], weights[1], weights[2], weights[3], nx, ny, nz, gap, scale, limit[p, n])
-            insert(p, triangle * span + vertex, now, touching, values, count, keys, sides, touched, records)
+            nx, ny, nz, d, ax, ay, az, a0, bx, by, bz, b0 = triangle_plane(points, corner)
+            slowest, fastest = speeds_along(flat_velocity, vertices, corner, nx, ny, nz)
+            for n in range(first, last):
+                vertex = found[p, n, 1]
+                x, y, z = flat_points[vertex, 0], flat_points[vertex, 1], flat_points[vertex, 2]
+                height = nx * x + ny * y + nz * z - d
+                own = nx * flat_velocity[vertex, 0] + ny * flat_velocity[vertex, 1] + nz * flat_velocity[vertex, 2]
+                was = side[p, n]
+                # Most are too far to be reached within the step, however the foot's own speed comes out.
+                closing = fastest - own if height >= 0.0 else own - slowest
+                if was == 0 and abs(height) - min(max(closing * dt, 0.0), ahead) >= limit[p, n]:
+                    continue
+                side[p, n] = 0
+                b1 = ax * x + ay * y + az * z + a0
+                b2 = bx * x + by * y + bz * z + b0
+                if b1 < 0.0 or b2 < 0.0 or b1 + b2 > 1.0 or nx * nx + ny * ny + nz * nz == 0.0:
+                    continue
+                now = was if was != 0 else (1 if height >= 0.0 else -1)
+                g0, v0, g1, v1, g2, v2 = corner
+                touching = (vertex, g0 * vertices + v0, g1 * vertices + v1, g2 * vertices + v2)
+                weights = (1.0, b1 + b2 - 1.0, -b1, -b2)
+                speed = approach(flat_velocity, touching, weights, now * nx, now * ny, now * nz)
+                gap = now * height
+                if gap - min(max(-speed * dt, 0.0), ahead) >= limit[p, n]:
+                    continue
+                scale = misalignment(along_segment, along_vertex, vertex, g0, g2, triangle >> 1, b2)
+                if scale < LEAST_SCALE:
+                    continue
+                scale *= density[p, triangle]
+                side[p, n] = now
+                values = (
+                    weights[0], weights[1], weights[2], weights[3],
+                    now * nx, now * ny, now * nz, gap, scale, limit[p, n],
+                )  # fmt: skip
+                key = triangle * flat_points.shape[0] + vertex
+                append(p, key, now, touching, values, count, keys, sides, touched, records)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def misalignment(points, g, v, a, b, i, share):
-    """1 - |a . b| of chang2002 eq. 3: the hair at vertex (g, v), and that between segments i of two guides."""
-    before, after = max(v - 1, 0), min(v + 1, points.shape[1] - 1)
-    tx, ty, tz = (
-        points[g, after, 0] - points[g, before, 0],
-        points[g, after, 1] - points[g, before, 1],
-        points[g, after, 2] - points[g, before, 2],
-    )
-    ax, ay, az = (
-        points[a, i + 1, 0] - points[a, i, 0],
-        points[a, i + 1, 1] - points[a, i, 1],
-        points[a, i + 1, 2] - points[a, i, 2],
-    )
-    bx, by, bz = (
-        points[b, i + 1, 0] - points[b, i, 0],
-        points[b, i + 1, 1] - points[b, i, 1],
-        points[b, i + 1, 2] - points[b, i, 2],
-    )
-    own = (1.0 - share) / math.sqrt(ax * ax + ay * ay + az * az)
-    other = share / math.sqrt(bx * bx + by * by + bz * bz)
-    x, y, z = own * ax + other * bx, own * ay + other * by, own * az + other * bz
-    size = math.sqrt((x * x + y * y + z * z) * (tx * tx + ty * ty + tz * tz))
-    return 1.0 - abs(x * tx + y * ty + z * tz) / size if size > 0.0 else 1.0
+def speeds_along(flat_velocity, vertices, corner, nx, ny, nz):
+    """Lowest and highest speed of a triangle's corners along its normal [m/s]."""
+    g0, v0, g1, v1, g2, v2 = corner
+    i, j, k = g0 * vertices + v0, g1 * vertices + v1, g2 * vertices + v2
+    a = flat_velocity[i, 0] * nx + flat_velocity[i, 1] * ny + flat_velocity[i, 2] * nz
+    b = flat_velocity[j, 0] * nx + flat_velocity[j, 1] * ny + flat_velocity[j, 2] * nz
+    c = flat_velocity[k, 0] * nx + flat_velocity[k, 1] * ny + flat_velocity[k, 2] * nz
+    return min(a, min(b, c)), max(a, max(b, c))
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -325,7 +313,11 @@ def push_apart(count, touched, records, velocity, inv_mass, give, laws, dt, forc
             vx, vy, vz = vx - speed * nx, vy - speed * ny, vz - speed * nz
             sliding = math.sqrt(vx * vx + vy * vy + vz * vz)
             brake = min(friction * normal / sliding, scale / s) if sliding > 0.0 else 0.0
-            fx, fy, fz = (normal * nx - brake * vx) / dt, (normal * ny - brake * vy) / dt, (normal * nz - brake * vz) / dt
+            fx, fy, fz = (
+                (normal * nx - brake * vx) / dt,
+                (normal * ny - brake * vy) / dt,
+                (normal * nz - brake * vz) / dt,
+            )
             for c in range(4):
                 v = touched[row, n, c]
                 weight = records[row, n, WEIGHT + c]

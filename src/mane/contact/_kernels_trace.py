@@ -5,7 +5,8 @@ A solid comes as the tuple that `solid_geometry.KernelSolid` packs:
     (is_field, kinds, params, values, origin, inv_cell, stride, slope, feature)
 
 a table of shapes or a distance field, the least step of a search within the field [m], the largest slope that the
-distance can have, and the radius of the thinnest part [m]. Everything is in the frame of the solid, where it stands still and hair moves relative to it.
+distance can have, and the radius of the thinnest part [m]. Everything is in the frame of the solid, where it stands
+still and hair moves relative to it.
 """
 
 # mypy: allow-untyped-defs
@@ -26,8 +27,8 @@ NOWHERE = -1.0
 # Below this slope a distance field has no direction: the middle of a body.
 FLAT = 1e-6
 TINY = 1e-300
-# Less of a normal than this lies across the strand: it is met by its end.
-HEAD_ON = 0.3
+# Less of a normal than this lies across the strand where a thin solid is further along it.
+BESIDE = 0.3
 
 
 @njit(cache=True, error_model="numpy")
@@ -184,22 +185,11 @@ def refresh_clearance(solid, x, y, z, reach, clearance, place):
 
 
 @njit(cache=True, error_model="numpy")
-def tangent_at(points, j, u):
-    """Unit tangent at fraction u of segment j, smooth along the strand; zero at its two ends, which may point anywhere."""
-    end = len(points) - 1
-    if u == 0.0 and (j == 0 or j == end):
+def chord(points, low, high):
+    """Direction of vertex `high` from vertex `low`; zero beyond the ends of a strand, which are met from anywhere."""
+    if low < 0 or high >= len(points):
         return 0.0, 0.0, 0.0
-    x, y, z = 0.0, 0.0, 0.0
-    for i in range(2 if u > 0.0 else 1):
-        weight = 1.0 - u if i == 0 else u
-        low, high = max(j + i - 1, 0), min(j + i + 1, end)
-        dx, dy, dz = (
-            points[high, 0] - points[low, 0],
-            points[high, 1] - points[low, 1],
-            points[high, 2] - points[low, 2],
-        )
-        scale = weight / max(math.sqrt(dx * dx + dy * dy + dz * dz), TINY)
-        x, y, z = x + scale * dx, y + scale * dy, z + scale * dz
+    x, y, z = points[high, 0] - points[low, 0], points[high, 1] - points[low, 1], points[high, 2] - points[low, 2]
     norm = max(math.sqrt(x * x + y * y + z * z), TINY)
     return x / norm, y / norm, z / norm
 
@@ -209,15 +199,36 @@ def across_strand(d, n, tangent, radius):
     """Distance and normal of a thin solid of that radius [m] as the whole strand meets it, not one point of it.
 
     A strand slides along itself, so a thin part can only be passed across it: the normal loses what lies along the
-    tangent, and the distance becomes that to the plane which touches the round part from that side.
+    tangent, and the distance becomes that to the plane which touches the round part from that side. Where the normal
+    lies along the tangent, another place of the strand is closer, and the distance is infinite.
     """
     along = n[0] * tangent[0] + n[1] * tangent[1] + n[2] * tangent[2]
     share = math.sqrt(max(1.0 - along * along, 0.0))
-    if share < HEAD_ON:
-        return d, n
+    if share < BESIDE:
+        return np.inf, n
     across = (
         (n[0] - along * tangent[0]) / share,
         (n[1] - along * tangent[1]) / share,
         (n[2] - along * tangent[2]) / share,
     )
     return (radius + d) * share - radius, across
+
+
+@njit(cache=True, error_model="numpy")
+def length_between(a, b):
+    """Distance of two points."""
+    x, y, z = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@njit(cache=True, error_model="numpy")
+def between(a, b, u):
+    """Point at fraction u from a to b."""
+    w = 1.0 - u
+    return w * a[0] + u * b[0], w * a[1] + u * b[1], w * a[2] + u * b[2]
+
+
+@njit(cache=True, error_model="numpy")
+def vector(array, j):
+    """Row j as three numbers."""
+    return array[j, 0], array[j, 1], array[j, 2]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.contact._kernels_contact import TRAIL_SIZE
 from mane.geometry.checks import as_array
 from mane.strand.model import Float64Array
 
@@ -35,7 +36,10 @@ class ContactList:
         """Allocate lists without a contact."""
         shape = (strand_count, capacity)
         return cls(
-            np.zeros(strand_count, np.int64), np.full(shape, -1, np.int32), np.zeros(shape), np.zeros((*shape, 6))
+            np.zeros(strand_count, np.int64),
+            np.full(shape, -1, np.int32),
+            np.zeros(shape),
+            np.zeros((*shape, TRAIL_SIZE)),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -5,7 +5,7 @@ spring without length pulls each of them back there (eq. 2) and pulls the segmen
 place: with the moment that this has about the segment.
 
 ```
-      strand A      strand B                T: where the segment of A remembers the point of B; it turns with the segment
+      strand A      strand B                T: where the segment of A remembers the point of B, turned with it
         o             o                     Q: where that point is now
         |  T   l      |                     l = Q - T: both are pulled together along it
         |..x -------> Q
@@ -15,7 +15,7 @@ place: with the moment that this has about the segment.
 
 The third axis of a segment's frame is the segment itself; about it, the frame turns freely to where the links hold it
 in balance. A hair offers next to no resistance to such a turn (it would twist at the root), and the moment about the
-segment, which its two ends could not take up, is zero. Sum and moment of all forces are then zero exactly, in any state.
+segment, which its two ends could not take up, is zero. Sum and moment of all forces are then zero in any state.
 
 Stiffness is given by a rate, so that it means the same for hair of any mass and for any number of vertices, and the
 pull is solved implicitly per link (`links_compliance`), so that no rate is too large for a step; beyond some 1 / dt a
@@ -132,9 +132,7 @@ class StaticLinks(Force):
             self._scratch,
             load.force,
         )
-        kernels.pull_back(
-            self._pulls.reshape(-1, 3), *self._incoming, links.fraction.reshape(-1), load.force
-        )
+        kernels.pull_back(self._pulls.reshape(-1, 3), *self._incoming, links.fraction.reshape(-1), load.force)
 
     @property
     def health(self) -> Float64Array:

@@ -48,7 +48,9 @@ class LinkTable:
         return cls(*(np.array(arrays[name]) for name in ("other", "fraction", "local", "health")))
 
 
-def find_links(points: Float64Array, takes_part: NDArray[np.bool_], groups: IntArray, count: int, reach: float | None) -> LinkTable:
+def find_links(
+    points: Float64Array, takes_part: NDArray[np.bool_], groups: IntArray, count: int, reach: float | None
+) -> LinkTable:
     """Tie every segment to the closest points of at most `count` other strands.
 
     Args:
@@ -76,9 +78,7 @@ def find_links(points: Float64Array, takes_part: NDArray[np.bool_], groups: IntA
     return LinkTable(other, fraction, local, np.where(too_far, 0.0, 1.0))
 
 
-def _nearest(
-    points: Float64Array, members: IntArray, count: int
-) -> tuple[IntArray, Float64Array, Float64Array]:
+def _nearest(points: Float64Array, members: IntArray, count: int) -> tuple[IntArray, Float64Array, Float64Array]:
     """Closest points of other strands to the middle of each segment of `members`: segment, fraction, distance."""
     segments = points.shape[1] - 1
     start = points[members, :-1].reshape(-1, 3)
@@ -113,7 +113,7 @@ def _nearest(
 
 
 def _local_coordinates(points: Float64Array, other: IntArray, fraction: Float64Array) -> Float64Array:
-    strands, vertices = points.shape[:2]
+    vertices = points.shape[1]
     edges = np.diff(points, axis=1)
     length = np.linalg.norm(edges, axis=2)
     tangent = edges / length[..., None]

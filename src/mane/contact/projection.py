@@ -69,7 +69,11 @@ class SolidProjection(Constraint):
         self._held = np.ascontiguousarray(model.root_kind != RootKind.FREE)
         self._moved = np.zeros(strands, np.bool_)
         self._poses = np.zeros(24)
-        self._wishes = np.zeros((strands, vertices, 4))
+        self._scratch = (
+            np.zeros((strands, vertices, kernels.RISE + 1)),
+            np.zeros((strands, vertices)),
+            np.zeros((strands, kernels.SCRATCH_COUNT, vertices, 3)),
+        )
         self._deepest = np.zeros(strands)
         self._before = np.zeros((strands, vertices, 3))
         self._is_known = np.zeros(strands, np.bool_)
@@ -100,7 +104,7 @@ class SolidProjection(Constraint):
                 points,
                 velocity,
                 *buffers.measured,
-                self._wishes,
+                *self._scratch,
                 self._moved,
             )
             measure_depth(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.contact import _kernels_solids as kernels
+from mane.contact._kernels_contact import RECORD_SIZE
 from mane.contact.animated_surface import AnimatedSurface
 from mane.contact.contact_list import ContactList
 from mane.contact.solid_geometry import KernelSolid, pose_pair
@@ -181,7 +182,7 @@ class _OneSolid:
         capacity = vertices + min(self.inner, kernels.INNER_CONTACTS) * model.segment_count
         self.last = ContactList.empty(strands, capacity)
         self._next = ContactList.empty(strands, capacity)
-        self._record = np.zeros((strands, capacity + 2, kernels.RECORD_SIZE))
+        self._record = np.zeros((strands, capacity + 2, RECORD_SIZE))
         self._poses = np.zeros(24)
         self._deepest = np.zeros(strands)
         # Scratch: where each vertex was last measured, in the solid's frame. Minus infinity asks for a measurement.

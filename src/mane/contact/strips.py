@@ -25,13 +25,14 @@ from mane.contact import _kernels_strips_contact as kernels
 from mane.contact.links import checked_groups
 from mane.contact.links_compliance import Compliance
 from mane.contact.strips_pairs import NEIGHBOURHOODS, checked_pairs, find_pairs
-from mane.contact.strips_search import Candidates, Contacts, Grid, Motion
+from mane.contact.strips_search import Candidates, Contacts, Grid
 from mane.geometry.checks import IntArray, require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 
-AHEAD = 2.0  # a contact may be seen coming from this many thicknesses away
-ALLOWANCE = 3.0  # how far strands may move between searches, in thicknesses
+AHEAD = 1.0  # a contact may be seen coming from this many thicknesses above the first
+MARGIN = 1.5  # how far strands may come towards each other between searches, in thicknesses
+CELL = 1.5  # size of a cell that vertices are sorted into, in reaches
 LEAST_WIDTH = 2.0  # of a strip at rest, in thicknesses: guides that touch as groomed have no width to compare with
 
 
@@ -51,10 +52,13 @@ class StripParams:
         breaks_at: a triangle this many times as wide as at rest breaks.
         heals_at: and heals when it is less than this many times as wide.
         densest: most that the force of a strip grows when its guides come together; 1 is the strip at rest.
+        refresh: after this time [s] the hair is searched again for what could touch; 0 searches at every substep, which
+            misses nothing. In between, parts that come near from beyond three and a half thicknesses are seen late, and
+            so are parts that turn across each other.
         strips: False leaves all strips out: every guide is a wisp that collides with the others.
     """
 
-    thickness: float = 0.003
+    thickness: float = 0.002
     rate: float = 500.0
     damping: float = 1.0
     friction: float = 0.3
@@ -64,12 +68,13 @@ class StripParams:
     breaks_at: float = 3.0
     heals_at: float = 2.0
     densest: float = 2.0
+    refresh: float = 0.04
     strips: bool = True
 
     def __post_init__(self) -> None:
         for name in ("thickness", "rate", "push_out_speed", "densest", "heals_at"):
             require_positive(f"strips.{name}", getattr(self, name))
-        for name in ("damping", "friction"):
+        for name in ("damping", "friction", "refresh"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"strips.{name}: must be a finite number, zero or more, got {value}")
@@ -92,8 +97,10 @@ class TriangleStrips(Force):
     strand does not collide with itself. Strips are made when the first step is, between the guides active then;
     `set_pairs` changes them.
 
-    Limitations: a contact is seen coming from two thicknesses away, so parts that approach faster than that per
-    substep (1.5 m/s at 3 mm and 4 ms) can pass each other unnoticed, and so can a strand around the free tip of another.
+    Limitations: a contact is seen coming from one thickness beyond its own, so parts that approach faster than two
+    thicknesses per substep (1 m/s at 2 mm and 4 ms) can pass each other unnoticed, and so can parts that come from far
+    between two searches (`refresh`). Parts within 8 degrees of each other, whose force would be less than a hundredth,
+    do not meet at all.
 
     Args:
         groups: strips are made within a group alone, while all collide with each other (chang2002 7.2); one whole
@@ -118,6 +125,8 @@ class TriangleStrips(Force):
         self._busy, self._give = np.zeros((2, strands, vertices))
         self._segment_grid = Grid(strands * (vertices - 1))
         self._vertex_grid = Grid(strands * vertices)
+        self._along_segment = np.zeros((strands, vertices - 1, 3))
+        self._along_vertex = np.zeros((strands * vertices, 3))
         self._sorted = np.zeros((strands * vertices, 3))
         self._segments, self._segment_contacts = Candidates(strands), Contacts(strands)
         self._is_made = False
@@ -155,9 +164,10 @@ class TriangleStrips(Force):
         self._broken = np.zeros(rest_width.shape, np.bool_)
         self._density = np.zeros(rest_width.shape)
         self._faces, self._face_contacts = Candidates(len(pairs)), Contacts(len(pairs))
-        self._motion = Motion(self._model.mass.shape, len(pairs))
+        self._firsts = np.zeros((len(pairs), rest_width.shape[1] + 1), np.int64)
+        self._searched_at = np.zeros_like(self._model.rest_points)
+        self._took_part = np.zeros(self._model.strand_count, np.bool_)
         self._is_made = True
-        self._needs_search = True
         self._learn_groom()
 
     def _learn_groom(self) -> None:
@@ -174,7 +184,7 @@ class TriangleStrips(Force):
         self._groomed = [_groomed(self._segment_contacts), _groomed(self._face_contacts)]
         self._segment_contacts, self._face_contacts = kept, Contacts(len(self._pairs))
         self._broken.fill(False)
-        self._needs_search = True
+        self._next_search = -np.inf
 
     # -- a step ----------------------------------------------------------------------------------------------------
 
@@ -184,9 +194,9 @@ class TriangleStrips(Force):
         if not self._is_made:
             self._make_first(strands.model, takes_part)
         points, velocity = strands.points, strands.velocity
-        reach = self._allowance
-        if self._needs_search or 2 * self._motion.track(points, takes_part, self._pairs) > reach:
+        if strands.time >= self._next_search:
             self._search(points, takes_part)
+            self._next_search = strands.time + self.params.refresh
         self._touch(points, velocity, takes_part, strands.dt)
         self._push(velocity, strands.dt, load)
 
@@ -201,22 +211,19 @@ class TriangleStrips(Force):
     def _zone(self) -> float:
         return (1 + AHEAD) * self.params.thickness
 
-    @property
-    def _allowance(self) -> float:
-        return ALLOWANCE * self.params.thickness
-
     def _search(self, points: Float64Array, takes_part: NDArray[np.bool_]) -> None:
-        """List everything that could touch until strands have moved by the allowance."""
-        reach = self._zone + self._allowance
+        """List everything that could touch before the next search."""
+        reach = self._zone + MARGIN * self.params.thickness
+        search_kernels.find_directions(points, self._along_segment, self._along_vertex)
         edge = np.diff(points, axis=1)
         half = 0.5 * np.linalg.norm(edge, axis=2)
         centres = (points[:, :-1] + 0.5 * edge).reshape(-1, 3)
-        segments = half.shape[1]
-        self._segment_grid.sort(centres, np.repeat(takes_part, segments), 2 * float(half.max()) + reach)
+        segments, longest = half.shape[1], float(half.max())
+        self._segment_grid.sort(centres, np.repeat(takes_part, segments), max(longest, reach))
         rows, grid = self._segments, self._segment_grid.layout
         while True:
             search_kernels.find_segments(
-                points, takes_part, half, centres, *grid, reach, rows.count, rows.found, rows.space
+                points, self._along_segment, takes_part, half, longest, centres, *grid, reach, rows.count, rows.found
             )
             if not rows.grown():
                 break
@@ -227,22 +234,29 @@ class TriangleStrips(Force):
             (self._faces, self._face_contacts, self._groomed[1], points.shape[0] * points.shape[1]),
         ):
             known = (contacts.count, contacts.keys, contacts.sides)
-            kernels.recall(
-                *rows.listed, span, rows.space, self._zone, known, groomed, self.params.thickness, *rows.memo
-            )
-        self._motion.start(points)
-        self._needs_search = False
+            kernels.recall(*rows.listed, span, known, groomed, self.params.thickness, *rows.memo)
+        self._searched_at[...], self._took_part[...] = points, takes_part
 
     def _search_faces(self, points: Float64Array, takes_part: NDArray[np.bool_], reach: float) -> None:
         flat = points.reshape(-1, 3)
-        count = self._vertex_grid.sort(flat, np.repeat(takes_part, points.shape[1]), reach)
+        count = self._vertex_grid.sort(flat, np.repeat(takes_part, points.shape[1]), CELL * reach)
         np.take(flat, self._vertex_grid.order[:count], axis=0, out=self._sorted[:count])
-        widest = self.params.breaks_at * self._rest_width + self._allowance
+        widest = self.params.breaks_at * self._rest_width + MARGIN * self.params.thickness
         rows = self._faces
         while True:
             search_kernels.find_faces(
-                points, self._pairs, widest, *self._vertex_grid.layout, self._sorted, reach,
-                rows.count, rows.found, rows.space,
+                points,
+                self._along_segment,
+                self._along_vertex,
+                self._pairs,
+                widest,
+                *self._vertex_grid.layout,
+                self._sorted,
+                reach,
+                rows.count,
+                rows.found,
+                self._firsts,
+                rows.spare,
             )
             if not rows.grown():
                 return
@@ -252,10 +266,16 @@ class TriangleStrips(Force):
         params = self.params
         ahead = AHEAD * params.thickness
         flat = velocity.reshape(-1, 3)
-        travelled = self._motion.strands
+        search_kernels.find_directions(points, self._along_segment, self._along_vertex)
         while True:
             kernels.touch_segments(
-                points, flat, travelled, self._segments.listed, self._segments.memo, self._zone, ahead, dt,
+                points,
+                flat,
+                self._segments.listed,
+                *self._segments.memo,
+                self._zone,
+                ahead,
+                dt,
                 *self._segment_contacts.buffers,
             )
             if not self._segment_contacts.grown():
@@ -263,13 +283,31 @@ class TriangleStrips(Force):
         if not len(self._pairs):
             return
         kernels.update_strips(
-            points, takes_part, self._pairs, self._rest_width, params.breaks_at, params.heals_at, params.densest,
-            self._broken, self._density,
+            points,
+            takes_part,
+            self._pairs,
+            self._rest_width,
+            params.breaks_at,
+            params.heals_at,
+            params.densest,
+            self._broken,
+            self._density,
         )
         while True:
             kernels.touch_faces(
-                points, flat, travelled, self._motion.pairs, self._pairs, self._density, self._faces.listed,
-                self._faces.memo, self._zone, ahead, dt, *self._face_contacts.buffers,
+                points,
+                points.reshape(-1, 3),
+                flat,
+                self._along_segment,
+                self._along_vertex,
+                self._pairs,
+                self._density,
+                self._firsts,
+                self._faces.found,
+                *self._faces.memo,
+                ahead,
+                dt,
+                *self._face_contacts.buffers,
             )
             if not self._face_contacts.grown():
                 break
@@ -309,6 +347,8 @@ class TriangleStrips(Force):
         if not self._is_made:
             return {}
         named = {"pairs": self._pairs.copy(), "rest_width": self._rest_width.copy(), "broken": self._broken.copy()}
+        named.update(searched_at=self._searched_at.copy(), next_search=np.array(self._next_search))
+        named["took_part"] = self._took_part.copy()
         for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
             starts, keys, sides, _ = contacts.flat()
             named.update({f"{name}.starts": starts, f"{name}.keys": keys, f"{name}.sides": sides})
@@ -324,13 +364,15 @@ class TriangleStrips(Force):
         self._broken[...] = memory["broken"]
         for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
             contacts.fill(memory[f"{name}.starts"], memory[f"{name}.keys"], memory[f"{name}.sides"])
+        self._search(np.array(memory["searched_at"]), np.array(memory["took_part"]))
+        self._next_search = float(memory["next_search"])
 
     def forget(self, strands: NDArray[np.bool_]) -> None:
         """Strands of the mask (G,) were carried elsewhere and touch nothing that they touched before."""
         if self._is_made:
             self._segment_contacts.count.fill(0)
             self._face_contacts.count.fill(0)
-            self._needs_search = True
+            self._next_search = -np.inf
 
 
 class WispCollisions(TriangleStrips):

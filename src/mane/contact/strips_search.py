@@ -1,9 +1,4 @@
-"""`Neighbours`: which parts of the hair could touch before the next search, kept in buffers that only ever grow.
-
-A search lists everything within reach; between searches, a list stays good while no strand has moved too far. Every
-candidate also knows how far it is, and sleeps until its strands have moved that far: most of them cost one comparison.
-Neither changes any result, only what it costs.
-"""
+"""Which parts of the hair could touch before the next search, and which do, in buffers that only ever grow."""
 
 from __future__ import annotations
 
@@ -31,8 +26,7 @@ class Candidates:
     def _allocate(self, room: int) -> None:
         shape = (len(self.count), room)
         self.found = np.zeros((*shape, 2), np.int64)
-        self.space = np.zeros(shape)
-        self.wake = np.zeros(shape)
+        self.spare = np.zeros(shape, np.int64)
         self.side = np.zeros(shape, np.int8)
         self.limit = np.zeros(shape)
 
@@ -50,9 +44,9 @@ class Candidates:
         return self.count, self.found
 
     @property
-    def memo(self) -> tuple[Float64Array, NDArray[np.int8], Float64Array]:
-        """What each one knows: when to look again, which side it is on, which gap it should have."""
-        return self.wake, self.side, self.limit
+    def memo(self) -> tuple[NDArray[np.int8], Float64Array]:
+        """What each one knows: which side it is on, and which gap it should have."""
+        return self.side, self.limit
 
 
 class Contacts:
@@ -133,34 +127,3 @@ class Grid:
     def layout(self) -> tuple[Float64Array, float, IntArray, IntArray, IntArray]:
         """Corner, cells per metre, cells along each axis, where each cell starts, and what is in it."""
         return self.low, self.inv_cell, self.dims, self.starts, self.order
-
-
-class Motion:
-    """How far strands have moved since the last search, apart from what they all do together."""
-
-    def __init__(self, shape: tuple[int, int], pair_count: int) -> None:
-        self.strands = np.zeros((shape[0], 2))
-        self.pairs = np.zeros(pair_count)
-        self._before = np.zeros((*shape, 3))
-        self._sums = np.zeros(16)
-
-    def start(self, points: Float64Array) -> None:
-        """Count from `points` (G, V, 3) on."""
-        self._before[...] = points
-        self.strands.fill(0.0)
-        self.pairs.fill(0.0)
-
-    def track(self, points: Float64Array, active: NDArray[np.bool_], pairs: IntArray) -> float:
-        """Go on to `points`; returns how far any strand has moved [m]."""
-        sums = self._sums
-        kernels.measure_motion(points, self._before, active, sums)
-        turn = _turn(sums)
-        return float(kernels.track_motion(points, active, sums, turn, pairs, self._before, self.strands, self.pairs))
-
-
-def _turn(sums: Float64Array) -> Float64Array:
-    """Small rotation that fits the motion best: inertia times turn is the sum of arm x shift."""
-    xx, yy, zz, xy, xz, yz = sums[6:12]
-    inertia = np.array([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
-    inertia += 1e-9 * (xx + yy + zz + np.finfo(float).tiny) * np.eye(3)
-    return np.linalg.solve(inertia, sums[12:15])

@@ -20,10 +20,12 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "io": partial(_load, "bench_io"),
     "render": partial(_load, "bench_render"),
     "strands": partial(_load, "bench_strands"),
+    "skin": partial(_load, "bench_skin"),
 }
 VALIDATIONS: dict[str, Callable[[], Any]] = {
     "sdf": partial(_load, "validate_sdf"),
     "groom": partial(_load, "validate_groom"),
     "strands": partial(_load, "validate_strands"),
+    "skin": partial(_load, "validate_skin"),
 }
 PLOTTED = ("strands",)  # validations whose `run` also takes `plot`, a folder to draw its curves into

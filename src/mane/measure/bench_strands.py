@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numba
 import numpy as np
 
 from mane.body.motion import Pose
@@ -21,7 +20,7 @@ from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.measure.figures import Figures
 from mane.measure.peer_pypbd import EXTRA, METHODS, PeerJob, PeerResult, is_installed, run_peer
-from mane.measure.strands_setup import BENDING, HAIR, TWISTING, threads
+from mane.measure.strands_setup import BENDING, HAIR, TWISTING, most_threads, threads
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
@@ -66,7 +65,7 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     """Step guides with every model and with the peer; compiling is not counted."""
     tell = progress or (lambda text: None)
     figures = Figures("strands")
-    cores = min(2, numba.config.NUMBA_NUM_THREADS)
+    cores = min(2, most_threads())
     for strands, segments in QUICK_SIZES if quick else SIZES:
         _measure_size(figures, strands, segments, cores, tell)
     _measure_paper(figures, cores, tell)
@@ -152,9 +151,7 @@ def _measure_peer(
             )  # fmt: skip
 
 
-def _fewest_peer_substeps(
-    method: str, guides: StrandModel, wanted: float, cores: int
-) -> tuple[int, PeerResult] | None:
+def _fewest_peer_substeps(method: str, guides: StrandModel, wanted: float, cores: int) -> tuple[int, PeerResult] | None:
     for substeps in SUBSTEPS:
         poses = [head_pose(FRAME * (k + 1) / substeps) for k in range(round(DURATION / FRAME) * substeps)]
         table = np.array([np.concatenate([pose.position, pose.rotation]) for pose in poses])
@@ -205,8 +202,8 @@ def simulate(model: str, guides: StrandModel, substeps: int) -> Settled:
     return Settled(substeps, 1e3 * float(np.median(times)), float(state.points[:, -1, 1].mean()), stretch)
 
 
-def _path(roots: Float64Array, start: float) -> StepPath:
-    return StepPath(lambda fraction: RootPose.carried(roots, head_pose(start + fraction * FRAME)))
+def _path(roots: Float64Array, start: float, dt: float = FRAME) -> StepPath:
+    return StepPath(lambda fraction: RootPose.carried(roots, head_pose(start + fraction * dt)))
 
 
 def _measure_paper(figures: Figures, cores: int, tell: Progress) -> None:
@@ -245,7 +242,7 @@ def _step_seconds(model: str, strands: int, segments: int, repeats: int = 40) ->
     dt, best = FRAME / 4, np.inf
     with threads(1):
         for number in range(repeats):
-            path = StepPath(lambda fraction, n=number: RootPose.carried(roots, head_pose((n + fraction) * dt)))
+            path = _path(roots, number * dt, dt)
             start = time.perf_counter()
             stepper.step(state, state, path, time=(number + 1) * dt, dt=dt, substeps=1)
             best = min(best, time.perf_counter() - start)

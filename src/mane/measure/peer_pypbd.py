@@ -9,6 +9,7 @@ on the vertices. "direct" solves all joints of a rod at once (Deul et al. 2018),
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -63,7 +64,7 @@ class PeerResult:
     Attributes:
         seconds: per step, without moving the roots.
         tip_height: mean height of the tips at the end [m].
-        stretch: largest |distance of neighbouring joints / rest - 1| at the end.
+        stretch: largest gap between neighbouring segments over their length, at the end.
     """
 
     seconds: float
@@ -115,8 +116,7 @@ class _Rods:
     """The guides in pyPBD's terms."""
 
     def __init__(self, job: PeerJob, method: str) -> None:
-        import pypbd
-
+        pypbd = importlib.import_module("pypbd")
         self.job, self.pypbd = job, pypbd
         self.simulation = pypbd.Simulation.getCurrent()
         self.simulation.initDefault()
@@ -190,7 +190,7 @@ class _Rods:
             body.rotationUpdated()
 
     def _measure(self, bodies: Any) -> tuple[float, float]:
-        """Mean height of the tips [m] and largest stretch: gaps between the ends of neighbouring segments count as it."""
+        """Mean height of the tips [m] and largest stretch: the gap between neighbouring segments over their length."""
         heights, stretch = [], 0.0
         for first, strand in zip(self.first_body, self.job.points, strict=True):
             lengths = np.linalg.norm(np.diff(strand, axis=0), axis=1)

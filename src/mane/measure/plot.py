@@ -34,6 +34,7 @@ class Curve:
         markers: whether every point gets a dot.
         line: whether the points are joined.
         colour: index into the table of colours; None takes the next.
+        fade: 0 is the full colour, 1 would be white: tells members of one family apart.
     """
 
     label: str
@@ -42,6 +43,7 @@ class Curve:
     markers: bool = True
     line: bool = True
     colour: int | None = None
+    fade: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,7 @@ class Axis:
         return [(float(place), f"{0.0 if abs(place) < 1e-9 * step else place:.6g}") for place in places]
 
 
-def write_plot(
-    path: str | os.PathLike[str], title: str, x_axis: Axis, y_axis: Axis, curves: Sequence[Curve]
-) -> None:
+def write_plot(path: str | os.PathLike[str], title: str, x_axis: Axis, y_axis: Axis, curves: Sequence[Curve]) -> None:
     """Draw curves into one pair of axes and write them as a PNG.
 
     Args:
@@ -105,20 +105,23 @@ def write_plot(
     x_limits = x_axis.limits([x[ok] for x, ok in zip(xs, both, strict=True)])
     y_limits = y_axis.limits([y[ok] for y, ok in zip(ys, both, strict=True)])
     picture = Image.new("RGB", (SIZE[0] * SCALE, SIZE[1] * SCALE), PAPER)
-    page = _Page(ImageDraw.Draw(picture), ImageFont.load_default(TEXT * SCALE), x_limits, y_limits)
+    page = _Page(picture, ImageDraw.Draw(picture), ImageFont.load_default(TEXT * SCALE), x_limits, y_limits)
     page.frame(x_axis, y_axis)
     page.title(title, ImageFont.load_default(TITLE * SCALE))
     for number, (curve, x, y) in enumerate(zip(curves, xs, ys, strict=True)):
         page.curve(curve, x, y, _colour(curve, number))
     page.legend(curves)
-    page.upright_label(picture, y_axis.label)
+    page.upright_label(y_axis.label)
     picture.resize(SIZE, Image.Resampling.LANCZOS).save(path, format="PNG")
 
 
 class _Page:
     """Draws in the units of the axes onto a picture that is `SCALE` times too large."""
 
-    def __init__(self, draw: Any, font: Any, x_limits: tuple[float, float], y_limits: tuple[float, float]) -> None:
+    def __init__(
+        self, picture: Any, draw: Any, font: Any, x_limits: tuple[float, float], y_limits: tuple[float, float]
+    ) -> None:
+        self.picture = picture
         self.draw, self.font, self.x_limits, self.y_limits = draw, font, x_limits, y_limits
         left, top, right, bottom = (SCALE * margin for margin in MARGINS)
         self.box = (left, top, SCALE * SIZE[0] - right, SCALE * SIZE[1] - bottom)
@@ -164,8 +167,10 @@ class _Page:
     def legend(self, curves: Sequence[Curve]) -> None:
         height, gap = 22 * SCALE, 10 * SCALE
         width = max(self.font.getlength(curve.label) for curve in curves) + 44 * SCALE
-        left, top = self._quietest_corner(width, height * len(curves), gap, curves)
-        self.draw.rectangle((left, top, left + width, top + height * len(curves)), fill=PAPER, outline=GRID, width=SCALE)
+        left, top = self._quietest_corner(width, height * len(curves), gap)
+        self.draw.rectangle(
+            (left, top, left + width, top + height * len(curves)), fill=PAPER, outline=GRID, width=SCALE
+        )
         for number, curve in enumerate(curves):
             y, colour = top + (number + 0.5) * height, _colour(curve, number)
             if curve.line:
@@ -174,22 +179,20 @@ class _Page:
                 self._dot((left + 19 * SCALE, y), colour)
             self.draw.text((left + 36 * SCALE, y), curve.label, fill=INK, font=self.font, anchor="lm")
 
-    def upright_label(self, picture: Any, text: str) -> None:
+    def upright_label(self, text: str) -> None:
         from PIL import Image, ImageDraw
 
         strip = Image.new("RGB", (round(self.font.getlength(text)) + 8 * SCALE, 26 * SCALE), PAPER)
         ImageDraw.Draw(strip).text((4 * SCALE, 13 * SCALE), text, fill=INK, font=self.font, anchor="lm")
         upright = strip.rotate(90, expand=True)
         _, top, _, bottom = self.box
-        picture.paste(upright, (4 * SCALE, round(0.5 * (top + bottom) - 0.5 * upright.height)))
+        self.picture.paste(upright, (4 * SCALE, round(0.5 * (top + bottom) - 0.5 * upright.height)))
 
-    def _quietest_corner(
-        self, width: float, height: float, gap: float, curves: Sequence[Curve]
-    ) -> tuple[float, float]:
+    def _quietest_corner(self, width: float, height: float, gap: float) -> tuple[float, float]:
         """The corner of the axes whose legend would hide the fewest drawn pixels."""
         left, top, right, bottom = self.box
         corners = [(x, y) for y in (top + gap, bottom - gap - height) for x in (right - gap - width, left + gap)]
-        picture = np.asarray(self.draw._image)
+        picture = np.asarray(self.picture)
         inked = [
             int((picture[round(y) : round(y + height), round(x) : round(x + width)].min(axis=2) < 200).sum())
             for x, y in corners
@@ -203,7 +206,12 @@ class _Page:
 
 
 def _colour(curve: Curve, number: int) -> tuple[int, int, int]:
-    return COLOURS[(number if curve.colour is None else curve.colour) % len(COLOURS)]
+    red, green, blue = COLOURS[(number if curve.colour is None else curve.colour) % len(COLOURS)]
+    return _faded(red, curve.fade), _faded(green, curve.fade), _faded(blue, curve.fade)
+
+
+def _faded(channel: int, fade: float) -> int:
+    return round(channel + fade * (255 - channel))
 
 
 def _decades(low: float, high: float) -> list[tuple[float, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import sqrt
 from typing import Any
 
@@ -12,9 +13,11 @@ from mane.measure.figures import Figures
 from mane.measure.plot import Axis, Curve
 from mane.measure.strands_setup import (
     BENDING,
+    FADES,
     GRAVITY,
     HAIR,
     LINE_DENSITY,
+    MODEL_COLOURS,
     Run,
     free_model,
     stepped,
@@ -65,9 +68,9 @@ def convergence(figures: Figures, models: list[str]) -> dict[str, Any]:
     for model in models:
         runs = {substeps: released_swing(model, substeps, duration=0.5) for substeps in SUBSTEPS}
         tips = {substeps: run.tips[::substeps, 0] for substeps, run in runs.items()}
-        gaps = [_distance(tips[a], tips[b]) for a, b in zip(SUBSTEPS[:-1], SUBSTEPS[1:], strict=True)]
+        gaps = [_distance(tips[a], tips[b]) for a, b in pairwise(SUBSTEPS)]
         case = f"swing of 20 cm, {model}, frames of {1e3 * FRAME:g} ms"
-        for coarse, fine, gap in zip(SUBSTEPS[:-1], SUBSTEPS[1:], gaps, strict=True):
+        for (coarse, fine), gap in zip(pairwise(SUBSTEPS), gaps, strict=True):
             figures.add(case, f"mean distance of tips, {coarse} to {fine} substeps", 1e3 * gap, "mm")
         order = float(np.log2(gaps[-2] / gaps[-1]))
         figures.add(
@@ -75,7 +78,7 @@ def convergence(figures: Figures, models: list[str]) -> dict[str, Any]:
             target=ORDER_TARGET, better="higher",
         )  # fmt: skip
         curves = [
-            Curve(f"{substeps} substeps", runs[1].times, 1e2 * tip[:, 1], markers=False)
+            Curve(f"substeps: {substeps}", runs[1].times, 1e2 * tip[:, 1], markers=False)
             for substeps, tip in tips.items()
         ]
         plots[f"swing_{model}"] = (
@@ -88,7 +91,7 @@ def energy(figures: Figures, models: list[str], *, quick: bool) -> dict[str, Any
     """Energy of an undamped swing, which must never grow, over steps from coarse to fine."""
     curves = []
     for model in models:
-        for substeps in (1, 4) if quick else (1, 4, 16):
+        for substeps, fade in zip((1, 4) if quick else (1, 4, 16), FADES, strict=False):
             run = released_swing(model, substeps, duration=1.0 if quick else 2.0)
             scale = LINE_DENSITY * 0.2 * GRAVITY * 0.2  # m g L
             level = (run.energy[:, 0] - run.energy[0, 0]) / scale
@@ -97,7 +100,8 @@ def energy(figures: Figures, models: list[str], *, quick: bool) -> dict[str, Any
             rise = float(np.maximum(level - np.minimum.accumulate(level), 0).max())
             figures.add(case, "largest rise of energy / (m g L)", rise, "1", target=ENERGY_TARGET)
             figures.add(case, "energy lost in the first 0.5 s / (m g L)", -level[round(0.5 * substeps / FRAME)], "1")
-            curves.append(Curve(f"{model}, {1e3 * FRAME / substeps:g} ms", run.times, level, markers=False))
+            label, colour = f"{model}, {1e3 * FRAME / substeps:g} ms", MODEL_COLOURS[model]
+            curves.append(Curve(label, run.times, level, markers=False, colour=colour, fade=fade))
     plot = ("Energy of an undamped swing", Axis("time [s]"), Axis("(energy - first) / (m g L)"), curves)
     return {"energy": plot}
 

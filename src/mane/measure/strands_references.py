@@ -20,7 +20,6 @@ from math import cos, exp, hypot, log, pi, sin
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, root
-from scipy.special import ellipk
 
 from mane.geometry import quaternion
 from mane.strand.model import Float64Array
@@ -61,7 +60,7 @@ def elastica(gravity_number: float) -> tuple[float, float]:
     def miss(log_tip: float) -> float:
         return float(shoot(log_tip)[0] - pi / 2)
 
-    # The tip of a rod of G = 1000 is off the vertical by some 1e-8; a smaller angle than exp(-60) cannot occur below 1e4.
+    # The tip is off the vertical by some exp(-2/3 sqrt(G)), 1e-9 at G = 1000; exp(-60) is enough up to 8000.
     _, _, height, width = shoot(brentq(miss, -60.0, log(pi / 2), xtol=1e-13, rtol=1e-14))
     return float(height), float(width)
 
@@ -167,9 +166,3 @@ def quarter_circle_deflection(force: float, radius: float, bend_stiffness: float
     bending = pi / 4 / bend_stiffness
     twisting = (3 * pi / 4 - 2) / twist_stiffness
     return float(force * radius**3 * (bending + twisting))
-
-
-def pendulum_period(length: float, gravity: float, amplitude: float) -> float:
-    """Period [s] of a mathematical pendulum that swings to `amplitude` [rad] on either side."""
-    return float(4 * np.sqrt(length / gravity) * ellipk(np.sin(amplitude / 2) ** 2))
-

@@ -18,6 +18,8 @@ from mane.strand.solver import StrandSolver
 from mane.strand.state import StrandState
 
 GRAVITY = 9.81  # [m/s^2]
+MODEL_COLOURS = {"cosserat": 1, "chain": 2, "spring": 3}  # of `plot.Curve`
+FADES = (0.0, 0.4, 0.65)  # for the members of a model's family of curves, from coarse to fine
 HAIR = Material(young=3.9e9, radius=40e-6, density=1320.0, damping=0.0)
 SECTION = np.pi * 40e-6**2  # [m^2]
 LINE_DENSITY = 1320.0 * SECTION  # [kg/m]
@@ -33,11 +35,16 @@ LONGEST_REST = 16_000  # steps
 def threads(count: int) -> Iterator[None]:
     """Run kernels on so many threads within the block; a few strands are quickest on one."""
     before = numba.get_num_threads()
-    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    numba.set_num_threads(min(count, most_threads()))
     try:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+def most_threads() -> int:
+    """How many threads kernels may use at most."""
+    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 def length_of(gravity_number: float) -> float:
@@ -60,9 +67,7 @@ def still_roots(model: StrandModel) -> RootPose:
     return RootPose(model.rest_points[:, 0].copy(), identity)
 
 
-def settle(
-    solver: StrandSolver, *, dt: float = 0.01, force: Float64Array | None = None
-) -> tuple[StrandState, float]:
+def settle(solver: StrandSolver, *, dt: float = 0.01, force: Float64Array | None = None) -> tuple[StrandState, float]:
     """Let strands come to rest in thick air, by stepping until nothing moves or patience ends.
 
     The air resists every vertex in proportion to its mass, so that the slowest swing is damped just critically; where a
@@ -94,7 +99,7 @@ def settle(
 
 
 def slowest_swing(model: StrandModel) -> Float64Array:
-    """Angular frequency [1/s] of the first bending mode under tension of the strand's own weight, roughly, shape (G,)."""
+    """Angular frequency [1/s] of the first bending mode of strands that hang by their own weight, roughly, (G,)."""
     length = model.strand_length
     mass = model.mass.sum(axis=1) / length
     bending = 12.4 * model.bend_stiffness.mean(axis=1) / (mass * length**4)
@@ -127,7 +132,8 @@ def swing(solver: StrandSolver, state: StrandState, *, dt: float, steps: int) ->
         tips.append(now.points[:, -1].copy())
         energies.append(solver.energy(now))
         stretch = max(stretch, float(np.abs(solver.stretch(now)).max()))
-    return Run(dt * np.arange(steps + 1), np.array(tips), np.array(energies), stretch)
+    times: Float64Array = dt * np.arange(steps + 1, dtype=np.float64)
+    return Run(times, np.array(tips), np.array(energies), stretch)
 
 
 def stepped(

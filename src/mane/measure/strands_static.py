@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import hypot, pi, sqrt
 from typing import Any
 
@@ -14,12 +15,12 @@ from mane.measure.figures import Figures
 from mane.measure.plot import Axis, Curve
 from mane.measure.strands_setup import (
     BENDING,
+    FADES,
     HAIR,
-    LINE_DENSITY,
+    MODEL_COLOURS,
     TWISTING,
     length_of,
     settle,
-    stepped,
     still_roots,
     straight_points,
 )
@@ -43,7 +44,6 @@ HELIX_TURNS, HELIX_SLOPE, HELIX_NUMBER = 3.0, 0.9, 100.0
 # (turn per segment)^2 / 24: 0.6 percent at 50 segments. The shape can be no better than that.
 HELIX_TARGETS = {50: 0.02, 100: 0.005}
 TORSION_TARGET = 0.01
-TORSION_STEPS = 400  # per period: implicit Euler lowers a frequency by (omega dt)^2 / 3, here 8e-5
 
 
 def cantilever(figures: Figures, models: list[str], *, quick: bool) -> dict[str, Any]:
@@ -52,13 +52,14 @@ def cantilever(figures: Figures, models: list[str], *, quick: bool) -> dict[str,
     shapes, errors = [Curve("elastica", NUMBERS, references, markers=False)], []
     for model in models:
         found = {}
-        for segments in (25, 50) if quick else (25, 50, 100):
+        colour = MODEL_COLOURS[model]
+        for segments, fade in zip((25, 50) if quick else (25, 50, 100), FADES, strict=False):
             found[segments] = cantilever_ratios(model, segments)
             off = np.abs(found[segments] / references - 1)
             _add_cantilever(figures, model, segments, found[segments], references)
-            errors.append(Curve(f"{model}, {segments} segments", NUMBERS, off))
+            errors.append(Curve(f"{model}, {segments} segments", NUMBERS, off, colour=colour, fade=fade))
             if segments == 25:
-                shapes.append(Curve(f"{model}, 25 segments", NUMBERS, found[segments], line=False))
+                shapes.append(Curve(f"{model}, 25 segments", NUMBERS, found[segments], line=False, colour=colour))
         _add_convergence(figures, model, found, references)
     number_axis = Axis("G = rho A g L^3 / (E I)", log=True)
     return {
@@ -72,7 +73,7 @@ def cantilever(figures: Figures, models: list[str], *, quick: bool) -> dict[str,
 def cantilever_ratios(
     model: str, segments: int, *, dt: float = 0.01, numbers: Sequence[float] = NUMBERS, **settings: Any
 ) -> Float64Array:
-    """Height over width of the equilibrium for each gravito-bending number; NaN where a strand would not come to rest."""
+    """Height over width of the equilibrium for each gravito-bending number; NaN where a strand did not come to rest."""
     hair = HAIR.model(straight_points([length_of(number) for number in numbers], segments))
     state, _ = settle(make_solver(model, hair, sag_free=False, **settings), dt=dt)
     way = state.points[:, -1] - state.points[:, 0]
@@ -80,9 +81,7 @@ def cantilever_ratios(
     return np.where(speed < MOVING, -way[:, 1] / way[:, 0], np.nan)
 
 
-def _add_cantilever(
-    figures: Figures, model: str, segments: int, found: Float64Array, references: Float64Array
-) -> None:
+def _add_cantilever(figures: Figures, model: str, segments: int, found: Float64Array, references: Float64Array) -> None:
     for number, value, reference in zip(NUMBERS, found, references, strict=True):
         case = f"cantilever, {model}, {segments} segments, G = {number:g}"
         figures.add(case, "height / width", value, "1", reference=float(reference), source="elastica")
@@ -90,13 +89,11 @@ def _add_cantilever(
         figures.add(case, "relative error", abs(value / reference - 1), "1", target=promised)
 
 
-def _add_convergence(
-    figures: Figures, model: str, found: dict[int, Float64Array], references: Float64Array
-) -> None:
+def _add_convergence(figures: Figures, model: str, found: dict[int, Float64Array], references: Float64Array) -> None:
     promised = np.array(NUMBERS) <= PROMISED_UP_TO
     worst = {n: float(np.abs(values / references - 1)[promised].max()) for n, values in found.items()}
     sizes = sorted(worst)
-    for coarse, fine in zip(sizes[:-1], sizes[1:], strict=True):
+    for coarse, fine in pairwise(sizes):
         case = f"cantilever, {model}, {coarse} to {fine} segments, G up to {PROMISED_UP_TO:g}"
         figures.add(case, "largest error, finer / coarser", worst[fine] / worst[coarse], "1", target=0.7)
 
@@ -105,7 +102,9 @@ def step_independence(figures: Figures, models: list[str]) -> None:
     """The same equilibrium at any step: stiffness is a property of the hair, not of the time step."""
     for model in models:
         ratios = np.array([cantilever_ratios(model, 25, dt=dt, numbers=(10.0,))[0] for dt in STEP_SIZES])
-        case = f"cantilever, {model}, 25 segments, G = 10, steps of {1e3 * STEP_SIZES[0]:g} to {1e3 * STEP_SIZES[-1]:g} ms"
+        case = (
+            f"cantilever, {model}, 25 segments, G = 10, steps of {1e3 * STEP_SIZES[0]:g} to {1e3 * STEP_SIZES[-1]:g} ms"
+        )
         spread = float(np.ptp(ratios) / ratios.mean())
         figures.add(case, "spread of height / width", spread, "1", target=STEP_SPREAD)
 
@@ -117,7 +116,7 @@ def helix(figures: Figures, models: list[str], *, quick: bool) -> dict[str, Any]
     """A hanging helix under its own weight, against Kirchhoff's rod; the chain against one that cannot twist."""
     curves = []
     for model in models:
-        for segments in (50,) if quick else (50, 100):
+        for segments, fade in zip((50,) if quick else (50, 100), FADES, strict=False):
             solver, height, distance, reference = helix_figures(model, segments)
             case = f"helix of {HELIX_TURNS:g} turns, {model}, {segments} segments, G = {HELIX_NUMBER:g}"
             source = "Kirchhoff rod" if solver.has_twist else "Kirchhoff rod without twist"
@@ -125,8 +124,18 @@ def helix(figures: Figures, models: list[str], *, quick: bool) -> dict[str, Any]
             figures.add(case, "height / length", height, "1", reference=reference, source=source)
             figures.add(case, "relative error of the height", abs(height / reference - 1), "1", target=target)
             figures.add(case, "largest distance / length", distance.max(), "1", target=target)
-            curves.append(Curve(f"{model}, {segments} segments", np.linspace(0, 1, segments + 1), distance, markers=False))
-    plot = ("Hanging helix, distance to Kirchhoff's rod", Axis("arc length / length"), Axis("distance / length"), curves)
+            curves.append(
+                Curve(
+                    f"{model}, {segments} segments", np.linspace(0, 1, segments + 1), distance, markers=False,
+                    colour=MODEL_COLOURS[model], fade=fade,
+                )
+            )  # fmt: skip
+    plot = (
+        "Hanging helix, distance to Kirchhoff's rod",
+        Axis("arc length / length"),
+        Axis("distance / length"),
+        curves,
+    )
     return {"helix": plot}
 
 
@@ -149,12 +158,12 @@ def helix_figures(model: str, segments: int) -> tuple[StrandSolver, float, Float
 
 
 def torsion(figures: Figures, models: list[str], *, quick: bool) -> None:
-    """Twisting stiffness, at rest and in motion, of the models that twist."""
+    """Twisting stiffness of the models that twist, by a force and by the energy of a twist."""
     for model in models:
         for segments in (25,) if quick else (25, 50):
             _add_quarter_circle(figures, model, segments)
     if "cosserat" in models:
-        _add_twist_wave(figures, "cosserat", 25 if quick else 50)
+        _add_twisted(figures, "cosserat", 25 if quick else 50)
 
 
 def _add_quarter_circle(figures: Figures, model: str, segments: int) -> None:
@@ -175,25 +184,20 @@ def _add_quarter_circle(figures: Figures, model: str, segments: int) -> None:
     figures.add(case, "relative error", abs(way / reference - 1), "1", target=target)
 
 
-def _add_twist_wave(figures: Figures, model: str, segments: int) -> None:
-    """A twisted strand let go swings about its own axis, with a quarter of a wave on it."""
-    length = 0.1
+def _add_twisted(figures: Figures, model: str, segments: int) -> None:
+    """A straight strand twisted by a quarter turn stores G J phi^2 / (2 L)."""
+    length, twist = 0.1, 0.5 * pi
     hair = HAIR.model(straight_points([length], segments), gravity=(0, 0, 0))
     solver = make_solver(model, hair, sag_free=False)
-    polar = 0.5 * LINE_DENSITY * hair.radius[0, 0] ** 2  # moment of inertia about the axis per length [kg m]
-    frequency = sqrt(TWISTING / polar) / (4 * length)
     state = solver.rest_state(still_roots(hair))
-    middles = (np.arange(segments) + 0.5) / segments
-    twist = 0.1 * np.sin(0.5 * pi * middles)
-    state.frames[0] = quaternion.multiply(state.frames[0], quaternion.exp(np.outer(twist, [0.0, 0.0, 1.0])))
-    rest, dt = solver.rest_state(still_roots(hair)).frames[0, -1], 1 / (TORSION_STEPS * frequency)
-    angles = [twist[-1]]
-    for now in stepped(solver, state, dt=dt, steps=2 * TORSION_STEPS):
-        angles.append(float(quaternion.log(quaternion.multiply(quaternion.conjugate(rest), now.frames[0, -1]))[2]))
-    value = frequency_of(np.array(angles), dt)
-    case = f"twisted strand let go, {model}, {segments} segments"
-    figures.add(case, "frequency", value, "Hz", reference=frequency, source="twist wave")
-    figures.add(case, "relative error", abs(value / frequency - 1), "1", target=TORSION_TARGET)
+    # Steady twist: each segment is turned by what it would be in its middle, so half a segment at the tip has none.
+    angles = twist * (np.arange(segments) + 0.5) / segments
+    state.frames[0] = quaternion.multiply(state.frames[0], quaternion.exp(np.outer(angles, [0.0, 0.0, 1.0])))
+    value = float(solver.energy(state)[0])
+    reference = TWISTING * twist**2 / (2 * length) * (1 - 0.5 / segments)
+    case = f"twisted strand, {model}, {segments} segments"
+    figures.add(case, "energy", 1e9 * value, "nJ", reference=1e9 * reference, source="G J phi^2 / (2 L)")
+    figures.add(case, "relative error", abs(value / reference - 1), "1", target=TORSION_TARGET)
 
 
 def frequency_of(signal: Float64Array, dt: float) -> float:

@@ -73,7 +73,9 @@ def falling_speed(length: float) -> float:
     def missing(speed: float) -> float:
         reynolds = 2 * RADIUS * speed * AIR_DENSITY / AIR_VISCOSITY
         creeping = 4 * pi * AIR_VISCOSITY / (log(length / RADIUS) + 0.5)
-        coefficient = 1.18 + 6.8 / reynolds**0.89 + 1.96 / reynolds**0.5 - 0.0004 * reynolds / (1 + 3.64e-7 * reynolds**2)
+        coefficient = (
+            1.18 + 6.8 / reynolds**0.89 + 1.96 / reynolds**0.5 - 0.0004 * reynolds / (1 + 3.64e-7 * reynolds**2)
+        )
         per_speed = max(creeping, 0.5 * AIR_VISCOSITY * reynolds * coefficient)
         return per_speed * speed - LINE_DENSITY * GRAVITY
 

@@ -18,6 +18,8 @@ HALF = np.float32(0.5)
 TWO = np.float32(2.0)
 # A distance field whose gradient is flatter than this (in the middle of the solid) tells no way out worth following.
 FLAT = np.float32(1e-3)
+# No distance falls faster than this along a way: 1 for shapes, up to the square root of 3 between the nodes of a field.
+STEEPEST = np.float32(2.0)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -49,6 +51,14 @@ def drawn(px, py, pz, x, y, z, length):
     return px + scale * dx, py + scale * dy, pz + scale * dz
 
 
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def keep(has_moved, x, y, z, points, s, i):
+    """Write a vertex of a hair that has moved, and return it."""
+    if has_moved:
+        points[s, i, 0], points[s, i, 1], points[s, i, 2] = x, y, z
+    return x, y, z
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def adjust_hairs(
     kinds,
@@ -66,6 +76,7 @@ def adjust_hairs(
     """Move `points (S, V, 3)` out of a solid, see `finish.adjusted`; `turn (3, 3)` and `place (3,)` are its pose."""
     for s in prange(len(points)):
         has_moved = False
+        room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
         ox, oy, oz = points[s, 0, 0], points[s, 0, 1], points[s, 0, 2]  # the previous vertex before it was moved
         px, py, pz = ox, oy, oz
         for i in range(1, points.shape[1]):
@@ -74,18 +85,21 @@ def adjust_hairs(
             ox, oy, oz = x, y, z
             if has_moved:
                 x, y, z = drawn(px, py, pz, x, y, z, length)
+            room -= STEEPEST * length
+            if room > ZERO:
+                px, py, pz = keep(has_moved, x, y, z, points, s, i)
+                continue
             for n in range(rounds):
                 d, gx, gy, gz = solid_distance(kinds, params, values, origin, inv_cell, turn, place, x, y, z)
                 depth = thickness - d
+                room = -depth
                 if depth <= ZERO:
                     break
                 x, y, z = x + depth * gx, y + depth * gy, z + depth * gz
                 has_moved = True
                 if n < rounds - 1:
                     x, y, z = drawn(px, py, pz, x, y, z, length)
-            if has_moved:
-                points[s, i, 0], points[s, i, 1], points[s, i, 2] = x, y, z
-            px, py, pz = x, y, z
+            px, py, pz = keep(has_moved, x, y, z, points, s, i)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

@@ -28,6 +28,34 @@ U = np.uint64
 
 
 @njit(cache=True, error_model="numpy")
+def fill_turns(
+    rotations,
+    # out
+    turn,
+):
+    """Fill `turn (G, 3, 3)` (float64) with the matrices of quaternions `rotations (G, 4)`, which need not be unit."""
+    for g in range(len(rotations)):
+        x, y, z, w = rotations[g, 0] + 0.0, rotations[g, 1] + 0.0, rotations[g, 2] + 0.0, rotations[g, 3] + 0.0
+        square = x * x + y * y + z * z + w * w
+        s = 2.0 / square if square > 0.0 else 0.0  # an empty slot may hold zeros
+        turn[g, 0, 0], turn[g, 0, 1], turn[g, 0, 2] = (
+            1.0 - s * (y * y + z * z),
+            s * (x * y - z * w),
+            s * (x * z + y * w),
+        )
+        turn[g, 1, 0], turn[g, 1, 1], turn[g, 1, 2] = (
+            s * (x * y + z * w),
+            1.0 - s * (x * x + z * z),
+            s * (y * z - x * w),
+        )
+        turn[g, 2, 0], turn[g, 2, 1], turn[g, 2, 2] = (
+            s * (x * z - y * w),
+            s * (y * z + x * w),
+            1.0 - s * (x * x + y * y),
+        )
+
+
+@njit(cache=True, error_model="numpy")
 def fill_guide_motion(
     points,
     rest,
@@ -37,12 +65,11 @@ def fill_guide_motion(
 ):
     """Fill `shift (G, U, 3)` with g - R g0 from `points` now, `rest` (float64) and `rotation (G, 3, 3)` (float64)."""
     for g in range(len(points)):
+        turn = rotation[g]
         for j in range(points.shape[1]):
+            x, y, z = rest[g, j, 0], rest[g, j, 1], rest[g, j, 2]
             for c in range(3):
-                turned = 0.0
-                for d in range(3):
-                    turned += rotation[g, c, d] * rest[g, j, d]
-                shift[g, j, c] = points[g, j, c] - turned
+                shift[g, j, c] = points[g, j, c] - (turn[c, 0] * x + turn[c, 1] * y + turn[c, 2] * z)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -57,13 +84,16 @@ def fill_tables(
     last = shift.shape[1] - 2
     for m in prange(len(guide)):
         for k in range(guide.shape[1]):
-            g = guide[m, k]
+            g = U(guide[m, k])
             for i in range(parameter.shape[2]):
-                j = U(min(int(parameter[m, k, i]), last))
-                u = parameter[m, k, i] - np.float32(j)
-                for c in range(3):
-                    before = shift[g, j, c]
-                    table[m, k, c, i] = before + u * (shift[g, j + U(1), c] - before)
+                place = parameter[m, k, i]
+                j = U(min(int(place), last))
+                u = place - np.float32(j)
+                ax, ay, az = shift[g, j, 0], shift[g, j, 1], shift[g, j, 2]
+                bx, by, bz = shift[g, j + U(1), 0], shift[g, j + U(1), 1], shift[g, j + U(1), 2]
+                table[m, k, 0, i] = ax + u * (bx - ax)
+                table[m, k, 1, i] = ay + u * (by - ay)
+                table[m, k, 2, i] = az + u * (bz - az)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

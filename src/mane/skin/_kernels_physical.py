@@ -78,7 +78,7 @@ def store_points(work, hair, block, filled, out):
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def load_hairs(turn, guide, block, weight, hair, work):
-    """Copy weights, and blend how the skin has turned at the guides' roots into the orientation before the first segment."""
+    """Copy weights, and blend the turns of the skin at the guides' roots into the frame before the first segment."""
     last = len(turn) - 1
     for lane in range(LANES):
         s = hair[block, lane]

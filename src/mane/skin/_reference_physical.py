@@ -1,5 +1,4 @@
-"""Physically guided interpolation (hsu2024 section 4) in plain NumPy and double precision: slow, obvious, the
-specification.
+"""Physically guided interpolation (hsu2024 section 4) in plain NumPy and double precision: the specification.
 
 Everything is per hair (S hairs, N segments, V = N + 1 vertices) and in units of the hair's own weight W: forces are
 `f / W` (numbers), bending stiffness is `E I / W` [m^2], the reconstruction's k_ss is `drift * W * l`, so that `drift`
@@ -44,7 +43,7 @@ class Hairs:
 
     @property
     def joint_stiffness(self) -> Array:
-        """k_bt / W of each joint [m], shape (S, N): 4 E I over the rod that the joint stands for (half a cell at the clamp)."""
+        """k_bt / W of each joint [m], shape (S, N): 4 E I over the rod that it stands for, half a cell at the root."""
         joint = 0.5 * self.length
         joint[:, 1:] += 0.5 * self.length[:, :-1]
         return 4 * self.bend[:, None] / joint

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -65,7 +64,8 @@ class LinearSkin(BoundSkin):
 
     def _fill_pieces(self, frame: GuideFrame, weight: FloatArray, out: FloatArray) -> None:
         of_hair, vertices, flat = self.bundles.of_hair, out.shape[1], out.reshape(-1)
-        rotation = quaternion.to_matrix(quaternion.normalize(frame.root_rotations.astype(np.float64)))
+        rotation = np.empty((len(frame.points), 3, 3))
+        kernels.fill_turns(frame.root_rotations, rotation)
         kernels.fill_guide_motion(frame.points, self._guide_rest, rotation, self._shift)
         kernels.fill_tables(self._shift, self._guide, self._parameter, self._table)
         table, places = self._table.reshape(-1), self._weight.shape[1]

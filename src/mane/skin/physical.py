@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mane.body.solid import Solid
 from mane.geometry import quaternion
@@ -17,9 +16,9 @@ from mane.skin import _kernels_linear, _kernels_physical
 from mane.skin._reference_physical import Guidance, Hairs, Rules
 from mane.skin.base import Skin
 from mane.skin.linear import LinearSkin
-from mane.skin.physical_chain import ChainSolve, blended_turns
+from mane.skin.physical_chain import ChainSolve
 from mane.skin.physical_contact import PosedSolids, resolve
-from mane.skin.physical_forces import GuideForces
+from mane.skin.physical_forces import Felt, GuideForces, root_turns
 from mane.skin.physical_lanes import Lanes
 from mane.skin.physical_params import PhysicalParams
 from mane.skin.physical_rest import solve_rest
@@ -86,7 +85,8 @@ class PhysicalSkin(LinearSkin):
         force = np.zeros((hairs.strand_count, hairs.segment_count, 3))
         if self.params.sag_free:
             cut = self._forces.at_rest() if rest is None else self._forces.of_frame(rest)
-            force = self._on_hairs(cut)
+            still = np.tile(quaternion.identity(dtype=np.float64), (guides.capacity + 1, 1))
+            force, _ = self._felt(cut, still, self._weight).of_hairs(slice(None))
         weight = hairs.mass.sum(axis=1) * self._forces.gravity
         bend = hairs.bend_stiffness.mean(axis=1) / weight
         strain = weight / hairs.stretch_stiffness.mean(axis=1)
@@ -102,20 +102,19 @@ class PhysicalSkin(LinearSkin):
         """Hairs that were made stiffer to hold the groom; none with one sweep, which holds any."""
         return self._stiffened
 
-    def _on_hairs(self, force: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Interpolate forces of the guides (G, N, 3) to every hair (S, N, 3) (eq. 10)."""
-        return np.einsum("sk,skic->sic", self.binding.weights.astype(np.float64), force[self.binding.guides])
+    def _felt(self, force: Float64Array, turns: Float64Array, weight: FloatArray) -> Felt:
+        return Felt(force, turns, weight, self._guide, self.bundles.of_hair)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         weight, share = self._present_weights(frame, self._weight, self._guide)
-        force, turns = self._forces.of_frame(frame), _root_turns(frame)
+        felt = self._felt(self._forces.of_frame(frame), root_turns(frame), weight)
         if self._chain is not None:
             self._fill_targets(frame, out)
-            self._chain.solve(force, self._guide[self.bundles.of_hair], weight, turns, out)
+            self._chain.solve(felt, out)
         else:
-            self._sweep(frame, weight, force, turns, out)
+            self._sweep(frame, felt, out)
         if self.solids:
-            self._leave_solids(frame, weight, force, turns, out)
+            self._leave_solids(frame, felt, out)
         self._hand_to_head(frame, share, out)
 
     def _fill_targets(self, frame: GuideFrame, out: FloatArray) -> None:
@@ -124,13 +123,11 @@ class PhysicalSkin(LinearSkin):
         else:
             self._target(frame, out)
 
-    def _sweep(
-        self, frame: GuideFrame, weight: FloatArray, force: Float64Array, turns: Float64Array, out: FloatArray
-    ) -> None:
+    def _sweep(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
         """Fill `out` with one sweep. On a rigid head with all guides present, targets are skinned on the way."""
         rotation = quaternion.to_matrix(quaternion.normalize(frame.root_rotations.astype(np.float64)))
-        matrices = self._turns(rotation.reshape(-1, 9).astype(np.float32), weight)
-        has_targets = self._target is not None or weight is not self._weight or len(matrices) != 9
+        matrices = self._turns(rotation.reshape(-1, 9).astype(np.float32), felt.weight)
+        has_targets = self._target is not None or felt.weight is not self._weight or len(matrices) != 9
         if has_targets:
             self._fill_targets(frame, out)
         else:
@@ -144,11 +141,11 @@ class PhysicalSkin(LinearSkin):
             self._lanes.filled,
             self._lanes.bundle,
             self._block_guide,
-            weight,
-            ((1 - params.alpha) * force).astype(np.float32),
+            felt.weight,
+            ((1 - params.alpha) * felt.force).astype(np.float32),
             self._table,
             matrices[:9],
-            turns.astype(np.float32),
+            felt.turns.astype(np.float32),
             np.float32(pull),
             np.float32(pull if params.overshoots else 0.0),
             np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
@@ -157,9 +154,7 @@ class PhysicalSkin(LinearSkin):
             out.reshape(len(out), -1),
         )
 
-    def _leave_solids(
-        self, frame: GuideFrame, weight: FloatArray, force: Float64Array, turns: Float64Array, out: FloatArray
-    ) -> None:
+    def _leave_solids(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
         """Sweep the hairs that reach into a solid once more, with the penetration torque."""
         solids = PosedSolids(self.solids, frame)
         rows = solids.penetrating(out)
@@ -170,23 +165,12 @@ class PhysicalSkin(LinearSkin):
         params = self.params
         length, first, bend, strain = self._lanes.unpack(self._data, rows)
         hairs = Hairs(length, first, first, bend, strain * (1 - params.alpha))
-        guides, own = self._guide[self.bundles.of_hair[rows]], weight[rows].astype(np.float64)
-        felt = np.einsum("sk,skic->sic", own, force[guides])
-        guidance = Guidance(felt, targets[rows].astype(np.float64), blended_turns(own, turns, guides))
+        force, turn = felt.of_hairs(rows)
         rules = Rules(params.alpha, params.drift, params.overshoots, params.stretch_by_blend, params.penetration)
-        out[rows] = resolve(hairs, guidance, rules, solids)
+        out[rows] = resolve(hairs, Guidance(force, targets[rows].astype(np.float64), turn), rules, solids)
 
     @property
     def nbytes(self) -> int:
         """Bytes that the binding holds, its buffer included."""
         chain = 0 if self._chain is None else self._chain.nbytes
         return super().nbytes + self._data.nbytes + self._lanes.nbytes + self._block_guide.nbytes + chain
-
-
-def _root_turns(frame: GuideFrame) -> Float64Array:
-    """How the skin has turned at each guide's root, and behind them the head; quaternions with the sign of the head's."""
-    head = frame.head.rotation
-    turns = np.concatenate([frame.root_rotations.astype(np.float64), head[None]])
-    turns[turns @ head < 0] *= -1
-    unit: Float64Array = quaternion.normalize(turns)
-    return unit

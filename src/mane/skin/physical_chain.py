@@ -1,4 +1,4 @@
-"""`ChainSolve`: hairs whose segments feel the segments beyond them, for `sweeps` above 1, "converged", and warm starts."""
+"""`ChainSolve`: hairs whose segments feel those beyond them, for `sweeps` above 1, "converged", and warm starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.skin import _kernels_physical_chain as kernels
-from mane.skin.physical_params import CONVERGED, PhysicalParams
+from mane.skin.physical_forces import Felt
+from mane.skin.physical_params import PhysicalParams
 from mane.skin.physical_rest import HairRest, joint_stiffness
 
 Array = NDArray[np.float64]
@@ -31,26 +32,15 @@ class ChainSolve:
         self._turned = np.empty(rest.first.shape if params.warm_start == "previous" else (0, 0, 4))
         self._has_turned = False
 
-    def solve(self, force: Array, guides: NDArray[np.int32], weights: NDArray[np.float32], turns: Array,
-              points: NDArray[np.float32]) -> None:  # fmt: skip
-        """Replace the targets in `points (S, V, 3)` [m] by the hairs.
-
-        Args:
-            force: f / W of the guides (G, N, 3).
-            guides: of each hair (S, K).
-            weights: of each guide (S, K).
-            turns: how the skin has turned at each guide's root, and behind them the head (G + 1, 4).
-            points: in and out.
-        """
+    def solve(self, felt: Felt, points: NDArray[np.float32]) -> None:
+        """Replace the targets in `points (S, V, 3)` [m] by the hairs that feel `felt`."""
         params, rest = self._params, self._rest
         is_warm = self._has_turned
         pull = params.alpha * params.drift
-        more = -1 if params.sweeps == CONVERGED else params.sweeps - (0 if is_warm else 1)
+        more = -1 if isinstance(params.sweeps, str) else params.sweeps - (0 if is_warm else 1)
         for start in range(0, len(points), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            own = weights[rows].astype(np.float64)
-            felt = (1 - params.alpha) * np.einsum("sk,skic->sic", own, force[guides[rows]])
-            root = blended_turns(own, turns, guides[rows])
+            force, root = felt.of_hairs(rows)
             frames = self._start(rows, root)
             out = np.empty(points[rows].shape)
             kernels.solve_hairs(
@@ -60,7 +50,7 @@ class ChainSolve:
                 rest.bend[rows],
                 self._stiffness[rows],
                 rest.strain[rows] / (1 - params.alpha),
-                felt,
+                (1 - params.alpha) * force,
                 points[rows].astype(np.float64),
                 root,
                 pull,
@@ -91,16 +81,3 @@ class ChainSolve:
         rest = self._rest
         held = (rest.first, rest.again, rest.length, rest.bend, rest.strain, self._stiffness)
         return sum(array.nbytes for array in held) + self._turned.nbytes
-
-
-def blended_turns(weights: Array, turns: Array, guides: NDArray[np.int32]) -> Array:
-    """How the skin has turned at the root of each hair (S, 4).
-
-    Args:
-        weights: of the guides of each hair (S, K).
-        turns: at each guide's root, and behind them of the head, which takes what the guides leave (G + 1, 4).
-        guides: of each hair (S, K).
-    """
-    blend = np.einsum("sk,skc->sc", weights, turns[guides]) + (1 - weights.sum(axis=1, keepdims=True)) * turns[-1]
-    unit: Array = quaternion.normalize(blend)
-    return unit

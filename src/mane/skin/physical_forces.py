@@ -1,11 +1,14 @@
-"""`GuideForces`: the internal forces of guides, in weights of a guide, at the places of a hair's segments."""
+"""`GuideForces`: the internal forces of guides, in weights of a guide; `Felt`: what hairs feel of them at one frame."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mane.geometry import quaternion
+from mane.geometry.checks import FloatArray, IntArray
 from mane.strand.frame import GuideFrame
 from mane.strand.model import STANDARD_GRAVITY, Float64Array, StrandModel
 
@@ -50,3 +53,40 @@ class GuideForces:
     def _in_weights(self, cut_force: Float64Array) -> Float64Array:
         scaled = cut_force / self.weight[:, None, None]
         return np.einsum("ij,gjc->gic", self.places, scaled)
+
+
+@dataclass(frozen=True, eq=False)
+class Felt:
+    """What hairs feel of their guides at one frame; S hairs of N segments with K guides each, G guides in M bundles.
+
+    Attributes:
+        force: of the guides, in weights, shape (G, N, 3).
+        turns: how the skin has turned at each guide's root, and behind them the head, shape (G + 1, 4).
+        weight: of the guides of each hair, shape (S, K).
+        guide: of each bundle, shape (M, K).
+        of_hair: bundle of each hair, shape (S,).
+    """
+
+    force: Float64Array
+    turns: Float64Array
+    weight: FloatArray
+    guide: NDArray[np.int32]
+    of_hair: NDArray[np.int32]
+
+    def of_hairs(self, rows: slice | IntArray) -> tuple[Float64Array, Float64Array]:
+        """Force (H, N, 3) (eq. 10) and turn of the skin at the root (H, 4) of some hairs."""
+        guides, weight = self.guide[self.of_hair[rows]], self.weight[rows].astype(np.float64)
+        force = np.einsum("sk,skic->sic", weight, self.force[guides])
+        # What the guides leave is the head's: nothing, or all where every guide of a hair is gone.
+        left = 1 - weight.sum(axis=1, keepdims=True)
+        turn = np.einsum("sk,skc->sc", weight, self.turns[guides]) + left * self.turns[-1]
+        return force, quaternion.normalize(turn)
+
+
+def root_turns(frame: GuideFrame) -> Float64Array:
+    """How the skin has turned at each guide's root, then the head (G + 1, 4), all with the sign of the head's."""
+    head = frame.head.rotation
+    turns = np.concatenate([frame.root_rotations.astype(np.float64), head[None]])
+    turns[turns @ head < 0] *= -1
+    unit: Float64Array = quaternion.normalize(turns)
+    return unit

@@ -144,7 +144,7 @@ def _unloaded(
 def _unloaded_as_printed(
     edge: Array, groomed: Array, force: Array, bend: Array, params: PhysicalParams
 ) -> tuple[Array, Array, Array]:
-    """The same where the blended force of eq. 22 stretches: it depends on the unloaded tangent, and that on the length."""
+    """The same where the force of eq. 22 stretches: it depends on the unloaded tangent, and that on the length."""
     frames = unloaded = groomed
     length = np.linalg.norm(edge, axis=2)
     for _ in range(FIXED_POINT_STEPS):
@@ -200,7 +200,7 @@ def _bisect(along: Array, across: Array, stiffness: Array, pull: Array) -> Array
 
 
 def _relative(frames: Array, unloaded: Array) -> Array:
-    """Rest rotation of each joint: from the frame before it to the unloaded one after it; the clamp is the rest pose."""
+    """Rest rotation of each joint: from the frame before it to the unloaded one after it; the clamp does not turn."""
     first = unloaded[:, :1]
     return np.concatenate([first, quaternion.multiply(quaternion.conjugate(frames[:, :-1]), unloaded[:, 1:])], axis=1)
 

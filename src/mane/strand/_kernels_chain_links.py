@@ -8,8 +8,8 @@
 ```
 
 The step minimises, over the rates r, the quadratic function that `_reference_chain` writes down plainly: inertia,
-loads, springs and the pull of tension, linearised about a predicted shape. From tip to root every joint is eliminated in
-turn; what remains of the part beyond it is a quadratic function of the motion (w, v) of the link before it,
+loads, springs and the pull of tension, linearised about a predicted shape. From tip to root every joint is eliminated
+in turn; what remains of the part beyond it is a quadratic function of the motion (w, v) of the link before it,
 
     1/2 w.A w + w.B v + 1/2 v.C v - a.w - b.v        (A, C symmetric 3 x 3: the articulated inertia)
 
@@ -111,7 +111,7 @@ def predict_link(cell, h):
         e1x, e1y, e1z = ax - a_half * mx, ay - a_half * my, az - a_half * mz
         e2x, e2y, e2z = bx - b_half * mx, by - b_half * my, bz - b_half * mz
         put6(cell, i + AXES, e1x, e1y, e1z, e2x, e2y, e2z)
-        # Curvature 4 tan(angle / 4) about each axis, and its derivative by the rate, which is the same in all directions.
+        # Curvature 4 tan(angle / 4) about each axis, and its derivative by the rate, the same about all of them.
         slope = 2.0 / (1.0 + cos_half)
         k1, k2 = -slope * inv_cos * b_along, slope * inv_cos * a_along
         spring = h * slope * slope * cell[i + SPRING]

@@ -8,38 +8,38 @@ import math
 
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+from mane.strand._kernels_small import FASTMATH
 
-TINY = 1e-30
+TINY = 1e-30  # keeps the direction of a segment without length finite
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def quaternion_of_axes(x, y, z, out):
-    """Write the quaternion (x, y, z, w) of the rotation whose columns are the unit vectors x, y, z."""
+def quaternion_of_axes(x, y, z):
+    """Quaternion (x, y, z, w) of the rotation whose columns are the unit vectors x, y, z."""
     trace = x[0] + y[1] + z[2]
     if trace > 0.0:
         r = math.sqrt(1.0 + trace)
         h = 0.5 / r
-        out[0], out[1], out[2], out[3] = (y[2] - z[1]) * h, (z[0] - x[2]) * h, (x[1] - y[0]) * h, 0.5 * r
-    elif x[0] >= y[1] and x[0] >= z[2]:
+        return (y[2] - z[1]) * h, (z[0] - x[2]) * h, (x[1] - y[0]) * h, 0.5 * r
+    if x[0] >= y[1] and x[0] >= z[2]:
         r = math.sqrt(1.0 + x[0] - y[1] - z[2])
         h = 0.5 / r
-        out[0], out[1], out[2], out[3] = 0.5 * r, (y[0] + x[1]) * h, (z[0] + x[2]) * h, (y[2] - z[1]) * h
-    elif y[1] >= z[2]:
+        return 0.5 * r, (y[0] + x[1]) * h, (z[0] + x[2]) * h, (y[2] - z[1]) * h
+    if y[1] >= z[2]:
         r = math.sqrt(1.0 + y[1] - x[0] - z[2])
         h = 0.5 / r
-        out[0], out[1], out[2], out[3] = (y[0] + x[1]) * h, 0.5 * r, (z[1] + y[2]) * h, (z[0] - x[2]) * h
-    else:
-        r = math.sqrt(1.0 + z[2] - x[0] - y[1])
-        h = 0.5 / r
-        out[0], out[1], out[2], out[3] = (z[0] + x[2]) * h, (z[1] + y[2]) * h, 0.5 * r, (x[1] - y[0]) * h
+        return (y[0] + x[1]) * h, 0.5 * r, (z[1] + y[2]) * h, (z[0] - x[2]) * h
+    r = math.sqrt(1.0 + z[2] - x[0] - y[1])
+    h = 0.5 / r
+    return (z[0] + x[2]) * h, (z[1] + y[2]) * h, 0.5 * r, (x[1] - y[0]) * h
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def set_frame(p0, p1, a, v0, v1, va, azimuth, frame, spin):
+def set_frame(p0, p1, a, v0, v1, va, azimuth, before, frame, spin):
     """Write the frame and the angular velocity of the segment p0 p1 with auxiliary particle a.
 
-    The third axis is the tangent; the first is the direction of a, turned back by its azimuth.
+    The third axis is the tangent; the first is the direction of a, turned back by its azimuth. Of the two quaternions
+    that mean the same, the one nearer to the frame `before` is taken, so that frames do not jump.
     """
     dx, dy, dz = p1[0] - p0[0], p1[1] - p0[1], p1[2] - p0[2]
     inv = 1.0 / math.sqrt(dx * dx + dy * dy + dz * dz + TINY)
@@ -53,7 +53,9 @@ def set_frame(p0, p1, a, v0, v1, va, azimuth, frame, spin):
     c, w = azimuth[0], azimuth[1]
     first = (c * ex - w * sx, c * ey - w * sy, c * ez - w * sz)
     second = (w * ex + c * sx, w * ey + c * sy, w * ez + c * sz)
-    quaternion_of_axes(first, second, (tx, ty, tz), frame)
+    qx, qy, qz, qw = quaternion_of_axes(first, second, (tx, ty, tz))
+    sign = 1.0 if qx * before[0] + qy * before[1] + qz * before[2] + qw * before[3] >= 0.0 else -1.0
+    frame[0], frame[1], frame[2], frame[3] = sign * qx, sign * qy, sign * qz, sign * qw
     # Across the tangent from the ends of the segment, about it from the auxiliary particle.
     ux, uy, uz = (v1[0] - v0[0]) * inv, (v1[1] - v0[1]) * inv, (v1[2] - v0[2]) * inv
     wx, wy, wz = ty * uz - tz * uy, tz * ux - tx * uz, tx * uy - ty * ux
@@ -120,4 +122,4 @@ def follow_segment(p0, p1, v0, v1, azimuth, offset, frame, spin, a, va):
     va[0] = 0.5 * (v0[0] + v1[0]) + wy * oz - wz * oy
     va[1] = 0.5 * (v0[1] + v1[1]) + wz * ox - wx * oz
     va[2] = 0.5 * (v0[2] + v1[2]) + wx * oy - wy * ox
-    set_frame(p0, p1, a, v0, v1, va, azimuth, frame, spin)
+    set_frame(p0, p1, a, v0, v1, va, azimuth, frame, frame, spin)

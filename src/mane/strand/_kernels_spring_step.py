@@ -37,13 +37,10 @@ from mane.strand._kernels_spring import (
     assemble,
     balance_coupling,
     balance_inertia,
-    factorise,
-    hold_fixed,
     in_block,
-    solve_backwards,
-    solve_forwards,
 )
 from mane.strand._kernels_spring_frames import set_frame
+from mane.strand._kernels_spring_solve import factorise, hold_fixed, solve_backwards, solve_forwards
 
 TOO_SHORT = 1e-12  # [m]: a segment of no length has no direction to lengthen it in
 
@@ -74,7 +71,7 @@ def load_particle(buf, i, position, velocity, gravity, dt):
 @in_block
 def load_strand(buf, s, g, now, held, load, gravity, is_free, dt):
     """Fill lane s with strand g."""
-    points, velocity, auxiliary, auxiliary_velocity, clamp, tension = now
+    points, velocity, auxiliary, auxiliary_velocity, clamp, tension, _ = now
     root, clamp_after = held
     force, resistance, coupling = load
     for ghost in range(2):
@@ -151,7 +148,7 @@ def limit_strain(buf, s, records, limit, is_free):
 
 
 @in_block
-def store_strand(buf, s, g, azimuth, dt, out):
+def store_strand(buf, s, g, azimuth, frames_before, dt, out):
     """Write lane s to strand g."""
     points, velocity, auxiliary, auxiliary_velocity, frames, spin, tension = out
     for j in range(points.shape[1]):
@@ -174,6 +171,7 @@ def store_strand(buf, s, g, azimuth, dt, out):
             velocity[g, j + 1],
             auxiliary_velocity[g, j],
             azimuth[g, j],
+            frames_before[g, j],
             frames[g, j],
             spin[g, j],
         )
@@ -218,7 +216,7 @@ def step_block(
     for s in range(min(LANE_COUNT, strands - first)):
         store_cut_forces(buf, np.uint64(s), first + s, cut_force)
         limit_strain(buf, np.uint64(s), records, limit, is_free[first + s])
-        store_strand(buf, np.uint64(s), first + s, azimuth, dt, out)
+        store_strand(buf, np.uint64(s), first + s, azimuth, now[6], dt, out)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -229,7 +227,7 @@ def step_strands(constants, is_free, azimuth, now, held, load, gravity, limit, i
         constants: of all particles, shape (blocks, P, CONSTANT_ROWS * lanes).
         is_free: strands whose root nothing holds, shape (G,).
         azimuth: of the auxiliary particles, shape (G, N, 2).
-        now: points, velocity, auxiliary particles, their velocity, ghosts, tensions at the start.
+        now: points, velocity, auxiliary particles, their velocity, ghosts, tensions, frames at the start.
         held: roots (G, 3) and ghosts (G, 2, 3) at the end.
         load: force, resistance, coupling.
         gravity: shape (3,).

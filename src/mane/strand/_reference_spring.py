@@ -26,7 +26,7 @@ def elements(net: SpringNet, strand: int, particles: Float64Array) -> Iterator[E
         for which in range(3):
             stiffness, rest = net.stiffness[strand, p, which], net.rest_length[strand, p, which]
             apart = particles[p] - particles[p - which - 1]
-            length = np.linalg.norm(apart)
+            length = float(np.linalg.norm(apart))
             ends, weights = [p, p - which - 1], np.array([1.0, -1.0])
             yield ends, weights, apart / length, length - rest, stiffness, damping, length, (p, which)
         yield _altitude(net, strand, p, particles, damping)
@@ -104,9 +104,8 @@ def newton_step(
     residual = (inner + force).ravel() - inertia * (moved - dt * start[1]).ravel() - resistance @ moved.ravel() / dt
     system = matrix + resistance / dt + np.diag(inertia)
     free: NDArray[np.bool_] = np.repeat(~net.is_held[strand], 3)
-    change = np.zeros(particles.size)
-    change[free] = np.linalg.solve(system[np.ix_(free, free)], residual[free])
-    change = change.reshape(-1, 3)
+    change = np.zeros_like(particles)
+    change.ravel()[free] = np.linalg.solve(system[np.ix_(free, free)], residual[free])
     solved = np.zeros_like(tension)
     for who, weights, direction, past, stiffness, damping, _, place in elements(net, strand, particles):
         if place:

@@ -4,11 +4,11 @@ A strand is a chain of rigid links. Joints have two degrees of freedom and no tw
 nonzero rest curvature and Kelvin-Voigt damping; masses sit on the vertices. Lengths are exact, because points come from
 the directions of the links and never the other way round.
 
-One step is one linearly implicit Euler step, solved exactly in O(links) by the articulated-body recursion
-(`_kernels_chain`). It is linearised about the shape that the present motion leads to, so that a strand that merely swings
-on is not held back, and takes end-of-step values of springs, damping, loads and the direction of tension: none of them
-limits the step. Velocity products need no terms of their own: momentum is compared at vertices, in world axes.
-The price is Euler's numerical damping, first order in the step.
+A step is implicit Euler: springs, damping, loads and the direction of tension are those at its end, so none of them
+limits its size. It is solved by two rounds of Newton's method (`iterations`), each of them exact in O(links) by the
+articulated-body recursion (`_kernels_chain`): the first is linearised about the shape that the present motion leads to,
+the second about what the first has found. Velocity products need no terms of their own: momentum is compared at the
+vertices, in world axes. The price is Euler's numerical damping, first order in the step.
 
 References: chang2002 3.1, 3.2 and 8; Featherstone's articulated-body method.
 """
@@ -40,13 +40,13 @@ class ChainParams:
     """Settings of a `ChainSolver`.
 
     Attributes:
-        iterations: how often a step is solved, each time linearised about the last result; 1 is linearly implicit Euler,
-            more approach the fully implicit one.
+        iterations: how often a step is solved, each time linearised about the last result. One is enough for hair
+            that swings; two keep the energy from growing in hair that whips.
         spine: simulate the smooth spine of curly strands and carry the curl on it, rigid in the frame of the spine's
             links (chang2002 8). Strands without at least two curls are simulated as they are.
     """
 
-    iterations: int = 1
+    iterations: int = 2
     spine: bool = False
 
     def __post_init__(self) -> None:
@@ -57,13 +57,24 @@ class ChainParams:
 class ChainSolver(StrandSolver):
     """Chains without stretch and without twist.
 
-    Limitations: a curl cannot unwind by twisting, and with `spine` it does not deform at all. Only clamped strands are
-    free of sag; what hangs on a hinge has no moment at the root to stand with, and what is free falls.
+    Limitations: a curl cannot unwind by twisting, and with `spine` it does not deform at all. A joint that folds back
+    by a full half turn comes up on the other side of it, where a curled rest shape has another energy. Only clamped
+    strands are free of sag; what hangs on a hinge has no moment at the root to stand with, and what is free falls.
 
     Args:
         model: the guides.
         sag_free: whether the groomed shape is the equilibrium under gravity; otherwise it is the shape without load.
         params: fields of `ChainParams`.
+
+    Attributes:
+        params: the settings.
+        length: of the links [m], shape (G, N); with `spine`, those of the spine.
+        rest_base: frame of the clamp in the rest pose of the head, shape (G, 4).
+        offset: from the end of each link to its vertex, in the frame of the link [m], shape (G, N, 3); zero unless
+            `spine`.
+        stiffness: of the joints [N m], shape (G, N); zero at joint 0 where nothing clamps the root.
+        rest_curvature: of the joints without moment, shape (G, N, 2); see `chain_shape`.
+        spin_inertia: of each strand about its own axis [kg m^2], shape (G,), which a free root turns with.
     """
 
     has_twist = False
@@ -74,18 +85,18 @@ class ChainSolver(StrandSolver):
         self._clamped = model.root_kind == RootKind.CLAMPED
         spine = spine_points(model.rest_points) if self.params.spine else model.rest_points
         links = np.diff(spine, axis=1)
-        self._length: Float64Array = np.linalg.norm(links, axis=2)
-        directions = links / self._length[..., None]
-        self._rest_base: Float64Array = quaternion.between_vectors(np.array([0.0, 0.0, 1.0]), directions[:, 0])
-        self._rest_frames = shape.carried_frames(directions, self._rest_base)
-        self._offset: Float64Array = quaternion.rotate(
+        self.length: Float64Array = np.linalg.norm(links, axis=2)
+        directions = links / self.length[..., None]
+        self.rest_base: Float64Array = quaternion.between_vectors(np.array([0.0, 0.0, 1.0]), directions[:, 0])
+        self._rest_frames = shape.carried_frames(directions, self.rest_base)
+        self.offset: Float64Array = quaternion.rotate(
             quaternion.conjugate(self._rest_frames), model.rest_points[:, 1:] - spine[:, 1:]
         )
-        self._stiffness = model.bend_stiffness / model.joint_length
-        self._stiffness[~self._clamped, 0] = 0.0
+        self.stiffness = model.bend_stiffness / model.joint_length
+        self.stiffness[~self._clamped, 0] = 0.0
         self._weight = model.mass[..., None] * model.gravity
-        self._rest_curvature = self._curvature_without_moment(spine, sag_free)
-        self._spin_inertia = 0.5 * (model.mass * model.radius**2).sum(axis=1)
+        self.rest_curvature = self._curvature_without_moment(spine, sag_free)
+        self.spin_inertia = 0.5 * (model.mass * model.radius**2).sum(axis=1)
         self._packed = self._pack()
 
     # -- the contract ------------------------------------------------------------------------------------------------
@@ -95,14 +106,13 @@ class ChainSolver(StrandSolver):
         turn = roots.rotations[:, None]
         points = quaternion.rotate(turn, self.model.rest_points - self.model.rest_points[:, :1])
         state = StrandState.at_rest(points + roots.positions[:, None], quaternion.multiply(turn, self._rest_frames))
-        held = (self.model.root_kind != RootKind.FREE)[:, None, None]
-        state.cut_force[...] = np.where(held, shape.forces_beyond(self._weight), 0.0)
+        state.cut_force[...] = np.where(self._clamped[:, None, None], shape.forces_beyond(self._weight), 0.0)
         state.extra["clamp"] = self._clamp(roots)
         state.extra["clamp_spin"] = np.zeros_like(roots.positions)
         return state
 
     def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
-        """Go one step of `dt` [s]: read `state`, write `out` (which may be the same object), with roots as at its end."""
+        """Go one step of `dt` [s]; see `StrandSolver.step`."""
         from mane.strand._kernels_chain import step_chains
 
         if not (np.isfinite(dt) and dt > 0):
@@ -120,7 +130,7 @@ class ChainSolver(StrandSolver):
             self._packed,
             self.model.mass[:, 0],
             self.model.root_kind,
-            self._spin_inertia,
+            self.spin_inertia,
             base,
             rate,
             (roots.positions - state.points[:, 0]) / dt,
@@ -149,14 +159,14 @@ class ChainSolver(StrandSolver):
         if len(rows) == 0:
             return
         frames, ends = self._links_towards(state, rows)
-        offset = quaternion.rotate(frames, self._offset[rows])
+        offset = quaternion.rotate(frames, self.offset[rows])
         state.points[rows, 1:] = ends[:, 1:] + offset
         levers = state.points[rows, 1:] - ends[:, :-1]
         self._follow_velocity(state, rows, frames, levers, ends)
         state.frames[rows] = frames
 
     def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
-        """Move every strand of `state` rigidly, in place, as its root goes from `before` to `after` (a teleport)."""
+        """Move every strand rigidly with its root; see `StrandSolver.carry`."""
         turn = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
         carry_rigidly(state, turn, before.positions, after.positions)
         state.extra["clamp"][...] = quaternion.multiply(turn, state.extra["clamp"])
@@ -165,8 +175,8 @@ class ChainSolver(StrandSolver):
     def energy(self, state: StrandState) -> Float64Array:
         """Kinetic, elastic and gravitational energy of each strand [J], shape (G,); gravity is zero at the origin."""
         kinetic = 0.5 * (self.model.mass * (state.velocity**2).sum(axis=-1)).sum(axis=1)
-        strain = shape.curvature(state.frames, state.extra["clamp"]) - self._rest_curvature
-        elastic = 0.5 * (self._stiffness * (strain**2).sum(axis=-1)).sum(axis=1)
+        strain = shape.curvature(state.frames, state.extra["clamp"]) - self.rest_curvature
+        elastic = 0.5 * (self.stiffness * (strain**2).sum(axis=-1)).sum(axis=1)
         total: Float64Array = kinetic + elastic - (self._weight * state.points).sum(axis=(1, 2))
         return total
 
@@ -178,13 +188,13 @@ class ChainSolver(StrandSolver):
         lengths: Float64Array = np.linalg.norm(np.diff(state.points, axis=1), axis=2)
         return lengths / self.model.rest_length - 1
 
-    # -- building --------------------------------------------------------------------------------------------------------
+    # -- building ----------------------------------------------------------------------------------------------------
 
     def _curvature_without_moment(self, spine: Float64Array, sag_free: bool) -> Float64Array:
         moments = shape.moments_beyond(spine[:, :-1], self.model.rest_points, self._weight)
         moments *= (self._clamped & sag_free)[:, None, None]
         full_stiffness = self.model.bend_stiffness / self.model.joint_length
-        return shape.rest_curvature(self._rest_frames, self._rest_base, moments, full_stiffness)
+        return shape.rest_curvature(self._rest_frames, self.rest_base, moments, full_stiffness)
 
     def _pack(self) -> Float64Array:
         """Constants of every slot in the order of the kernel's rows, strands side by side in lanes."""
@@ -192,27 +202,27 @@ class ChainSolver(StrandSolver):
         blocks = -(-strands // LANES)
         packed = np.zeros((blocks * LANES, vertices, PACKED))
         rows = packed[:strands, 1:]
-        rows[..., 0] = self._length
+        rows[..., 0] = self.length
         rows[..., 1] = self.model.mass[:, 1:]
-        rows[..., 2] = self._stiffness
-        rows[..., 3] = self._stiffness * self.model.damping
-        rows[..., 4:6] = self._rest_curvature
-        rows[..., 6:9] = self._offset
+        rows[..., 2] = self.stiffness
+        rows[..., 3] = self.stiffness * self.model.damping
+        rows[..., 4:6] = self.rest_curvature
+        rows[..., 6:9] = self.offset
         packed[strands:] = packed[strands - 1]
         return np.ascontiguousarray(packed.reshape(blocks, LANES, vertices, PACKED).transpose(0, 2, 3, 1))
 
-    # -- stepping --------------------------------------------------------------------------------------------------------
+    # -- stepping ----------------------------------------------------------------------------------------------------
 
     def _clamp(self, roots: RootPose) -> Float64Array:
-        frames: Float64Array = quaternion.multiply(roots.rotations, self._rest_base)
+        frames: Float64Array = quaternion.multiply(roots.rotations, self.rest_base)
         return frames
 
     def _lumped(self, load: Load) -> tuple[Float64Array, Float64Array]:
         """Resistance and coupling as the kernel takes them.
 
-        The ends of a segment lie on one link, which makes their coupling exact. Vertices of a curl that is carried beside
-        the chain lie on two links: there the coupling goes to the resistance of both ends, which resists any common motion
-        alike and relative motion no less.
+        The ends of a segment lie on one link, which makes their coupling exact. Vertices of a curl that is carried
+        beside the chain lie on two links: there the coupling goes to the resistance of both ends, which resists any
+        common motion alike and relative motion no less.
         """
         if not self.params.spine:
             return load.resistance, load.coupling
@@ -221,7 +231,7 @@ class ChainSolver(StrandSolver):
         resistance[:, 1:] += load.coupling
         return resistance, np.zeros_like(load.coupling)
 
-    # -- adopting --------------------------------------------------------------------------------------------------------
+    # -- adopting ----------------------------------------------------------------------------------------------------
 
     def _base(self, state: StrandState, rows: NDArray[np.intp]) -> Float64Array:
         return np.where(self._clamped[rows, None], state.extra["clamp"][rows], state.frames[rows, 0])
@@ -229,8 +239,8 @@ class ChainSolver(StrandSolver):
     def _links_towards(self, state: StrandState, rows: NDArray[np.intp]) -> tuple[Float64Array, Float64Array]:
         """Frames (K, N, 4) and ends (K, V, 3) of links that each point at their vertex, less the old offset from it."""
         old_directions = shape.axis(state.frames[rows], 2)
-        goals = state.points[rows, 1:] - quaternion.rotate(state.frames[rows], self._offset[rows])
-        length = self._length[rows]
+        goals = state.points[rows, 1:] - quaternion.rotate(state.frames[rows], self.offset[rows])
+        length = self.length[rows]
         ends = np.empty_like(state.points[rows])
         ends[:, 0] = state.points[rows, 0]
         directions = np.empty_like(old_directions)
@@ -250,7 +260,7 @@ class ChainSolver(StrandSolver):
         levers: Float64Array,
         ends: Float64Array,
     ) -> None:
-        """Give every link the spin that brings its vertex closest to the velocity it has, and the vertex what follows."""
+        """Give every link the spin that brings its vertex closest to its velocity, and the vertex what follows."""
         loose = ~self._clamped[rows, None]
         base = np.where(loose, frames[:, 0], state.extra["clamp"][rows])
         along = shape.axis(frames[:, 0], 2)
@@ -263,7 +273,7 @@ class ChainSolver(StrandSolver):
             lever = levers[:, link]
             missing = state.velocity[rows, link + 1] - speed - np.cross(spin, lever)
             reach = np.cross(axes[:, link], lever[:, None])
-            normal = reach @ reach.swapaxes(1, 2) + TOO_NEAR * self._length[rows, link, None, None] ** 2 * np.eye(2)
+            normal = reach @ reach.swapaxes(1, 2) + TOO_NEAR * self.length[rows, link, None, None] ** 2 * np.eye(2)
             rate = np.linalg.solve(normal, reach @ missing[..., None])[..., 0]
             spin = spin + (axes[:, link] * rate[..., None]).sum(axis=1)
             state.spin[rows, link] = spin

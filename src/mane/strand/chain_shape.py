@@ -1,10 +1,10 @@
 """Shape of a twist-free chain: frames carried along it, curvature at its joints, the moments that gravity asks for.
 
 The frame of every link follows from the one before it by the smallest turn that takes one direction to the other. A
-joint therefore has two degrees of freedom and no singularity short of a full fold back: its curvature is the axis of that
-turn times 4 tan(angle / 4), two components in the frame of either link (they agree, the axis is shared). This measure of
-a bend equals the angle to within 1 percent up to 40 degrees, stays finite and grows all the way to a fold, and changes at
-the same rate about every axis, so that one number is its derivative.
+joint therefore has two degrees of freedom and no singularity short of a full fold back: its curvature is the axis of
+that turn times 4 tan(angle / 4), two components in the frame of either link (they agree, the axis is shared). This
+measure of a bend equals the angle to within 1 percent up to 40 degrees, stays finite and grows all the way to a fold,
+and changes at the same rate about every axis, so that one number is its derivative.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ import numpy as np
 from mane.geometry import quaternion
 from mane.strand._kernels_chain_lanes import FOLD
 from mane.strand.model import Float64Array
+
+# Largest bend off its rest [rad] that a joint may carry a moment with: beyond it hair would have to be coiled up at
+# rest, and the strand sags instead (`hold` makes it stiff enough not to).
+MAX_STRAIN = 2.0
 
 
 def carried_frames(directions: Float64Array, base: Float64Array) -> Float64Array:
@@ -77,4 +81,6 @@ def rest_curvature(
     """Curvature (G, N, 2) without moment, so that joints of `stiffness` (G, N) [N m] carry `moments` in this shape."""
     now = curvature(frames, base)
     about_axes = np.einsum("gnak,gnk->gna", joint_axes(frames, base), moments)
-    return now - about_axes / (curvature_slope(now) * stiffness)[..., None]
+    strain = about_axes / (curvature_slope(now) * stiffness)[..., None]
+    size = np.linalg.norm(strain, axis=-1, keepdims=True)
+    return now - strain * (MAX_STRAIN / np.maximum(size, MAX_STRAIN))

@@ -7,14 +7,15 @@ import numpy as np
 from mane.strand.model import Float64Array
 
 MIN_CURLS = 2.0  # fewer waves than this along a strand are its shape, not its curl
+MIN_WAVE = 0.5  # share of the tangents' wavering that is one wave: a bend where hair leaves the head has many
 MIN_SHARE = 0.05  # of a segment's length that the spine's segment keeps: a curl of many turns per vertex has no spine
 
 
 def spine_points(points: Float64Array) -> Float64Array:
     """Spines (G, V, 3) of strands (G, V, 3): every strand averaged over one wavelength of its curl.
 
-    Averaging over a whole wave removes the wave and keeps the course of the strand. Towards either end the window shrinks
-    evenly, so that root and tip stay where they are. Strands without a curl come back as they are.
+    Averaging over a whole wave removes the wave and keeps the course of the strand. Towards either end the window
+    shrinks evenly, so that root and tip stay where they are. Strands without a curl come back as they are.
     """
     spines = points.copy()
     for strand, wavelength in enumerate(curl_wavelengths(points)):
@@ -24,9 +25,10 @@ def spine_points(points: Float64Array) -> Float64Array:
 
 
 def curl_wavelengths(points: Float64Array) -> Float64Array:
-    """Length along the strand [m] of one curl, shape (G,); infinite where there are fewer than `MIN_CURLS`.
+    """Length along the strand [m] of one curl, shape (G,); infinite where a strand has none.
 
-    It is the strongest wave in the tangents, once their slow course (a quadratic in the vertex number) is taken out.
+    It is the strongest wave in the tangents, once their slow course (a quadratic in the vertex number) is taken out. A
+    strand is curly when that wave is at least `MIN_WAVE` of the rest and comes at least `MIN_CURLS` times.
     """
     steps = np.diff(points, axis=1)
     lengths = np.linalg.norm(steps, axis=2)
@@ -38,7 +40,8 @@ def curl_wavelengths(points: Float64Array) -> Float64Array:
     power = (np.abs(np.fft.rfft(waves, padded, axis=1)) ** 2).sum(axis=2)
     strongest = np.maximum(power[:, 1:].argmax(axis=1) + 1, 1)
     curls = strongest / 4.0
-    is_curly = (curls >= MIN_CURLS) & (power.max(axis=1) > 1e-12 * count**2)
+    share = 2 * power.max(axis=1) / np.maximum(count * (waves**2).sum(axis=(1, 2)), np.finfo(np.float64).tiny)
+    is_curly = (curls >= MIN_CURLS) & (share > MIN_WAVE) & (power.max(axis=1) > 1e-12 * count**2)
     return np.where(is_curly, lengths.sum(axis=1) / curls, np.inf)
 
 

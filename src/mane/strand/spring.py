@@ -32,9 +32,10 @@ class SpringParams:
     """Settings of a `SpringSolver`.
 
     Without `stretch`, `bend`, `twist` and `damping` the springs follow from the model's physical constants. chai2017
-    table 1 gives such numbers without units or masses; here the force of a spring, divided by the mean mass of the
-    strand's vertices, is `stretch`, `bend` or `twist` [m/s^2] times its strain, and `damping` [1/s] times the rate at which
-    a bending spring lengthens; the other springs share the bending springs' time constant, damping / stiffness.
+    table 1 gives such numbers without units or masses. Assumed here: the force of a spring, divided by the mass of a
+    segment, is `stretch`, `bend` or `twist` [m/s^2] times its strain, and `damping` [1/s] times the rate [m/s] at which
+    a bending spring lengthens; the other springs share the bending springs' time constant, damping / stiffness. They
+    replace the model's stiffness, and with it what `hold` has done to it.
 
     Attributes:
         iterations: Newton steps per step; 1 is linearly implicit Euler, more approach the fully implicit one.
@@ -46,7 +47,7 @@ class SpringParams:
         friction: Coulomb's coefficient that belongs to a preset, for contacts to read; the solver does not.
     """
 
-    iterations: int = 1
+    iterations: int = 2
     strain_limit: float = 0.03
     stretch: float | None = None
     bend: float | None = None
@@ -82,9 +83,9 @@ class SpringSolver(StrandSolver):
     """Particles and springs, with an auxiliary particle beside every segment.
 
     Limitations: auxiliary particles carry `spring_net.AUXILIARY_MASS` of the mass a segment's length away from the
-    strand, far more inertia against twist than a hair has. A bent joint turns the frame of its segment about the tangent
-    by up to half its bending angle, now one way and now the other. Bending stiffness is that of the rod for
-    joints bent up to some 30 degrees from the groomed shape, and grows beyond.
+    strand, far more inertia against twist than a hair has. A bent joint turns the frame of its segment about the
+    tangent by up to half its bending angle, now one way and now the other. Bending is that of the rod for joints within
+    some 30 degrees of the groomed shape; beyond, either side of a joint answers differently.
 
     Args:
         model: the guides.
@@ -129,7 +130,7 @@ class SpringSolver(StrandSolver):
         return state
 
     def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
-        """Go one step of `dt` [s]: read `state`, write `out` (which may be the same object), with roots as at its end."""
+        """Go one step of `dt` [s]: read `state`, write `out` (may be the same object), with roots as at its end."""
         from mane.strand._kernels_spring_step import step_strands
 
         clamp = self._clamp_at(roots)
@@ -138,7 +139,15 @@ class SpringSolver(StrandSolver):
             self._constants,
             self._is_free,
             self.net.azimuth,
-            (state.points, state.velocity, old["auxiliary"], old["auxiliary_velocity"], old["clamp"], old["tension"]),
+            (
+                state.points,
+                state.velocity,
+                old["auxiliary"],
+                old["auxiliary_velocity"],
+                old["clamp"],
+                old["tension"],
+                state.frames,
+            ),
             (roots.positions, clamp),
             (load.force, load.resistance, load.coupling),
             self.model.gravity,
@@ -181,7 +190,9 @@ class SpringSolver(StrandSolver):
         carry_rigidly(state, turn, before.positions, after.positions)
         for name in ("auxiliary", "clamp"):
             places = state.extra[name]
-            places[...] = quaternion.rotate(turn[:, None], places - before.positions[:, None]) + after.positions[:, None]
+            places[...] = (
+                quaternion.rotate(turn[:, None], places - before.positions[:, None]) + after.positions[:, None]
+            )
         velocity = state.extra["auxiliary_velocity"]
         velocity[...] = quaternion.rotate(turn[:, None], velocity)
 
@@ -214,11 +225,12 @@ class SpringSolver(StrandSolver):
     def _scratch_buffer(self) -> Float64Array:
         """One buffer for each thread that there may be; made at the first step, since it holds nothing to keep."""
         if self._scratch is None:
-            from numba import config
+            import numba
 
             from mane.strand._kernels_spring import EMPTY, RECORD
 
-            chunks = min(config.NUMBA_NUM_THREADS, len(self._constants))
+            threads = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+            chunks = min(threads, len(self._constants))
             self._scratch = np.zeros((chunks, (1 + self._constants.shape[1] + EMPTY) * int(RECORD)))
         return self._scratch
 
@@ -227,9 +239,9 @@ def _in_lanes(net: SpringNet) -> Float64Array:
     """Constants of all particles as the kernel reads them, blocks of strands side by side."""
     from mane.strand._kernels_small import LANE_COUNT
 
-    columns = [net.stiffness, net.rest_length]
-    columns += [net.damping, net.altitude_stiffness, net.rest_altitude, ~net.is_held, net.mass]
-    table = np.concatenate([column.reshape(*net.mass.shape, -1).astype(np.float64) for column in columns], axis=-1)
+    free = (~net.is_held).astype(np.float64)
+    single = [net.damping, net.altitude_stiffness, net.rest_altitude, free, net.mass]
+    table = np.concatenate([net.stiffness, net.rest_length, np.stack(single, axis=-1)], axis=-1)
     blocks = -(-len(table) // LANE_COUNT)
     padded = table[np.minimum(np.arange(blocks * LANE_COUNT), len(table) - 1)]
     lanes_last = padded.reshape(blocks, LANE_COUNT, *table.shape[1:]).transpose(0, 2, 3, 1)
@@ -249,7 +261,9 @@ def _with_given_constants(net: SpringNet, model: StrandModel, params: SpringPara
         for which in (auxiliary, vertex):
             given = params.bend * per_strain[:, which, far]
             # An altitude keeps its share of the bending.
-            altitude[:, which] *= given / np.where(net.stiffness[:, which, far] > 0, net.stiffness[:, which, far], np.inf)
+            altitude[:, which] *= given / np.where(
+                net.stiffness[:, which, far] > 0, net.stiffness[:, which, far], np.inf
+            )
             stiffness[:, which, far] = given
             if params.damping is not None:
                 damping[:, which] = params.damping * net.rest_length[:, which, far] / params.bend

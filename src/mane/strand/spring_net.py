@@ -18,7 +18,7 @@ Particle p has a spring to each of p-1, p-2 and p-3 (edge, bending and torsion s
 | to p-2        | a_(j-1), resists twist        | x_j, the segment itself        |
 | to p-3        | x_(j-1), resists bending to a | a_(j-1), resists bending too   |
 
-and an altitude spring on the tetrahedron p-3 ... p, between its auxiliary particle that is farthest out (a_j or a_(j-1))
+and an altitude spring on the tetrahedron p-3 ... p, between the auxiliary particle at one end of it (a_j or a_(j-1))
 and the opposite face, which is the triangle of the neighbouring segment. Which pair it acts on is fixed: Selle's choice
 of the shortest of seven pairs, made anew every step, switches forces on and off.
 The braces are as stiff as the segments, so a segment and its auxiliary particle are a rigid triangle; what remains of a
@@ -90,7 +90,7 @@ class SpringNet:
 
 
 def interleaved(clamp: Float64Array, points: Float64Array, auxiliary: Float64Array) -> Float64Array:
-    """Particles (G, P, ...) in the net's order from ghosts (G, 2, ...), vertices (G, V, ...) and auxiliary (G, N, ...)."""
+    """Ghosts (G, 2, ...), vertices (G, V, ...), auxiliary particles (G, N, ...) in the net's order, shape (G, P, ...)."""
     strands, vertices = points.shape[:2]
     out = np.empty((strands, GHOSTS + 2 * vertices - 1, *points.shape[2:]))
     out[:, :GHOSTS] = clamp
@@ -237,7 +237,9 @@ def _best_of(scores: list[Float64Array]) -> NDArray[np.int64]:
     return best
 
 
-def _levers(x_before: Float64Array, a_before: Float64Array, a_after: Float64Array, x_after: Float64Array) -> Float64Array:
+def _levers(
+    x_before: Float64Array, a_before: Float64Array, a_after: Float64Array, x_after: Float64Array
+) -> Float64Array:
     """How a joint's twist spring and two bending springs lengthen with its turn [m/rad], shape (..., 3, 3), one a row.
 
     All arguments are relative to the joint's vertex. A spring from r' to r lengthens by (r' x r) / |r - r'| . turn.

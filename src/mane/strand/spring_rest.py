@@ -1,8 +1,8 @@
 """Rest lengths with which the groomed shape of a `SpringNet` is its equilibrium under gravity.
 
-A clamped strand's net is statically determinate when its altitudes are left without strain: the three springs of a joint
-carry the moment of the weight beyond it, the braces then balance the auxiliary particles, the segments the vertices.
-So the tensions follow in closed form, joint by joint, and a spring's rest length is its length less tension / stiffness.
+A clamped strand's net is statically determinate when its altitudes are left without strain: the three springs of a
+joint carry the moment of the weight beyond it, the braces then balance the auxiliary particles, the segments the
+vertices. So the tensions follow in closed form, and a spring's rest length is its length less tension / stiffness.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import numpy as np
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.spring_net import GHOSTS, TO_BRACE, TO_FAR, TO_NEXT, Joints, SpringNet, without_clamp
 
-# A spring of a joint may be strained this much to carry the weight; joints that would need more are stiffened. Beyond
-# it a spring under tension comes near to having no rest length at all.
-LARGEST_STRAIN = 0.5
+# A spring of a joint may be strained this much to carry the weight (a joint then rests some 0.7 rad away from where it
+# is groomed); joints that would need more are stiffened, since softer ones snap through. Strands that `hold` has
+# stiffened stay below it.
+LARGEST_STRAIN = 0.2
 
 _AUXILIARY, _VERTEX = slice(GHOSTS + 1, None, 2), slice(GHOSTS + 2, None, 2)
 

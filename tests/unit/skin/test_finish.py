@@ -10,7 +10,6 @@ from mane.body import shapes
 from mane.body.motion import Pose
 from mane.body.sdf import build_sdf
 from mane.body.solid import Solid
-from mane.groom import styles
 from mane.skin.blend import BlendedSkin
 from mane.skin.finish import HermiteSubdivision, SolidAdjustment, adjusted
 from mane.skin.linear import LinearSkin
@@ -149,7 +148,7 @@ def test_the_buffer_is_reused():
 
 @pytest.mark.parametrize("name", [name for name in SKINS if name != "physical"])
 def test_skins_are_made_by_name(name):
-    groom = styles.make("straight", strands=50, vertices=8)
+    groom = curls(50, 8)
     skin = make_skin(name, groom, guides_of(groom, 5), binding="single")
     np.testing.assert_allclose(skin(frame_of(skin.guides)), groom.as_uniform(), atol=1e-5)
     assert skin.nbytes > groom.points.nbytes

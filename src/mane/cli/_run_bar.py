@@ -1,0 +1,130 @@
+"""What `simulate` and `bake` show: a live bar while frames are made, and a table of what was done at the end."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from mane.cli._measuring import progress_line
+
+if TYPE_CHECKING:
+    from mane.scene.loop import Progress, RunSummary
+
+LOG_SECONDS = 15.0  # between lines where nobody watches a terminal
+
+
+class RunBar:
+    """Shows how far a run is, on standard error, in a `with` block: a bar on a terminal, else a line now and then."""
+
+    def __init__(self, text: str, *, quiet: bool = False) -> None:
+        self._text, self._quiet = text, quiet
+        self._bar: Any = None
+        self._task: Any = None
+        self._told = self._began = time.monotonic()
+        self._made = 0
+
+    def __enter__(self) -> RunBar:
+        return self
+
+    def tell(self, progress: Progress) -> None:
+        """Show a frame that was finished."""
+        if self._quiet:
+            return
+        now = time.monotonic()
+        if self._made == 0:
+            self._began = now  # preparing and compiling say nothing about frames per second
+        rate = self._made / (now - self._began) if now > self._began else 0.0
+        self._made += 1
+        if sys.stderr.isatty():
+            self._show(progress, rate)
+        elif now - self._told > LOG_SECONDS:
+            left = (progress.count - progress.done) / rate if rate else math.nan
+            progress_line(f"{self._text}: {_frame_text(progress, rate)}, {_clock_text(left)} left")
+            self._told = now
+
+    def _show(self, progress: Progress, rate: float) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TextColumn("{task.fields[numbers]}", markup=False),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task(self._text, total=progress.count, numbers="")
+            self._bar.start()
+        left = (progress.count - progress.done) / rate if rate else math.nan
+        numbers = f"{_frame_text(progress, rate)}, {_clock_text(left)} left"
+        self._bar.update(self._task, completed=progress.done, numbers=numbers)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _frame_text(progress: Progress, rate: float) -> str:
+    return (
+        f"frame {progress.index} ({progress.done} of {progress.count}), {rate:.1f} fps, "
+        f"stretch {100 * progress.stretch:.2g} %, penetration {1e3 * progress.penetration:.2g} mm"
+    )
+
+
+def _clock_text(seconds: float) -> str:
+    if not math.isfinite(seconds):
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
+
+
+def summary_object(summary: RunSummary) -> dict[str, Any]:
+    """Return a summary as plain values for JSON."""
+    return {
+        "frames": summary.frames,
+        "resumed_after": summary.resumed_after,
+        "strands": summary.strands,
+        "guides": summary.guides,
+        "frames_per_second": round(summary.frames_per_second, 3),
+        "seconds": round(summary.seconds, 3),
+        "setup_seconds": {name: round(value, 4) for name, value in summary.setup.items()},
+        "stage_seconds": {name: round(value, 4) for name, value in summary.stages.items()},
+        "largest_stretch": summary.stretch,
+        "deepest_penetration": summary.penetration,
+        "hold": summary.hold,
+        "files": [str(path) for path in summary.files],
+    }
+
+
+def summary_text(summary: RunSummary, *, simulated: bool = True) -> str:
+    """Return a summary as a table for people."""
+    count = max(summary.frames, 1)
+    spent = sum(summary.stages.values())
+    after = "" if summary.resumed_after is None else f" after frame {summary.resumed_after}"
+    lines = [
+        f"{summary.frames} frames{after} of {summary.strands:,} strands from {summary.guides} guides "
+        f"in {summary.seconds:.1f} s, {summary.frames_per_second:.1f} fps",
+    ]
+    if simulated:
+        lines.append(
+            f"largest stretch {100 * summary.stretch:.2g} %, deepest penetration {1e3 * summary.penetration:.2g} mm; "
+            f"{summary.hold}"
+        )
+    lines += [f"{'stage':<16}{'ms per frame':>14}{'share':>8}"]
+    for name, seconds in sorted(summary.stages.items(), key=lambda item: -item[1]):
+        lines.append(f"{name:<16}{1e3 * seconds / count:>14.2f}{seconds / max(spent, 1e-12):>8.0%}")
+    lines += [f"before that: {', '.join(f'{name} {value:.1f} s' for name, value in summary.setup.items())}"]
+    return "\n".join([*lines, *map(str, summary.files)]) + "\n"
+
+
+def print_summary(summary: RunSummary, *, as_json: bool, quiet: bool, simulated: bool = True) -> None:
+    """Write a summary to standard output, as asked for."""
+    if as_json:
+        sys.stdout.write(json.dumps(summary_object(summary), indent=2, allow_nan=False) + "\n")
+    elif not quiet:
+        sys.stdout.write(summary_text(summary, simulated=simulated))

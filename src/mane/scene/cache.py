@@ -1,0 +1,232 @@
+"""Caches: the simulated guides of every frame, and what is needed to go on after the last one.
+
+    curly.cache/
+      cache.json          the scene, versions, and keys of hair and guides
+      guides.npz          the guides at rest and the strands that they are
+      frame.0001.npz      one `GuideFrame`, complete before it takes its name
+      checkpoint.npz      the state of every part after the last frame
+
+Plain .npz files need no further library, are readable by NumPy alone, and their checksums find damage. A run that is
+killed at any moment leaves complete frames and the checkpoint of one of the last two.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zipfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.motion import Pose
+from mane.groom.guides import Guides
+from mane.io.atomic import atomic_write
+from mane.scene.config import Scene
+from mane.scene.scene_file import scene_from_dict
+from mane.strand.frame import GuideFrame
+
+FORMAT = 1
+HEADER, GUIDES, CHECKPOINT = "cache.json", "guides.npz", "checkpoint.npz"
+FRAME_NAME = re.compile(r"frame\.(-?\d+)\.npz")
+FRAME_INDEX = "frame"
+ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in ("head", "solid_poses", "time")]
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Cache:
+    """A cache on disk. `Cache.make` begins one, `Cache.open` finds one.
+
+    Attributes:
+        path: its folder.
+        header: what `cache.json` says.
+    """
+
+    path: Path
+    header: dict[str, Any]
+
+    # -- beginning and finding one ---------------------------------------------------------------------------------
+
+    @classmethod
+    def make(cls, path: Path, scene: Scene, guides: Guides, keys: Mapping[str, str]) -> Cache:
+        """Begin a cache in a folder, without the frames that it may hold."""
+        _make_folder(path)
+        for file in [path / CHECKPOINT, *(path / name for name in os.listdir(path) if _is_ours(name))]:
+            file.unlink(missing_ok=True)
+        header = {
+            "format": FORMAT,
+            "versions": _versions(),
+            "keys": dict(keys),
+            "scene": scene.to_dict(),
+            "scene_folder": os.path.relpath(scene.folder, path),
+            "scene_text": scene.text,
+        }
+        with atomic_write(path / GUIDES) as file:
+            np.savez(file, rest=guides.rest, source=guides.source, active=guides.active, weight=guides.weight)
+        with atomic_write(path / HEADER) as file:
+            file.write(json.dumps(header, indent=1).encode())
+        return cls(path, json.loads(json.dumps(header)))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Cache:
+        """Find a cache; ValueError says what is wrong with it."""
+        folder = Path(path)
+        if not folder.is_dir():
+            raise FileNotFoundError(f"{folder}: no such cache; `mane simulate` makes one where [output] has a cache")
+        try:
+            header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
+            found = header["format"]
+        except FileNotFoundError:
+            raise ValueError(f"{folder}: is no cache, {HEADER} is missing") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{folder / HEADER}: is damaged ({error}); begin the run anew") from None
+        if found != FORMAT:
+            raise ValueError(f"{folder}: must be a cache of format {FORMAT}, got {found}; simulate it again")
+        return cls(folder, header)
+
+    @property
+    def scene(self) -> Scene:
+        """The scene that the cache was made with; its paths are seen from where its folder is now."""
+        folder = Path(os.path.normpath(self.path / self.header["scene_folder"]))
+        return scene_from_dict(self.header["scene"], folder=folder, text=self.header["scene_text"])
+
+    def difference(self, scene: Scene, keys: Mapping[str, str]) -> str | None:
+        """Say in what a scene is another one than that of the cache, outputs and the last frame apart; or None."""
+        ours, theirs = _deciding(self.header["scene"]), _deciding(json.loads(json.dumps(scene.to_dict())))
+        for name in theirs:
+            if ours.get(name) != theirs[name]:
+                return f"{name} was {ours.get(name)!r} and is {theirs[name]!r}"
+        return self.changed(keys)
+
+    def changed(self, keys: Mapping[str, str]) -> str | None:
+        """Say which of hair and guides are other ones than those of the cache; or None."""
+        for name, key in self.header["keys"].items():
+            if keys[name] != key:
+                return f"the {name} are other ones: their file, or the version of mane that made them, has changed"
+        return None
+
+    # -- frames ----------------------------------------------------------------------------------------------------
+
+    @property
+    def frames(self) -> list[int]:
+        """Numbers of the complete frames, from the first one on without a gap."""
+        found = {int(match.group(1)) for name in os.listdir(self.path) if (match := FRAME_NAME.fullmatch(name))}
+        start = int(self.header["scene"]["frames"]["start"])
+        end = start
+        while end in found:
+            end += 1
+        return list(range(start, end))
+
+    def frame_file(self, index: int) -> Path:
+        """File of a frame."""
+        return self.path / f"frame.{'-' if index < 0 else ''}{abs(index):04d}.npz"
+
+    def write_frame(self, index: int, frame: GuideFrame) -> None:
+        """Write a frame; when this returns, it is on disk."""
+        poses = np.array([_pose_row(pose) for pose in frame.solid_poses]).reshape(-1, 7)
+        with atomic_write(self.frame_file(index)) as file:
+            np.savez(
+                file,
+                **{name: getattr(frame, name) for name in ARRAYS},
+                head=_pose_row(frame.head),
+                solid_poses=poses,
+                time=np.array([frame.time]),
+            )
+
+    def read_frame(self, index: int) -> GuideFrame:
+        """Read a frame; ValueError says what is wrong with its file."""
+        path = self.frame_file(index)
+        arrays = _load(path)
+        try:
+            return GuideFrame(
+                **{name: arrays[name] for name in ARRAYS},
+                head=exact_pose(arrays["head"]),
+                solid_poses=tuple(exact_pose(row) for row in arrays["solid_poses"]),
+                time=float(arrays["time"][0]),
+            )
+        except (KeyError, IndexError, ValueError) as error:
+            raise ValueError(f"{path}: is no frame of a cache ({error})") from None
+
+    # -- checkpoint ------------------------------------------------------------------------------------------------
+
+    def write_checkpoint(self, index: int, arrays: Arrays) -> None:
+        """Write what is needed to go on after a frame, in place of that of the frame before."""
+        with atomic_write(self.path / CHECKPOINT) as file:
+            np.savez(file, **{FRAME_INDEX: np.array([index])}, **arrays)
+
+    def read_checkpoint(self) -> tuple[int, dict[str, NDArray[Any]]] | None:
+        """Return the frame that can be gone on from and the arrays to do so; None where no frame was finished."""
+        path = self.path / CHECKPOINT
+        if not path.is_file():
+            return None
+        arrays = _load(path)
+        if FRAME_INDEX not in arrays:
+            raise ValueError(f"{path}: is no checkpoint; begin the run anew")
+        return int(arrays.pop(FRAME_INDEX)[0]), arrays
+
+
+def _deciding(scene: Mapping[str, Any]) -> dict[str, Any]:
+    """Values that decide what is simulated, by dotted name."""
+    kept = {name: value for name, value in scene.items() if name not in ("output", "camera", "skin", "finish")}
+    flat: dict[str, Any] = {}
+    for name, value in kept.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{key}": item for key, item in value.items() if (name, key) != ("frames", "end")}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _pose_row(pose: Pose) -> NDArray[np.float64]:
+    return np.concatenate([pose.position, pose.rotation])
+
+
+def exact_pose(row: NDArray[np.float64]) -> Pose:
+    """Return the very pose that was written: making one normalises its rotation, which may change the last bit."""
+    pose = Pose(row[:3], row[3:])
+    object.__setattr__(pose, "rotation", row[3:].copy())
+    return pose
+
+
+def _load(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: is not there (any more)") from None
+    except (zipfile.BadZipFile, ValueError, EOFError, KeyError, OSError, NotImplementedError) as error:
+        raise ValueError(f"{path}: is damaged ({error}); begin the run anew, or bring the file back") from None
+
+
+def _is_ours(name: str) -> bool:
+    return FRAME_NAME.fullmatch(name) is not None or (name.startswith(".") and ".partial" in name)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise type(error)(f"{path}: cannot be made ({why}); choose another folder for the cache") from None
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what a killed run was writing."""
+    for name in os.listdir(path):
+        if name.startswith(".") and ".partial" in name:
+            with suppress(OSError):
+                (path / name).unlink()
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("mane", "numpy", "numba")}

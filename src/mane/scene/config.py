@@ -1,0 +1,447 @@
+"""What a scene says: one frozen dataclass per table of a scene file, its fields the keys of the table.
+
+The same classes build a scene in Python. A line of `Attributes` is also what `mane new` writes beside the key.
+
+```python
+scene = Scene(groom=GroomTable(style="curly", strands=20_000), head=HeadTable(motion="shake"))
+summary = run_scene(scene)
+```
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mane.geometry.checks import require_choice
+from mane.scene.options import TableError, check_settings
+
+Vector3 = tuple[float, float, float]
+Settings = Mapping[str, Any]
+
+# Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
+OPEN_TABLES = ("groom", "solids", "interactions", "skin")
+OWN_BODY, NO_BODY, BUST = "own", "none", "bust"
+
+
+@dataclass(frozen=True)
+class FramesTable:
+    """Which frames are made.
+
+    Attributes:
+        start: number of the first frame, which shows time 0
+        end: number of the last frame
+        rate: frames per second
+        preroll: time that the hair is given to come to rest before the first frame [s]
+    """
+
+    start: int = 1
+    end: int = 48
+    rate: float = 24.0
+    preroll: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require(self.end >= self.start, "end", f"must be at least start ({self.start})", self.end)
+        _require(0 < self.rate < 1e4, "rate", "must be above 0 and below 10000", self.rate)
+        _require(0 <= self.preroll < 1e4, "preroll", "must be at least 0 s and below 10000", self.preroll)
+
+    @property
+    def count(self) -> int:
+        """Number of frames."""
+        return self.end - self.start + 1
+
+
+@dataclass(frozen=True)
+class GroomTable:
+    """The hair. A style's own options, such as `length`, are further keys of the table.
+
+    Attributes:
+        style: a procedural style; see `mane style --list`
+        file: or a groom file: .usd .hair .data .npz ...
+        strands: how many, of a style
+        vertices: points per strand; without it as the style needs or the file has
+        unit: unit of the file where it does not say, e.g. "cm"
+        up: up axis of the file where it does not say, "y" or "z"
+        settings: options of the style
+    """
+
+    style: str | None = None
+    file: str | None = None
+    strands: int | None = None
+    vertices: int | None = None
+    unit: str | None = None
+    up: str | None = None
+    settings: Settings = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.style is None) == (self.file is None):
+            raise ValueError("style: must be given, or file, and not both")
+        for name in ("strands", "vertices"):
+            value, least = getattr(self, name), 1 if name == "strands" else 4
+            _require(value is None or value >= least, name, f"must be at least {least}", value)
+        if self.file is not None and self.strands is not None:
+            raise ValueError("strands: is for styles; a file has the strands that it has")
+        if self.style is not None and (self.unit or self.up):
+            raise ValueError(f"{'unit' if self.unit else 'up'}: is for files; a style is in metres with Y up")
+
+
+@dataclass(frozen=True)
+class GuidesTable:
+    """The strands that are simulated.
+
+    Attributes:
+        count: how many; without it 128, or all where there are fewer
+        method: how they are chosen: "shape", "farthest", "random", or "marked" as guides in the file
+        vertices: points per guide; without it as the groom has
+    """
+
+    count: int | None = None
+    method: str = "shape"
+    vertices: int | None = None
+
+    def __post_init__(self) -> None:
+        require_choice("method", self.method, ("shape", "farthest", "random", "marked"))
+        if self.method == "marked" and self.count is not None:
+            raise ValueError('count: must be left out with method "marked", which takes all that are marked')
+        _require(self.count is None or self.count >= 1, "count", "must be at least 1", self.count)
+        _require(self.vertices is None or self.vertices >= 3, "vertices", "must be at least 3", self.vertices)
+
+
+@dataclass(frozen=True)
+class BodyTable:
+    """What the hair grows on; it moves with the head, and hair collides with it.
+
+    Attributes:
+        mesh: a mesh file, "bust", "none", or "own": that of the style, none for a groom from a file
+        unit: unit of the file where it does not say
+        up: up axis of the file where it does not say
+    """
+
+    mesh: str = OWN_BODY
+    unit: str | None = None
+    up: str | None = None
+
+
+@dataclass(frozen=True)
+class HeadTable:
+    """How the head moves.
+
+    Attributes:
+        motion: still, shake, nod, turn, tilt, walk, jump, random, or a motion file (.json, .csv)
+        amplitude: of a named motion: angle [rad], or length [m] for walk and jump
+        rate: of a named motion [Hz]
+        pivot: point that a named motion turns about [m]
+        ease_in: time in which a named motion begins [s]
+    """
+
+    motion: str = "still"
+    amplitude: float | None = None
+    rate: float | None = None
+    pivot: Vector3 = (0.0, 0.0, 0.0)
+    ease_in: float | None = None
+
+
+@dataclass(frozen=True)
+class SolidTable:
+    """Something else that hair collides with. Sizes of the prop or shape are further keys of the table.
+
+    Attributes:
+        prop: comb, gear, hairbrush, hand or rod
+        shape: or box, capsule, plane, sphere or torus
+        mesh: or a mesh file
+        position: where its origin is [m]
+        turn: how it is turned there: axis times angle [rad]
+        motion: a motion file (.json, .csv) or a named motion, in place of `way`
+        way: places that it goes through: rows of time [s] and position [m]
+        unit: unit of the mesh file where it does not say
+        up: up axis of the mesh file where it does not say
+        settings: sizes of the prop or shape
+    """
+
+    prop: str | None = None
+    shape: str | None = None
+    mesh: str | None = None
+    position: Vector3 = (0.0, 0.0, 0.0)
+    turn: Vector3 = (0.0, 0.0, 0.0)
+    motion: str | None = None
+    way: tuple[tuple[float, float, float, float], ...] = ()
+    unit: str | None = None
+    up: str | None = None
+    settings: Settings = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if sum(value is not None for value in (self.prop, self.shape, self.mesh)) != 1:
+            raise ValueError("prop: must be given, or shape, or mesh, and only one of them")
+        if self.way and self.motion is not None:
+            raise ValueError("way: must be left out where motion is given")
+        times = [row[0] for row in self.way]
+        if any(after <= before for before, after in zip(times, times[1:], strict=False)):
+            raise ValueError(f"way: times must rise, got {times}")
+
+
+@dataclass(frozen=True)
+class StrandTable:
+    """How guides move.
+
+    Attributes:
+        model: "cosserat", "spring" or "chain"
+        material: straight, wavy, curly, fine or coarse
+        root: "clamped", "hinged" or "free"
+        sag_free: the groom is what gravity makes of it, so that it does not sag
+        hold: strands that could not stand as groomed: "stiffen", "report" or "off"
+        gravity: [m/s^2]
+        drag: air drag, as a share of that of a single hair
+        substeps: steps per frame; without it as many as the motion needs
+        properties: of the material, in place of its own: young [Pa], radius [m], stiffness ...
+        settings: of the model
+    """
+
+    model: str = "cosserat"
+    material: str = "straight"
+    root: str = "clamped"
+    sag_free: bool = True
+    hold: str = "stiffen"
+    gravity: Vector3 = (0.0, -9.81, 0.0)
+    drag: float = 0.1
+    substeps: int | None = None
+    properties: Settings = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_choice("root", self.root, ("clamped", "hinged", "free"))
+        require_choice("hold", self.hold, ("stiffen", "report", "off"))
+        _require(self.drag >= 0, "drag", "must be at least 0", self.drag)
+        _require(self.substeps is None or 1 <= self.substeps, "substeps", "must be at least 1", self.substeps)
+
+
+@dataclass(frozen=True)
+class ContactTable:
+    """How guides collide with body and solids.
+
+    Attributes:
+        mode: "hard" stops hair at the surface, "penalty" pushes back in proportion to the depth
+        friction: Coulomb's coefficient
+        thickness: how far above the surface hair is stopped [m]
+        push_out_speed: at which hair that starts inside comes out, at most [m/s]
+        penalty_depth: how deep a vertex sinks in under penalty_load [m]
+        penalty_load: in multiples of the vertex's own weight
+    """
+
+    mode: str = "hard"
+    friction: float = 0.3
+    thickness: float = 0.0
+    push_out_speed: float = 0.5
+    penalty_depth: float = 1e-4
+    penalty_load: float = 10.0
+
+    def __post_init__(self) -> None:
+        require_choice("mode", self.mode, ("hard", "penalty"))
+        for name in ("friction", "thickness"):
+            _require(getattr(self, name) >= 0, name, "must be at least 0", getattr(self, name))
+        for name in ("push_out_speed", "penalty_depth", "penalty_load"):
+            _require(getattr(self, name) > 0, name, "must be above 0", getattr(self, name))
+
+
+@dataclass(frozen=True)
+class WindTable:
+    """Wind.
+
+    Attributes:
+        velocity: mean velocity [m/s]
+        gusts: standard deviation of the gusts over the mean speed; 0.1 over the sea, 0.3 between houses
+        scale: size of the largest gusts [m]
+        solids_shelter: head and solids keep the wind away
+        hair_shelters: hair keeps the wind away from hair
+    """
+
+    velocity: Vector3 = (0.0, 0.0, 0.0)
+    gusts: float = 0.0
+    scale: float = 2.0
+    solids_shelter: bool = True
+    hair_shelters: bool = True
+
+    def __post_init__(self) -> None:
+        _require(self.gusts >= 0, "gusts", "must be at least 0", self.gusts)
+        _require(self.scale > 0, "scale", "must be above 0 m", self.scale)
+
+
+@dataclass(frozen=True)
+class InteractionTable:
+    """Something that acts on the guides besides. Its settings are further keys of the table.
+
+    Attributes:
+        kind: attraction, root_damping, links, strips, ties, grid
+        settings: of that kind
+    """
+
+    kind: str
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SkinTable:
+    """How guides carry every hair. Settings of the method are further keys of the table.
+
+    Attributes:
+        method: "physical", "linear" or "rigid"
+        settings: of the method
+    """
+
+    method: str = "physical"
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FinishTable:
+    """What is done to every hair after the skin.
+
+    Attributes:
+        push_out: hairs come out of body and solids
+        thickness: how far above the surface [m]
+        subdivide: how often each segment is halved, smoothly; 0 leaves strands as they are
+    """
+
+    push_out: bool = True
+    thickness: float = 0.0
+    subdivide: int = 0
+
+    def __post_init__(self) -> None:
+        _require(self.thickness >= 0, "thickness", "must be at least 0 m", self.thickness)
+        _require(0 <= self.subdivide <= 4, "subdivide", "must be between 0 and 4", self.subdivide)
+
+
+@dataclass(frozen=True)
+class OutputTable:
+    """What is written; paths are beside the scene file.
+
+    Attributes:
+        cache: folder for the simulated guides: a stopped run goes on from it, and `mane bake` reads it
+        usd: the full head as a USD stage with one file per frame
+        usd_layer: write it as a layer over the groom's own USD file
+        pictures: folder for pictures, PNG
+        every: a picture of every so many frames
+        movie: a movie, MP4
+        metrics: quality of every frame, JSON
+        log: seconds of every stage of every frame, CSV; without it inside the cache
+    """
+
+    cache: str | None = None
+    usd: str | None = None
+    usd_layer: bool = False
+    pictures: str | None = None
+    every: int = 1
+    movie: str | None = None
+    metrics: str | None = None
+    log: str | None = None
+
+    def __post_init__(self) -> None:
+        _require(self.every >= 1, "every", "must be at least 1", self.every)
+        for name, suffixes in (("usd", (".usd", ".usda", ".usdc")), ("movie", (".mp4",)), ("metrics", (".json",))):
+            path = getattr(self, name)
+            _require(path is None or Path(path).suffix in suffixes, name, f"must end in {' or '.join(suffixes)}", path)
+
+
+@dataclass(frozen=True)
+class CameraTable:
+    """How pictures and the movie look.
+
+    Attributes:
+        size: width and height [pixels]
+        direction: three-quarter, front, left, right, back, rear, above or top
+        follow: the camera travels along with the head
+        look: brown, black, blond, red ...; see `mane render --list`
+    """
+
+    size: tuple[int, int] = (960, 540)
+    direction: str = "three-quarter"
+    follow: bool = False
+    look: str | None = None
+
+    def __post_init__(self) -> None:
+        _require(all(16 <= side <= 16384 for side in self.size), "size", "must be 16 to 16384 pixels", self.size)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A whole scene: what `read_scene` returns and `run_scene` runs.
+
+    Attributes:
+        groom: the hair
+        seed: of everything random
+        frames: which frames are made
+        guides: the strands that are simulated
+        body: what the hair grows on
+        head: how the head moves
+        solids: what else hair collides with
+        strand: how guides move
+        contact: how they collide
+        wind: wind
+        interactions: what else acts on the guides, in this order
+        skin: how guides carry every hair
+        finish: what is done to every hair after that
+        output: what is written
+        camera: how pictures look
+        folder: that paths are relative to; the scene file's own
+        places: where each key was given, e.g. "scene.toml:14", for messages
+        text: of the scene file, for the cache
+    """
+
+    groom: GroomTable
+    seed: int = 0
+    frames: FramesTable = field(default_factory=FramesTable)
+    guides: GuidesTable = field(default_factory=GuidesTable)
+    body: BodyTable = field(default_factory=BodyTable)
+    head: HeadTable = field(default_factory=HeadTable)
+    solids: tuple[SolidTable, ...] = ()
+    strand: StrandTable = field(default_factory=StrandTable)
+    contact: ContactTable = field(default_factory=ContactTable)
+    wind: WindTable = field(default_factory=WindTable)
+    interactions: tuple[InteractionTable, ...] = ()
+    skin: SkinTable = field(default_factory=SkinTable)
+    finish: FinishTable = field(default_factory=FinishTable)
+    output: OutputTable = field(default_factory=OutputTable)
+    camera: CameraTable = field(default_factory=CameraTable)
+    folder: Path = field(default_factory=Path, compare=False)
+    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _require(self.seed >= 0, "seed", "must be at least 0", self.seed)
+        if self.output.usd_layer:
+            suffix = Path(self.groom.file or "").suffix
+            if suffix not in (".usd", ".usda", ".usdc", ".usdz"):
+                raise TableError("output", "usd_layer", "must be false unless groom.file is a USD file to lay it over")
+            if self.finish.subdivide:
+                raise TableError("finish", "subdivide", "must be 0 with usd_layer, which keeps the file's own vertices")
+        check_settings(self)
+
+    def path(self, name: str) -> Path:
+        """Return a path of the scene, seen from its folder."""
+        return self.folder / name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that decides the result, as plain values by table and key."""
+        plain = dataclasses.asdict(dataclasses.replace(self, places={}, text=""))
+        return {name: plain[name] for name in SCENE_KEYS}
+
+
+NOT_KEYS = ("folder", "places", "text")
+SCENE_KEYS = tuple(f.name for f in dataclasses.fields(Scene) if f.name not in NOT_KEYS)
+
+
+@cache
+def field_lines(table: type) -> dict[str, str]:
+    """What each field of a table means, from the `Attributes` of its docstring."""
+    section = inspect.getdoc(table).partition("Attributes:")[2]  # type: ignore[union-attr]
+    return {name: " ".join(text.split()) for name, text in re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", section, re.M)}
+
+
+def _require(condition: bool, name: str, wanted: str, got: Any) -> None:
+    if not condition:
+        raise ValueError(f"{name}: {wanted}, got {got!r}")

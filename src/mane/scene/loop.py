@@ -1,0 +1,403 @@
+"""The frame loop: the one place that owns the order of a frame.
+
+    motion -> Simulation.step -> skin -> finish -> sinks
+
+`run_scene` simulates, `bake_cache` takes guides from a cache instead; from the skin on they are the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mane.geometry.checks import FloatArray
+from mane.scene.build import Assembly, build
+from mane.scene.cache import HEADER, Cache, exact_pose, remove_leftovers
+from mane.scene.clock import StageClock
+from mane.scene.config import OutputTable, Scene
+from mane.scene.run_log import RunLog
+from mane.scene.scene_file import SceneError, naming_place, place
+from mane.scene.sinks import CacheSink, Sink, UsdSink
+from mane.strand.frame import GuideFrame
+from mane.strand.stepping import SolverDiverged, StepReport
+
+LOG_NAME = "log.csv"
+AT_REST = StepReport(0.0, 0.0, 0)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        index: number of the frame that was finished.
+        done: frames that are finished, those of earlier runs included.
+        count: frames in all.
+        stretch: largest |length / rest length - 1| of a segment of the guides.
+        penetration: deepest vertex of the guides inside a solid [m].
+        seconds: of each stage of this frame.
+    """
+
+    index: int
+    done: int
+    count: int
+    stretch: float
+    penetration: float
+    seconds: dict[str, float]
+
+
+@dataclass
+class RunSummary:
+    """What a run did.
+
+    Attributes:
+        frames: made by this run.
+        resumed_after: the frame that an earlier run had come to, or None.
+        strands: of the full head.
+        guides: simulated.
+        setup: seconds before the first frame, by stage.
+        stages: seconds over all frames, by stage.
+        seconds: of the whole run.
+        stretch: largest of all frames.
+        penetration: deepest of all frames [m].
+        hold: which guides stand by themselves, in one line.
+        files: that were made.
+    """
+
+    frames: int = 0
+    resumed_after: int | None = None
+    strands: int = 0
+    guides: int = 0
+    setup: dict[str, float] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    stretch: float = 0.0
+    penetration: float = 0.0
+    hold: str = ""
+    files: list[Path] = field(default_factory=list)
+
+    @property
+    def frames_per_second(self) -> float:
+        """Frames over the time that they took, preparation apart."""
+        spent = sum(self.stages.values())
+        return self.frames / spent if spent > 0 else 0.0
+
+
+Told = Callable[[Progress], None]
+NumberedFrame = tuple[int, GuideFrame, StepReport | None]
+
+
+def run_scene(
+    scene: Scene, *, resume: bool = False, restart: bool = False, progress: Told | None = None
+) -> RunSummary:
+    """Simulate a scene and write what its [output] asks for.
+
+    Args:
+        scene: from `read_scene`, or made in Python.
+        resume: go on after the last frame of the scene's cache, as if the run had never stopped.
+        restart: begin anew where the cache holds frames of an earlier run, which are lost.
+        progress: is told after every frame.
+
+    Raises:
+        SceneError: the scene cannot be run as it is.
+        OSError: something cannot be written; what is finished stays, and the run can be resumed.
+        SolverDiverged: the simulation left the finite numbers, with the frame.
+    """
+    started = time.perf_counter()
+    cache_path = None if scene.output.cache is None else scene.path(scene.output.cache)
+    _check_cache(scene, cache_path, resume, restart)
+    _make_folders(scene)
+    clock = StageClock()
+    assembly = build(scene, clock)
+    clock.watch_parts(assembly.simulation)
+    try:
+        summary = _run(assembly, cache_path, resume, progress)
+    except OSError as error:
+        kept = "" if cache_path is None else "; finished frames are kept, and --resume goes on after them"
+        raise OSError(f"{_one_line(error)}{kept}") from error
+    summary.seconds = time.perf_counter() - started
+    return summary
+
+
+def bake_cache(
+    cache: Cache,
+    output: OutputTable,
+    *,
+    scene: Scene | None = None,
+    strands: int | None = None,
+    every: int = 1,
+    progress: Told | None = None,
+) -> RunSummary:
+    """Make the full head of the frames of a cache, with its own skin or another.
+
+    Args:
+        cache: from `Cache.open`.
+        output: what to write; `cache` in it is left alone.
+        scene: that of the cache with another skin, finish or camera; by default that of the cache.
+        strands: a random choice of so many; None for all.
+        every: bake every so many frames.
+        progress: is told after every frame.
+    """
+    started = time.perf_counter()
+    clock = StageClock()
+    assembly = build(cache.scene if scene is None else scene, clock)
+    different = cache.changed(assembly.keys)
+    if different:
+        raise ValueError(f"{cache.path}: cannot be baked, {different}")
+    if strands is not None:
+        assembly = assembly.with_hair(assembly.hair.thinned(strands, assembly.scene.seed))
+    frames = cache.frames[::every]
+    if not frames:
+        raise ValueError(f"{cache.path}: holds no finished frame yet; `mane simulate --resume` goes on with it")
+    numbers = range(frames[0], frames[-1] + 1, every)
+    sinks = make_sinks(assembly, output, None, numbers)
+    for sink in sinks:
+        sink.open(resume=False)
+    clock.end_setup()
+    summary = _summary_of(assembly)
+    _play(_cached(cache, numbers, clock), assembly, sinks, summary, _Teller(progress, len(numbers), 0))
+    _close(sinks, summary)
+    summary.seconds = time.perf_counter() - started
+    return summary
+
+
+def make_sinks(assembly: Assembly, output: OutputTable, cache: Cache | None, numbers: range) -> list[Sink]:
+    """Return the sinks that an output asks for, in their order; the cache is the last."""
+    sinks: list[Sink] = []
+    path = assembly.scene.path
+    if output.usd is not None:
+        sinks.append(UsdSink(path(output.usd), assembly, layer=output.usd_layer))
+    if output.pictures is not None or output.movie is not None:
+        from mane.scene.sink_pictures import PictureSink
+
+        folder = None if output.pictures is None else path(output.pictures)
+        movie = None if output.movie is None else path(output.movie)
+        sinks.append(PictureSink(assembly, folder=folder, movie=movie, every=output.every, numbers=numbers))
+    if output.metrics is not None:
+        from mane.scene.sink_metrics import MetricsSink
+
+        sinks.append(MetricsSink(path(output.metrics), assembly))
+    if cache is not None:
+        sinks.append(CacheSink(cache, assembly.simulation))
+    return sinks
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: Told | None) -> RunSummary:
+    scene, clock = assembly.scene, assembly.clock
+    frames = scene.frames
+    cache = None if cache_path is None else _open_or_make(cache_path, assembly, resume)
+    checkpoint = cache.read_checkpoint() if cache is not None and resume else None
+    last = None if checkpoint is None else checkpoint[0]
+    goes_on = last is not None
+    sinks = make_sinks(assembly, scene.output, cache, range(frames.start, frames.end + 1))
+    for sink in sinks:
+        with naming_place(scene.places, "output"):
+            sink.open(resume=goes_on)
+    log = _make_log(scene, cache_path, None if last is None else last + 1)
+    clock.end_setup()
+    if log is not None and not goes_on:
+        log.write("setup", clock.setup)
+    summary = _summary_of(assembly)
+    summary.resumed_after = last
+    first = frames.start
+    if cache is not None and checkpoint is not None and last is not None:
+        with clock.stage("catch up"):
+            _catch_up(cache, assembly, sinks, last)
+        _restore(assembly, checkpoint[1])
+        clock.end_setup()
+        first = last + 1
+    teller = _Teller(progress, frames.count, first - frames.start, log)
+    _play(_simulated(assembly, first), assembly, sinks, summary, teller)
+    _close(sinks, summary)
+    if log is not None:
+        summary.files.append(log.path)
+    return summary
+
+
+def _simulated(assembly: Assembly, first: int) -> Iterator[NumberedFrame]:
+    """Step the guides through the frames from `first` on; the first frame of a scene is that after the pre-roll."""
+    frames, simulation, clock = assembly.scene.frames, assembly.simulation, assembly.clock
+    for index in range(first, frames.end + 1):
+        with clock.stage("guides"):
+            if index == frames.start:
+                frame = _preroll(assembly)
+                report = simulation.report if frames.preroll else AT_REST
+            else:
+                frame = _stepped(assembly, index)
+                report = simulation.report
+        yield index, frame, report
+
+
+def _preroll(assembly: Assembly) -> GuideFrame:
+    frames, simulation = assembly.scene.frames, assembly.simulation
+    steps = round(frames.preroll * frames.rate)
+    frame = simulation.reset(time=-steps / frames.rate)
+    for _ in range(steps):
+        frame = _stepped(assembly, frames.start)
+    return frame
+
+
+def _stepped(assembly: Assembly, index: int) -> GuideFrame:
+    try:
+        return assembly.simulation.step()
+    except SolverDiverged as error:
+        raise SolverDiverged(f"frame {index}: {error}") from None
+
+
+def _cached(cache: Cache, numbers: Iterable[int], clock: StageClock) -> Iterator[NumberedFrame]:
+    """Read the frames of a cache."""
+    for index in numbers:
+        with clock.stage("read cache"):
+            frame = cache.read_frame(index)
+        yield index, frame, None
+
+
+def _play(
+    frames: Iterable[NumberedFrame], assembly: Assembly, sinks: Sequence[Sink], summary: RunSummary, teller: _Teller
+) -> None:
+    """Take each frame through skin, finish and sinks."""
+    clock = assembly.clock
+    for index, frame, report in frames:
+        _hand_out(index, frame, assembly, sinks)
+        seconds = clock.end_frame()
+        summary.frames += 1
+        summary.stages = dict(clock.total)
+        if report is not None:
+            summary.stretch = max(summary.stretch, report.stretch)
+            summary.penetration = max(summary.penetration, report.penetration)
+        teller.tell(index, report or AT_REST, seconds)
+
+
+def _hand_out(index: int, frame: GuideFrame, assembly: Assembly, sinks: Sequence[Sink]) -> None:
+    """Give a frame to the sinks that lack it, and show it to those that have it."""
+    wanting = {sink: not sink.has(index) for sink in sinks}
+    points: FloatArray | None = None
+    is_needed = any(sink.needs_hair and (wants or sink.history) for sink, wants in wanting.items())
+    if is_needed or _has_memory(assembly, sinks):
+        points = assembly.dresser(frame)
+    for sink, wants in wanting.items():
+        with assembly.clock.stage(sink.name):
+            (sink.write if wants else sink.recall)(index, frame, points)
+
+
+def _catch_up(cache: Cache, assembly: Assembly, sinks: Sequence[Sink], last: int) -> None:
+    """Bring sinks that lack frames of the cache, or must remember the last ones, to where the cache is."""
+    start = assembly.scene.frames.start
+    needed = [_first_needed(sink, start, last) for sink in sinks]
+    if _has_memory(assembly, sinks):
+        needed.append(start)
+    for index, frame, _ in _cached(cache, range(min(needed), last + 1), assembly.clock):
+        _hand_out(index, frame, assembly, sinks)
+
+
+def _has_memory(assembly: Assembly, sinks: Sequence[Sink]) -> bool:
+    """Whether hair is made at all, by a skin that must see every frame."""
+    return any(sink.needs_hair for sink in sinks) and assembly.dresser.remembers
+
+
+def _first_needed(sink: Sink, start: int, last: int) -> int:
+    missing = (index for index in range(start, last + 1) if not sink.has(index))
+    return min(next(missing, last + 1), max(start, last + 1 - sink.history))
+
+
+def _restore(assembly: Assembly, checkpoint: dict[str, Any]) -> None:
+    assembly.simulation.restore(checkpoint)
+    # Making a pose normalises its rotation, which may change the last bit.
+    assembly.simulation._pose = exact_pose(checkpoint["pose"])
+
+
+def _close(sinks: Sequence[Sink], summary: RunSummary) -> None:
+    for sink in sinks:
+        summary.files += sink.close()
+
+
+def _summary_of(assembly: Assembly) -> RunSummary:
+    return RunSummary(
+        strands=assembly.hair.groom.strand_count,
+        guides=assembly.guides.count,
+        setup=assembly.clock.setup,
+        hold=" ".join(str(assembly.simulation.hold_report).split()),
+    )
+
+
+class _Teller:
+    """Tells progress and writes the log."""
+
+    def __init__(self, progress: Told | None, count: int, done: int, log: RunLog | None = None) -> None:
+        self._progress, self._count, self._done, self._log = progress, count, done, log
+
+    def tell(self, index: int, report: StepReport, seconds: dict[str, float]) -> None:
+        """Say that a frame is finished."""
+        self._done += 1
+        if self._log is not None:
+            self._log.write(index, {**seconds, "largest stretch": report.stretch, "penetration": report.penetration})
+        if self._progress is not None:
+            self._progress(Progress(index, self._done, self._count, report.stretch, report.penetration, seconds))
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _check_cache(scene: Scene, path: Path | None, resume: bool, restart: bool) -> None:
+    """Refuse what cannot be resumed, and what would be lost."""
+    if resume and restart:
+        raise ValueError("resume: must be left out with restart")
+    if path is None:
+        if resume:
+            raise SceneError(f"{place(scene.places, 'output')}: [output] cache: must be given to go on from it")
+        return
+    if path.exists() and not path.is_dir():
+        raise SceneError(f"{place(scene.places, 'output.cache')}: [output] cache: must be a folder, {path} is a file")
+    if path.is_dir() and any(path.iterdir()) and not (path / HEADER).is_file() and not resume:
+        foreign = next(iter(sorted(path.iterdir()))).name
+        if not foreign.startswith(".") and foreign != "guides.npz":
+            raise SceneError(
+                f"{place(scene.places, 'output.cache')}: [output] cache: {path} holds other things ({foreign}); "
+                "choose a folder of its own"
+            )
+    if not resume and not restart and (path / HEADER).is_file() and Cache.open(path).frames:
+        raise ValueError(f"{path}: holds frames of an earlier run; --resume goes on, --restart begins anew")
+
+
+def _open_or_make(path: Path, assembly: Assembly, resume: bool) -> Cache:
+    if resume and (path / HEADER).is_file():
+        cache = Cache.open(path)
+        different = cache.difference(assembly.scene, assembly.keys)
+        if different:
+            raise ValueError(f"{path}: cannot be gone on with, {different}; --restart begins anew")
+        remove_leftovers(path)
+        return cache
+    return Cache.make(path, assembly.scene, assembly.guides, assembly.keys)
+
+
+def _make_folders(scene: Scene) -> None:
+    """Make the folders that outputs are to be written to, so that nothing is refused after a long wait."""
+    output = scene.output
+    for key in ("usd", "movie", "metrics", "log", "pictures", "cache"):
+        name = getattr(output, key)
+        if name is None:
+            continue
+        folder = scene.path(name).parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise type(error)(f"{scene.path(name)}: its folder cannot be made ({why}); choose another one") from None
+
+
+def _make_log(scene: Scene, cache_path: Path | None, keep_before: int | None) -> RunLog | None:
+    if scene.output.log is not None:
+        return RunLog(scene.path(scene.output.log), keep_before)
+    return None if cache_path is None else RunLog(cache_path / LOG_NAME, keep_before)
+
+
+def _one_line(error: OSError) -> str:
+    if error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror.lower()}"
+    return str(error)

@@ -1,0 +1,136 @@
+"""The things that the tables of a scene name: motions, solids, wind, interactions, material."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mane.scene.options import interaction_maker, prop_maker, shape_class
+
+if TYPE_CHECKING:
+    from mane.body.motion import Motion
+    from mane.body.props.base import Prop
+    from mane.body.shapes import Shape
+    from mane.body.solid import Solid
+    from mane.contact.wind import Wind
+    from mane.contact.wind_shelter import Shelter
+    from mane.groom.guides import Guides
+    from mane.scene.config import HeadTable, InteractionTable, SolidTable, StrandTable, WindTable
+    from mane.strand.material import Material
+    from mane.strand.ports import Part
+
+MOTION_FILES = (".json", ".csv")
+
+
+def make_head_motion(table: HeadTable, folder: Path, seed: int) -> Motion:
+    """Return the motion of the head."""
+    chosen = {
+        name: getattr(table, name) for name in ("amplitude", "rate", "ease_in") if getattr(table, name) is not None
+    }
+    if Path(table.motion).suffix in MOTION_FILES:
+        for name in chosen:
+            raise ValueError(f"{name}: is for named motions; {table.motion} has its own")
+    return _motion(table.motion, folder, seed, pivot=table.pivot, **chosen)
+
+
+def _motion(name: str, folder: Path, seed: int, **settings: Any) -> Motion:
+    if Path(name).suffix in MOTION_FILES:
+        from mane.body.motion_files import read_motion
+
+        return read_motion(folder / name)
+    from mane.body.motion_presets import make_motion
+
+    return make_motion(name, seed=seed, **settings)
+
+
+def make_solid(table: SolidTable, folder: Path, seed: int) -> Solid:
+    """Return a solid with its motion."""
+    from mane.body.solid import Solid
+
+    motion = _solid_motion(table, folder, seed)
+    if table.mesh is not None:
+        from mane.io.meshes import read_mesh
+
+        return Solid(read_mesh(folder / table.mesh, unit=table.unit, up=table.up), motion)
+    thing = make_shape_or_prop(table)
+    return Solid(thing, motion) if table.shape is not None else thing.solid(motion)
+
+
+def make_shape_or_prop(table: SolidTable) -> Any:
+    """Return the `Shape` or the `Prop` that a table describes."""
+    if table.shape is not None:
+        shape: Shape = shape_class(table.shape)(**table.settings)
+        return shape
+    assert table.prop is not None
+    prop: Prop = prop_maker(table.prop)(**table.settings)
+    return prop
+
+
+def _solid_motion(table: SolidTable, folder: Path, seed: int) -> Motion:
+    import numpy as np
+
+    from mane.body.motion import Pose
+    from mane.body.motion_keys import KeyframedMotion
+    from mane.geometry import quaternion
+    from mane.scene.placed import PlacedMotion
+
+    place = Pose(np.array(table.position), quaternion.exp(np.array(table.turn, np.float64)))
+    if table.motion is not None:
+        return PlacedMotion(_motion(table.motion, folder, seed), place)
+    rows = np.array(table.way or ((0.0, 0.0, 0.0, 0.0),))
+    still = np.broadcast_to(place.rotation, (len(rows), 4))
+    return KeyframedMotion(rows[:, 0], rows[:, 1:] + place.position, still)
+
+
+def make_wind(table: WindTable, seed: int) -> Wind | None:
+    """Return the wind, or None for still air."""
+    import numpy as np
+
+    from mane.contact.wind import GustingWind, UniformWind
+
+    mean = np.array(table.velocity)
+    if not mean.any():
+        return None
+    return GustingWind(mean, table.gusts, table.scale, seed) if table.gusts else UniformWind(mean)
+
+
+def make_shelters(table: WindTable) -> list[Shelter]:
+    """Return what keeps the wind away."""
+    from mane.contact.wind_shelter import HairShelter, SolidShelter
+
+    if not any(table.velocity):
+        return []
+    return [*([SolidShelter()] if table.solids_shelter else []), *([HairShelter()] if table.hair_shelters else [])]
+
+
+def make_interaction(table: InteractionTable, guides: Guides | None) -> Part:
+    """Return a part that acts on the guides."""
+    kind = interaction_maker(table.kind)
+    settings = {name: varying(value) for name, value in table.settings.items()}
+    if guides is not None and "guides" in inspect.signature(kind).parameters:
+        settings["guides"] = guides
+    part: Part = kind(**settings)
+    return part
+
+
+def make_material(table: StrandTable) -> Material:
+    """Return the material, with the properties that the scene gives in place of its own."""
+    from mane.strand.material import MATERIALS
+
+    return dataclasses.replace(MATERIALS[table.material], **_varying_values(table.properties))
+
+
+def _varying_values(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: varying(value) for name, value in settings.items()}
+
+
+def varying(value: Any) -> Any:
+    """Make rows of fraction and value a curve from root to tip; anything else stays as it is."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        from mane.strand.variation import Curve
+
+        return Curve([row[0] for row in value], [row[1] for row in value])
+    return value

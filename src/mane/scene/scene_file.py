@@ -1,0 +1,212 @@
+"""Scene files: TOML read into a `Scene`, with the line in every message."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import tomllib
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene
+from mane.scene.options import TableError, blaming, title, unknown_key
+from mane.scene.toml_lines import key_lines
+from mane.scene.values import fit, shown
+
+Places = Mapping[str, str]
+
+
+class SceneError(ValueError):
+    """Something in a scene is not as it must be; the message begins with file and line, or with the key."""
+
+
+def read_scene(path: str | os.PathLike[str], settings: Sequence[str] = ()) -> Scene:
+    """Read a scene file.
+
+    Args:
+        path: of the file, TOML.
+        settings: `key=value` texts that take the place of what the file says, e.g. `guides.count=64`.
+
+    Raises:
+        SceneError: with file and line (or the setting), what is wrong, and what is possible.
+        OSError: the file cannot be read.
+    """
+    file = Path(path)
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SceneError(f"{file}: must be UTF-8 text, got byte {error.object[error.start]:#04x}") from None
+    return parse_scene(text, name=str(file), folder=file.parent, settings=settings)
+
+
+def parse_scene(text: str, *, name: str = "scene", folder: Path | None = None, settings: Sequence[str] = ()) -> Scene:
+    """Make a scene of the text of a scene file; `name` is what messages call it."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SceneError(_syntax_error(name, str(error), text)) from None
+    places = {key: f"{name}:{line}" for key, line in key_lines(text).items()}
+    places[""] = f"{name}:1"
+    for setting in settings:
+        _override(values, places, setting)
+    return scene_from_dict(values, places=places, folder=folder or Path(), text=text)
+
+
+def overridden(scene: Scene, settings: Sequence[str]) -> Scene:
+    """Return a scene with `key=value` texts in place of what it says."""
+    values = scene.to_dict()
+    for name in OPEN_TABLES:
+        tables = values[name] if isinstance(values[name], list | tuple) else [values[name]]
+        for table in tables:
+            table.update(table.pop("settings"))
+    places = dict(scene.places)
+    for setting in settings:
+        _override(values, places, setting)
+    return scene_from_dict(values, places=places, folder=scene.folder, text=scene.text)
+
+
+def scene_from_dict(
+    values: Mapping[str, Any], *, places: Places | None = None, folder: Path | None = None, text: str = ""
+) -> Scene:
+    """Make a scene of plain values by table and key, as TOML has them or as `Scene.to_dict` gives them."""
+    where = dict(places or {})
+    hints = typing.get_type_hints(Scene)
+    _check_keys("", values, SCENE_KEYS, where)
+    made: dict[str, Any] = {}
+    for key, value in values.items():
+        made[key] = _fit_key(hints[key], key, value, where)
+    if "groom" not in made:
+        raise SceneError(f"{place(where, '')}: [groom] is missing; it says which hair, e.g. style = \"curly\"")
+    with naming_place(where, ""):
+        return Scene(**made, folder=folder or Path(), places=where, text=text)
+
+
+@contextmanager
+def naming_place(places: Places, table: str) -> Iterator[None]:
+    """Turn a ValueError about a key of `table` into a SceneError that begins with the line of the key."""
+    try:
+        with blaming(table):
+            yield
+    except TableError as error:
+        raise SceneError(located(places, error)) from None
+
+
+def located(places: Places, error: TableError) -> str:
+    """Message of an error with the place of its key in front, as far as that is known."""
+    if not places:
+        return str(error)
+    key = ".".join(part for part in (error.table, error.key) if part)
+    if error.text.startswith("["):
+        return f"{place(places, key)}: {error.text}"
+    table = f"{title(error.table)} " if error.table else ""
+    return f"{place(places, key)}: {table}{f'{error.key}: ' if error.key else ''}{error.text}"
+
+
+def place(places: Places, key: str) -> str:
+    """Where a key was given, or the nearest thing around it."""
+    while key and key not in places:
+        key = key.rpartition(".")[0]
+    return places.get(key, "scene")
+
+
+def _fit_key(hint: Any, key: str, value: Any, places: Places) -> Any:
+    """Value of a key of the scene itself: a table, a list of tables, or a plain value."""
+    if dataclasses.is_dataclass(hint):
+        return _fit_table(hint, key, value, places)
+    parts = typing.get_args(hint)
+    if parts and dataclasses.is_dataclass(parts[0]):
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise SceneError(f"{place(places, key)}: {key}: must be a list of tables, [[{key}]], got {shown(value)}")
+        return tuple(_fit_table(parts[0], f"{key}.{i}", item, places) for i, item in enumerate(value))
+    with naming_place(places, ""):
+        return _fit_value(hint, key, value)
+
+
+def _fit_table(table: Any, key: str, value: Any, places: Places) -> Any:
+    if not isinstance(value, Mapping):
+        raise SceneError(f"{place(places, key)}: {key}: must be a table, {title(key)}, got {shown(value)}")
+    hints = typing.get_type_hints(table)
+    is_open = key.split(".")[0] in OPEN_TABLES
+    given = dict(value)
+    if is_open:
+        known = [name for name in hints if name != "settings"]
+        inner = given.pop("settings", {})
+        given = {**given, **(inner if isinstance(inner, Mapping) else {"settings": inner})}
+        rest = {name: given.pop(name) for name in list(given) if name not in known}
+        given["settings"] = rest
+    else:
+        _check_keys(key, given, list(hints), places)
+    with naming_place(places, key):
+        fitted = {name: _fit_value(hints[name], name, item) for name, item in given.items()}
+        missing = [f.name for f in dataclasses.fields(table) if _is_required(f) and f.name not in fitted]
+        if missing:
+            raise ValueError(f"{missing[0]}: is missing")
+        return table(**fitted)
+
+
+def _is_required(item: dataclasses.Field[Any]) -> bool:
+    return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+
+
+def _fit_value(hint: Any, name: str, value: Any) -> Any:
+    try:
+        return fit(hint, value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _check_keys(table: str, values: Mapping[str, Any], known: Sequence[str], places: Places) -> None:
+    for name in values:
+        if name not in known:
+            key = f"{table}.{name}" if table else name
+            raise SceneError(f"{place(places, key)}: {unknown_key(title(table), name, known)}")
+
+
+def _override(values: dict[str, Any], places: dict[str, str], setting: str) -> None:
+    """Put a `key=value` text into the values of a scene file."""
+    key, equals, written = setting.partition("=")
+    parts = key.strip().split(".")
+    if not equals or not all(parts):
+        raise SceneError(f"--set: must be KEY=VALUE, such as guides.count=64, got {setting!r}")
+    target: Any = values
+    for part in parts[:-1]:
+        target = _step_into(target, part, key)
+    label = f"--set {key.strip()}"
+    if isinstance(target, list):
+        raise SceneError(f"{label}: must name a key of one of the tables, such as {key.strip()}.0.NAME")
+    if not isinstance(target, dict):
+        raise SceneError(f"{label}: {'.'.join(parts[:-1])} is a value and has no keys")
+    target[parts[-1]] = _value_of(written.strip())
+    for end in range(1, len(parts)):
+        places.setdefault(".".join(parts[:end]), label)
+    places[".".join(parts)] = label
+
+
+def _step_into(target: Any, part: str, key: str) -> Any:
+    if isinstance(target, list):
+        if not part.isdigit() or int(part) >= len(target):
+            raise SceneError(f"--set {key}: must have a number from 0 to {len(target) - 1} in place of {part!r}")
+        return target[int(part)]
+    if not isinstance(target, dict):
+        raise SceneError(f"--set {key}: goes through {shown(target)}, which has no keys")
+    return target.setdefault(part, {})
+
+
+def _value_of(written: str) -> Any:
+    """The value as TOML has it, or, for a bare word, the word."""
+    try:
+        return tomllib.loads(f"value = {written}")["value"]
+    except tomllib.TOMLDecodeError:
+        return written
+
+
+def _syntax_error(name: str, message: str, text: str) -> str:
+    found = re.search(r" ?\(at line (\d+), column (\d+)\)", message)
+    if found:
+        return f"{name}:{found.group(1)}: {message[: found.start()]} (column {found.group(2)})"
+    last = text.count("\n") + 1
+    return f"{name}:{last}: {re.sub(r' ?[(]at end of document[)]', '', message)} at the end of the file"

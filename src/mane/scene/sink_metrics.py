@@ -1,0 +1,116 @@
+"""`MetricsSink`: the quality of every frame, in one JSON file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mane.body.motion import Pose
+from mane.body.solid import Solid
+from mane.geometry.checks import FloatArray, as_floats
+from mane.io.atomic import atomic_write
+from mane.metrics.flicker import WINDOW, flicker
+from mane.metrics.summary import METRICS, measure_all
+from mane.scene.sinks import Sink
+from mane.strand.frame import GuideFrame
+
+if TYPE_CHECKING:
+    from mane.scene.build import Assembly
+
+SAMPLED_STRANDS = 5000  # enough for means to a percent, and quick
+SQUARED_FLICKER = "squared_flicker"
+
+
+class MetricsSink(Sink):
+    """Measures a sample of the strands of every frame, spread evenly over the groom.
+
+    Flicker is seen from the head, so that its motion does not count.
+    """
+
+    name = "metrics"
+    history = WINDOW - 1
+
+    def __init__(self, path: Path, assembly: Assembly) -> None:
+        self.path = path
+        self._solids = assembly.simulation.solids
+        groom = assembly.hair.groom
+        count = min(SAMPLED_STRANDS, groom.strand_count)
+        self._rows = np.linspace(0, groom.strand_count - 1, count).astype(np.int64)
+        self._rest = np.ascontiguousarray(groom.as_uniform()[self._rows])
+        self._stride = 2**assembly.scene.finish.subdivide
+        self._window: deque[FloatArray] = deque(maxlen=WINDOW)
+        self._measured: dict[int, dict[str, float]] = {}
+
+    def open(self, *, resume: bool) -> None:
+        """Read the frames that were measured."""
+        if resume and self.path.is_file():
+            try:
+                frames = json.loads(self.path.read_text(encoding="utf-8"))["frames"]
+                self._measured = {int(row.pop("frame")): row for row in frames}
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise ValueError(f"{self.path}: is no file of metrics; remove it to go on") from None
+
+    def has(self, index: int) -> bool:
+        """Whether the frame was measured."""
+        return index in self._measured
+
+    def recall(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
+        """Remember where the hair was."""
+        assert points is not None
+        self._window.append(frame.head.inverse_apply(self._sampled(points)))
+
+    def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
+        """Measure the frame and write all frames so far."""
+        assert points is not None
+        self.recall(index, frame, points)
+        placed = [PlacedDistance(s, pose, frame.time) for s, pose in zip(self._solids, frame.solid_poses, strict=True)]
+        measured = measure_all(self._sampled(points), self._rest, solids=placed)
+        if len(self._window) == WINDOW:
+            measured[SQUARED_FLICKER] = float(np.square(flicker(*self._window), dtype=np.float64).mean())
+        self._measured[index] = measured
+        with atomic_write(self.path) as file:
+            file.write(json.dumps(self._document(), indent=1, allow_nan=False).encode())
+
+    def _sampled(self, points: FloatArray) -> FloatArray:
+        return np.ascontiguousarray(points[self._rows, :: self._stride])
+
+    def _document(self) -> dict[str, Any]:
+        rows = [{"frame": index, **self._measured[index]} for index in sorted(self._measured)]
+        return {"means": self.means, "frames": rows}
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Means over all frames, SI units; keys are those of `mane.metrics.summary.METRICS`."""
+        rows = list(self._measured.values())
+        result = {key: float(np.mean([r[key] for r in rows if key in r])) for key in METRICS if any(key in r for r in rows)}
+        squares = [row[SQUARED_FLICKER] for row in rows if SQUARED_FLICKER in row]
+        if squares:
+            result["flicker"] = math.sqrt(sum(squares) / len(squares))
+        return result
+
+    def close(self) -> list[Path]:
+        """Name the file."""
+        return [self.path]
+
+
+class PlacedDistance:
+    """Distance to a solid at a pose: that of a body rides on the head, which the solid itself does not know."""
+
+    def __init__(self, solid: Solid, pose: Pose, time: float) -> None:
+        self._solid, self._pose, self._time = solid, pose, time
+
+    def distance(self, points: ArrayLike, /) -> FloatArray:
+        """Signed distance [m], shape (P,), negative inside; `points` [m], shape (P, 3), world frame."""
+        local = self._pose.inverse_apply(as_floats("points", points, ("P", 3)))
+        if self._solid.animation is not None:
+            return self._solid.animation.at(self._time).distance_and_gradient(local)[0]
+        if self._solid.shape is not None:
+            return self._solid.shape.distance(local)
+        assert self._solid.field is not None
+        return self._solid.field.sample(local)

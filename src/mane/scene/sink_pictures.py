@@ -1,0 +1,153 @@
+"""`PictureSink`: pictures and a movie of the run, drawn once for both.
+
+A movie cannot be gone on with, so its frames are kept as pictures until all are there.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mane.body.mesh import Mesh
+from mane.geometry.checks import FloatArray
+from mane.groom.groom import Groom
+from mane.scene.sinks import Sink
+from mane.strand.frame import GuideFrame
+
+if TYPE_CHECKING:
+    from mane.render.camera import Camera
+    from mane.scene.build import Assembly
+
+PICTURE = "picture.png"
+
+
+class PictureSink(Sink):
+    """Draws frames.
+
+    Args:
+        assembly: what is drawn.
+        folder: for pictures, or None.
+        movie: file of a movie, or None.
+        every: a picture of every so many frames; the movie has all.
+        numbers: of all frames, for the camera.
+    """
+
+    name = "draw"
+
+    def __init__(
+        self, assembly: Assembly, *, folder: Path | None, movie: Path | None, every: int, numbers: range
+    ) -> None:
+        self._assembly = assembly
+        self._folder, self._movie, self._every, self._numbers = folder, movie, every, numbers
+        self._reel = None if movie is None else movie.with_name(f"{movie.name}.frames")
+        self._is_resumed = False
+
+    def open(self, *, resume: bool) -> None:
+        """Make the folders, and see that movies can be made at all."""
+        self._is_resumed = resume
+        if self._movie is not None:
+            from mane.render.movie import MovieWriter
+
+            MovieWriter(self._movie, fps=self._assembly.scene.frames.rate)  # says what is missing
+        for folder in (self._folder, self._reel):
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+
+    def _files(self, index: int) -> list[Path]:
+        """Files that a frame is drawn to."""
+        from mane.render.movie import frame_path
+
+        wanted = (index - self._numbers.start) % self._every == 0
+        folders = [self._folder if wanted else None, self._reel]
+        return [frame_path(folder / PICTURE, index) for folder in folders if folder is not None]
+
+    def has(self, index: int) -> bool:
+        """Whether all pictures of the frame are there, or none is wanted."""
+        files = self._files(index)
+        return not files or (self._is_resumed and all(file.is_file() for file in files))
+
+    def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
+        """Draw the frame."""
+        from mane.render.renderer import render
+        from mane.render.sheet import write_png
+
+        assert points is not None
+        table = self._assembly.scene.camera
+        camera = self._cameras[self._numbers.index(index)]
+        groom = self._drawn.with_points(points.reshape(-1, 3))
+        image = render(groom, self._meshes(frame), camera=camera, look=self._look(groom), size=table.size)
+        for file in self._files(index):
+            write_png(file, image)
+
+    def close(self) -> list[Path]:
+        """Encode the movie and name what was made."""
+        made = [] if self._folder is None else [self._folder]
+        if self._movie is not None and self._reel is not None:
+            self._encode(self._movie, self._reel)
+            made.append(self._movie)
+        return made
+
+    def _encode(self, movie: Path, reel: Path) -> None:
+        from PIL import Image
+
+        from mane.render.movie import frame_path, write_movie
+
+        def pictures() -> Any:
+            for index in self._numbers:
+                with Image.open(frame_path(reel / PICTURE, index)) as image:
+                    yield np.asarray(image.convert("RGB"))
+
+        write_movie(movie, pictures(), fps=self._assembly.scene.frames.rate)
+        for index in self._numbers:
+            frame_path(reel / PICTURE, index).unlink()
+        with suppress(OSError):  # somebody else's files are in it
+            reel.rmdir()
+
+    @cached_property
+    def _drawn(self) -> Groom:
+        """The strands with numbers, from which looks make the colour of each: a moving root must not change it."""
+        groom = self._assembly.dresser.drawn
+        return groom if "id" in groom.strand else groom.with_strand(id=np.arange(groom.strand_count, dtype=np.int32))
+
+    def _look(self, groom: Groom) -> str:
+        has_color = "color" in groom.strand or "color" in groom.vertex
+        return self._assembly.scene.camera.look or ("painted" if has_color else "brown")
+
+    def _meshes(self, frame: GuideFrame) -> list[Mesh]:
+        """Body and solids where they are."""
+        pairs = zip(self._still_meshes, frame.solid_poses, strict=True)
+        return [still.with_points(pose.apply(still.points)) for still, pose in pairs]
+
+    @cached_property
+    def _still_meshes(self) -> list[Mesh]:
+        meshes = []
+        for solid in self._assembly.simulation.solids:
+            if solid.mesh is not None:
+                meshes.append(solid.mesh)
+            else:
+                assert solid.shape is not None
+                meshes.append(solid.shape.mesh())
+        return meshes
+
+    @cached_property
+    def _cameras(self) -> list[Camera]:
+        """One camera per frame: it frames the groomed head at every pose that the head will take."""
+        from mane.render.cameras import follow, look_at, outline
+
+        scene, simulation = self._assembly.scene, self._assembly.simulation
+        body = self._still_meshes[0] if self._has_body else None
+        still = outline(self._assembly.hair.groom, body)
+        rate = scene.frames.rate
+        assert simulation.head is not None
+        poses = [simulation.head.pose((index - scene.frames.start) / rate) for index in self._numbers]
+        preset = follow if scene.camera.follow else look_at
+        aspect = scene.camera.size[0] / scene.camera.size[1]
+        return preset([pose.apply(still) for pose in poses], direction=scene.camera.direction, aspect=aspect)
+
+    @property
+    def _has_body(self) -> bool:
+        return len(self._assembly.simulation.solids) > len(self._assembly.scene.solids)

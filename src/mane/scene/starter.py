@@ -1,0 +1,86 @@
+"""The scene file that `mane new` writes: every key with what it means, most of them commented out at their default."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from typing import Any
+
+from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene, field_lines
+from mane.scene.options import style_options
+
+KEY_WIDTH = 32  # of key and value, before the comment
+
+
+def starter_text(name: str, *, style: str | None = "curly", file: str | None = None) -> str:
+    """Return the text of a scene file that runs as it is.
+
+    Args:
+        name: of the scene; outputs are called after it.
+        style: a procedural style, or
+        file: a groom file.
+    """
+    if style is not None:
+        style_options(style)  # refuses one that there is not
+    groom: dict[str, Any] = {"file": file} if style is None else {"style": style, "strands": 20_000}
+    chosen: dict[str, dict[str, Any]] = {
+        "groom": groom,
+        "frames": {"end": 48},
+        "guides": {"count": 128, "vertices": 16},
+        "head": {"motion": "shake"},
+        "strand": {"model": "cosserat", "material": style if style in ("straight", "wavy", "curly") else "straight"},
+        "skin": {"method": "physical"},
+        "output": {"cache": f"{name}.cache", "usd": f"{name}.usda"},
+    }
+    parts = [f"# A scene of mane. Run it: mane simulate {name}.toml\n# Metres, kilograms, seconds, radians; Y is up.\n"]
+    parts.append(_line("seed", 1, field_lines(Scene)["seed"], is_given=True) + "\n")
+    hints = typing.get_type_hints(Scene)
+    for key in SCENE_KEYS:
+        if key == "seed":
+            continue
+        listed = typing.get_args(hints[key])
+        table = listed[0] if listed else hints[key]
+        parts.append(_table_text(key, table, chosen.get(key, {}), is_list=bool(listed)))
+    return "\n".join(parts)
+
+
+def _table_text(key: str, table: Any, chosen: dict[str, Any], *, is_list: bool) -> str:
+    """A table with its keys; one that the scene does not need is commented out as a whole."""
+    summary = " ".join((inspect.getdoc(table) or "").partition("Attributes:")[0].split())
+    header = f"[[{key}]]" if is_list else f"[{key}]"
+    lines = [f"# {summary}", f"# {header}" if is_list else header]
+    meanings = field_lines(table)
+    for item in dataclasses.fields(table):
+        if item.name == "settings" and key in OPEN_TABLES:
+            continue
+        is_given = item.name in chosen
+        lines.append(_line(item.name, chosen.get(item.name, _default(item)), meanings[item.name], is_given=is_given))
+    return "\n".join(lines) + "\n"
+
+
+def _default(item: dataclasses.Field[Any]) -> Any:
+    if item.default is not dataclasses.MISSING:
+        return item.default
+    return item.default_factory() if item.default_factory is not dataclasses.MISSING else None
+
+
+def _line(key: str, value: Any, meaning: str, *, is_given: bool) -> str:
+    written = f"{key} = {toml_value(value)}"
+    return f"{written if is_given else '# ' + written:<{KEY_WIDTH}}  # {meaning}"
+
+
+def toml_value(value: Any) -> str:
+    """Write a plain value as TOML; dots for None, which TOML does not have."""
+    if value is None:
+        return "..."
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(toml_value, value))}]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml_value(item)}" for key, item in value.items()) + " }" if value else "{}"
+    return repr(value)

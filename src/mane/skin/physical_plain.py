@@ -1,0 +1,43 @@
+"""The physical skin one strand after another, written the plain way: what its lanes are measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mane.geometry.checks import FloatArray
+from mane.skin._kernels_physical_plain import plain_physical_sweep
+from mane.skin.physical import PhysicalSkin
+from mane.strand.frame import GuideFrame
+
+
+def plain_sweep(skin: PhysicalSkin, frame: GuideFrame) -> Callable[[], FloatArray]:
+    """Return what does the sums of one sweep of `skin` for `frame`, on a rigid head with all guides there.
+
+    Everything is laid out as one would at first, `(strand, vertex, 3)`; shifts of the guides are prepared outside.
+    """
+    skin(frame)  # fills the table of shifts
+    length, first, bend, strain = skin._lanes.unpack(skin._data, np.arange(skin.groom.strand_count))
+    rest = (skin.groom.as_uniform() - skin._pivot).astype(np.float32)
+    arrays = [array.astype(np.float32) for array in (rest, first, length, bend, strain)]
+    share = 1 - skin.params.alpha
+    force = (share * skin._forces.of_frame(frame)).astype(np.float32)
+    out = np.empty_like(rest)
+
+    def work() -> FloatArray:
+        plain_physical_sweep(
+            *arrays,
+            skin.bundles.of_hair,
+            skin._guide,
+            skin._weight,
+            force,
+            skin._table,
+            frame.head.matrix[:3, :3].reshape(9).astype(np.float32),
+            frame.head.rotation.astype(np.float32),
+            np.float32(skin.params.alpha * skin.params.drift),
+            out,
+        )
+        return out
+
+    return work

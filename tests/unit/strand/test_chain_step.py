@@ -1,0 +1,189 @@
+"""One step of a chain: the recursion against the dense system, and what a step must never do."""
+
+import numba
+import numpy as np
+import pytest
+from chain_hair import curls, hair, moving, no_load, random_load, run, still, straight
+
+from mane.geometry import quaternion
+from mane.strand import chain_shape as shape
+from mane.strand._reference_chain import reference_step
+from mane.strand.chain import ChainParams, ChainSolver
+from mane.strand.roots import RootPose
+from mane.strand.state import StrandState
+
+NAMES = ("points", "velocity", "frames", "spin", "cut_force")
+
+
+def shifted_roots(model, seed, *, shift=0.002, turn=0.05):
+    rng = np.random.default_rng(seed)
+    count = model.strand_count
+    return RootPose(
+        model.rest_points[:, 0] + shift * rng.normal(size=(count, 3)),
+        quaternion.exp(turn * rng.normal(size=(count, 3))),
+    )
+
+
+@pytest.mark.parametrize("spine", [False, True], ids=["chain", "spine"])
+@pytest.mark.parametrize("root", [0, 1, 2], ids=["clamped", "hinged", "free"])
+def test_a_step_equals_the_dense_system(root, spine):
+    model = curls(3, 20, root=root, damping=0.004, seed=3)
+    solver = ChainSolver(model, spine=spine)
+    assert (np.abs(solver.offset).max() > 1e-3) == spine
+    state = moving(solver, 5)
+    roots, load = shifted_roots(model, 7), random_load(model, 6)
+    if spine:
+        load.coupling[...] = 0  # lumped there: the next test
+    out = state.copy()
+    solver.step(state, out, roots, load, dt=0.003)
+    for strand in range(3):
+        for name, expected in reference_step(solver, state, roots, load, dt=0.003, strand=strand).items():
+            found = getattr(out, name)[strand]
+            if name == "frames":
+                expected = expected * np.sign((expected * found).sum(axis=-1, keepdims=True))
+            # The dense matrix has a condition of 1e5 to 1e6 (a hinged strand's spin is its weakest direction).
+            np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max(), err_msg=name)
+
+
+def test_strands_of_every_root_share_a_block():
+    """Lanes of a block go different ways at the root; none may notice its neighbours."""
+    kinds = np.array([0, 1, 2, 0, 2, 1, 0, 0, 1, 2, 0], np.int8)
+    model = curls(11, 10, root=kinds)
+    solver = ChainSolver(model)
+    state = moving(solver, 1)
+    roots, load = shifted_roots(model, 2), random_load(model, 3)
+    solver.step(state, state, roots, load, dt=0.004)
+    for strand in (0, 1, 2, 9, 10):
+        alone = ChainSolver(hair(model.rest_points[strand : strand + 1], root=kinds[strand]))
+        single = StrandState.from_arrays({k: v[strand : strand + 1] for k, v in moving(solver, 1).arrays().items()})
+        part = no_load(alone.model)
+        for name in ("force", "resistance", "coupling"):
+            getattr(part, name)[0] = getattr(load, name)[strand]
+        roots_alone = RootPose(roots.positions[strand : strand + 1], roots.rotations[strand : strand + 1])
+        alone.step(single, single, roots_alone, part, dt=0.004)
+        for name in NAMES:
+            np.testing.assert_array_equal(getattr(single, name)[0], getattr(state, name)[strand], err_msg=name)
+
+
+def test_a_lumped_coupling_resists_a_common_motion_alike():
+    model = curls(2, 20, seed=3)
+    solver = ChainSolver(model, spine=True)
+    load = random_load(model, 1)
+    resistance, coupling = solver._lumped(load)
+    total = load.resistance.sum(axis=1) + 2 * load.coupling.sum(axis=1)
+    np.testing.assert_allclose(resistance.sum(axis=1), total, rtol=1e-12)
+    assert not coupling.any()
+
+
+def test_the_curvature_changes_with_the_rate_about_the_joint_axes_as_stated():
+    """Central differences over a turn of 1e-5 about each axis: truncation 1e-10, rounding 1e-11."""
+    rng = np.random.default_rng(0)
+    base = quaternion.normalize(rng.normal(size=(50, 4)))
+    directions = rng.normal(size=(50, 1, 3))
+    directions /= np.linalg.norm(directions, axis=2, keepdims=True)
+    frames = shape.carried_frames(directions, base)
+    keep = shape.axis(base, 2)[:, None] @ directions.swapaxes(1, 2) > -0.9
+    axes, slope = shape.joint_axes(frames, base), shape.curvature_slope(shape.curvature(frames, base))
+    step = 1e-5
+    for number in (0, 1):
+        ends = [
+            shape.curvature(
+                shape.carried_frames(quaternion.rotate(quaternion.exp(sign * axes[:, :, number]), directions), base),
+                base,
+            )
+            for sign in (step, -step)
+        ]
+        rate = (ends[0] - ends[1])[:, 0] / (2 * step)
+        expected = slope * np.eye(2)[number]
+        np.testing.assert_allclose(rate[keep[:, 0, 0]], expected[keep[:, 0, 0]], atol=1e-7)
+
+
+def test_the_axes_of_a_joint_leave_both_links_untwisted():
+    """A turn about them keeps the child's frame the one that is carried from its parent: to first order, no twist."""
+    rng = np.random.default_rng(1)
+    base = quaternion.normalize(rng.normal(size=(20, 4)))
+    bend = 0.8 * rng.normal(size=(20, 2))
+    turn = quaternion.exp(quaternion.rotate(base, np.pad(bend, ((0, 0), (0, 1)))))
+    frames = quaternion.multiply(turn, base)[:, None]
+    axes = shape.joint_axes(frames, base)
+    step = quaternion.exp(1e-4 * axes[:, 0, 0])
+    turned = quaternion.multiply(step, frames[:, 0])
+    carried = shape.carried_frames(shape.axis(turned, 2)[:, None], base)[:, 0]
+    assert quaternion.angle_between(turned, carried).max() < 1e-7  # second order in a turn of 1e-4
+
+
+def test_threads_do_not_change_a_byte():
+    model = curls(40, 12, damping=0.002)
+    solver = ChainSolver(model)
+    results = []
+    threads = numba.get_num_threads()
+    try:
+        for count in (1, threads):
+            numba.set_num_threads(count)
+            state = run(solver, moving(solver, 1), shifted_roots(model, 2), 10, 0.004, random_load(model, 3))
+            results.append({name: array.tobytes() for name, array in state.arrays().items()})
+    finally:
+        numba.set_num_threads(threads)
+    assert results[0] == results[1]
+
+
+def test_a_step_reads_one_state_and_writes_the_other():
+    model = curls(3, 10)
+    solver = ChainSolver(model)
+    state = moving(solver, 4)
+    kept, out = state.copy(), state.copy()
+    solver.step(state, out, still(model), no_load(model), dt=0.005)
+    for name, array in state.arrays().items():
+        np.testing.assert_array_equal(array, kept.arrays()[name], err_msg=name)
+    solver.step(state, state, still(model), no_load(model), dt=0.005)
+    for name, array in state.arrays().items():
+        np.testing.assert_array_equal(array, out.arrays()[name], err_msg=name)
+
+
+def test_turning_everything_turns_the_result():
+    model = curls(4, 15, damping=0.003)
+    turn = quaternion.normalize(np.array([0.3, -0.5, 0.2, 0.7]))
+    turned_model = hair(
+        quaternion.rotate(turn, model.rest_points), damping=0.003, gravity=quaternion.rotate(turn, model.gravity)
+    )
+    roots = shifted_roots(model, 9, shift=0.01, turn=0.2)
+    about = quaternion.multiply(quaternion.multiply(turn, roots.rotations), quaternion.conjugate(turn))
+    turned_roots = RootPose(quaternion.rotate(turn, roots.positions), about)
+    solver, turned_solver = ChainSolver(model), ChainSolver(turned_model)
+    state = run(solver, solver.rest_state(still(model)), roots, 40, 0.005)
+    turned = run(turned_solver, turned_solver.rest_state(still(turned_model)), turned_roots, 40, 0.005)
+    # Rounding grows along a swing of 0.2 s; 1e-16 of 10 cm to begin with.
+    np.testing.assert_allclose(turned.points, quaternion.rotate(turn, state.points), atol=1e-10)
+    np.testing.assert_allclose(turned.cut_force, quaternion.rotate(turn, state.cut_force), atol=1e-12)
+
+
+def test_lengths_are_exact_however_violent_the_motion():
+    model = straight(8, 25, 0.25, direction=(0, -1, 0))
+    solver = ChainSolver(model)
+    state, rng = solver.rest_state(still(model)), np.random.default_rng(0)
+    for _ in range(100):
+        # Roots thrown by up to 10 cm and 60 degrees in 10 ms: 1000 m/s^2.
+        roots = RootPose(rng.uniform(-0.05, 0.05, (8, 3)), quaternion.exp(rng.uniform(-0.6, 0.6, (8, 3))))
+        solver.step(state, state, roots, no_load(model), dt=0.01)
+    assert np.isfinite(state.velocity).all()
+    assert np.abs(solver.stretch(state)).max() < 1e-13
+    # A whip may be faster than the hand, by the ratio of masses along it; a blow-up would have no bound.
+    assert np.abs(state.velocity).max() < 200
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"iterations": 0}, "iterations: must be at least 1, got 0")],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ChainParams(**settings)
+
+
+@pytest.mark.parametrize("dt", [0.0, -0.01, np.nan])
+def test_a_step_needs_a_length(dt):
+    model = straight(1, 5, 0.1)
+    solver = ChainSolver(model)
+    state = solver.rest_state(still(model))
+    with pytest.raises(ValueError, match="dt: must be a finite number of seconds above zero"):
+        solver.step(state, state, still(model), no_load(model), dt=dt)
