@@ -15,7 +15,11 @@ def load(name):
 
 def test_every_example_is_tested_here():
     listed = {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.py")}
-    assert listed == {"01_grooms/01_style_guides_usd.py", "01_grooms/02_hair_on_a_moving_skin.py"}
+    assert listed == {
+        "01_grooms/01_style_guides_usd.py",
+        "01_grooms/02_hair_on_a_moving_skin.py",
+        "03_motion/01_shake_a_head.py",
+    }
 
 
 def test_style_guides_usd(tmp_path):
@@ -33,3 +37,11 @@ def test_style_guides_usd(tmp_path):
 def test_hair_on_a_moving_skin():
     worst = load("01_grooms/02_hair_on_a_moving_skin.py").main(["--frames", "5", "--strands", "500"])
     assert worst < 1e-5
+
+
+def test_shake_a_head(tmp_path):
+    output = tmp_path / "shake.png"
+    short = ["--strands", "300", "--guides", "8", "--frames", "4", "--pictures", "2", "--size", "48", "54"]
+    stretch = load("03_motion/01_shake_a_head.py").main([*short, "--skin", "linear", "--output", str(output)])
+    assert output.exists()
+    assert stretch < 1e-3

@@ -19,7 +19,7 @@ def test_a_stiff_rod_sags_as_a_beam_does():
 
 
 def test_a_long_rod_hangs_straight_down():
-    """Of a heavy rod only the bend at the clamp is left, of size G^(-1/2): height and width are within a few of those."""
+    """Of a heavy rod only the bend at the clamp is left, of size G^(-1/2)."""
     height, width = exact.elastica(4000.0)
     assert 1 - 2 * 4000**-0.5 < height < 1
     assert 0 < width < 2 * 4000**-0.5
@@ -55,7 +55,7 @@ def test_the_clamp_is_the_frame_of_the_helix():
 
 
 def test_the_hanging_helix_has_the_least_energy():
-    """A coarse rod of rotations alone, minimised: its distance to the exact shape falls with the square of its cells."""
+    """A coarse rod, minimised: its distance to the exact shape falls with the square of its cells."""
     number, twist_ratio = 20.0, 0.7
     reference = exact.kirchhoff_helix(4.0, 3.0, number, twist_ratio)
     off = []
@@ -104,7 +104,7 @@ def test_the_mode_of_a_beam_solves_its_equation():
 
 
 def test_a_quarter_circle_without_twist_bends_as_its_moments_say():
-    """Castigliano by quadrature: moments of a force P across the plane, bending P R cos(a), twisting P R (1 - sin(a))."""
+    """Castigliano by quadrature of the moments of a force P: bending P R cos(a), twisting P R (1 - sin(a))."""
     angle = np.linspace(0, np.pi / 2, 20_001)
     bending = np.trapezoid(np.cos(angle) ** 2, angle) / 3.0
     twisting = np.trapezoid((1 - np.sin(angle)) ** 2, angle) / 0.5

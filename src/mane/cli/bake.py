@@ -74,9 +74,7 @@ def run(args: argparse.Namespace) -> int:
         output = _output(args)
         scene = _scene(args, cache, output)
     with RunBar("baking", quiet=args.quiet) as bar:
-        summary = bake_cache(
-            cache, output, scene=scene, strands=args.strands, every=args.every, progress=bar.tell
-        )
+        summary = bake_cache(cache, output, scene=scene, strands=args.strands, every=args.every, progress=bar.tell)
     print_summary(summary, as_json=args.json, quiet=args.quiet, simulated=False)
     return 0
 
@@ -87,13 +85,13 @@ def _output(args: argparse.Namespace) -> OutputTable:
     from mane.scene.config import OutputTable
 
     paths = {"usd": args.output, "movie": args.movie, "pictures": args.pictures, "metrics": args.metrics}
-    given = {name: path.absolute() for name, path in paths.items() if path is not None}
+    given = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
     if not given:
         raise ValueError("bake: name something to write: -o, --movie, --pictures or --metrics")
     for name, path in given.items():
         if name != "pictures":
             check_writable(path)
-    return OutputTable(usd_layer=args.layer, **{name: str(path) for name, path in given.items()})
+    return dataclasses.replace(OutputTable(usd_layer=args.layer), **given)  # type: ignore[arg-type]
 
 
 def _scene(args: argparse.Namespace, cache: Cache, output: OutputTable) -> Scene:
@@ -103,7 +101,9 @@ def _scene(args: argparse.Namespace, cache: Cache, output: OutputTable) -> Scene
     settings = list(args.settings)
     for setting in settings:
         if setting.partition(".")[0] not in BAKED_TABLES:
-            raise ValueError(f"--set {setting.partition('=')[0]}: must be a key of {', '.join(BAKED_TABLES)}; the rest is baked in")
+            raise ValueError(
+                f"--set {setting.partition('=')[0]}: must be a key of {', '.join(BAKED_TABLES)}; the rest is baked in"
+            )
     scene = cache.scene
     if args.skin is not None and args.skin != scene.skin.method:
         # Settings of one method mean nothing to another.

@@ -33,7 +33,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (.toml); `mane new` writes one")
     parser.add_argument(
-        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="in place of what the file says"
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="in place of what the file says",
     )
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on after the last finished frame of the cache")

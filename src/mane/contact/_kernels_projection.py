@@ -23,8 +23,9 @@ from mane.contact._kernels_trace import (
     across_strand,
     between,
     chord,
+    least_distance,
     length_between,
-    refresh_clearance,
+    measure_vertex,
     solid_distance,
     to_local,
     to_world,
@@ -39,6 +40,8 @@ ROUNDS = 6
 # Pieces of a way are as long as this many radii of the thinnest part, and no more than so many.
 PIECE = 1.0
 MAX_PIECES = 64
+# A way shorter than this part of the radius of the thinnest part has not led through anything.
+SHORT = 0.5
 # Columns of a wish: direction (3) and rise [m].
 RISE = 3
 # How far a segment may turn into the direction of a wish before the one before it has to help; 1 is all the way.
@@ -48,6 +51,8 @@ STEEPEST = 0.95
 STUCK = 0.25
 # Less of a lever than this on both ends of a segment moves it by chance only.
 NO_LEVER = 1e-3
+# The first vertex behind a root on the skin may be this much deeper than others before it is moved.
+LENIENCE = 10.0
 # A vertex this close to the one before it, as a part of their distance, has no direction.
 NO_DIRECTION = 1e-12
 # Arrays of scratch of a strand: where it is, how it moves on each piece, where it goes, what approach was stopped.
@@ -101,30 +106,39 @@ def make_wish(n, rise, wish, stopped):
 
 
 @njit(cache=True, error_model="numpy")
-def test_place(solid, limits, is_thin, length, u, j, first, scratch, wishes):
+def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
     """Test the place at fraction u of segment j on a piece of its way, and make its wish.
 
-    `limits` are thickness [m], tolerance as a part of the `length` of the segment [m], and how far at most something
-    that was inside already comes out [m].
+    `limits` are thickness [m], tolerance as a part of a segment's length, and how far at most something that was inside
+    already comes out [m]; `allowed` is the depth that is left alone [m].
     """
-    thickness, tolerance, push = limits
+    thickness, _, push = limits
     now, goal = scratch[NOW], scratch[NEXT]
     beside = j + 1 if u > 0.0 else j
     here = between(vector(now, j), vector(now, beside), u)
     there = between(vector(goal, j), vector(goal, beside), u)
-    start, meets, px, py, pz, d, nx, ny, nz = trace_solid(
-        solid, thickness, here[0], here[1], here[2], there[0], there[1], there[2]
-    )
-    if not meets:
+    end, n = np.inf, (0.0, 0.0, 0.0)
+    if is_thin or length_between(here, there) > SHORT * solid[8]:
+        _, meets, px, py, pz, d, nx, ny, nz = trace_solid(
+            solid, thickness, here[0], here[1], here[2], there[0], there[1], there[2]
+        )
+        if not meets:
+            return
+        n = (nx, ny, nz)
+        if is_thin:
+            # A vertex is lifted by turning the segment before it, and can be lifted across that.
+            is_tip = u == 0.0 and j == len(goal) - 1
+            tangent = chord(goal, j, j + 1) if u > 0.0 or is_tip else chord(goal, j - 1, j)
+            d, n = across_strand(d, n, tangent, solid[8] + thickness)
+        end = d + n[0] * (there[0] - px) + n[1] * (there[1] - py) + n[2] * (there[2] - pz)
+    if not is_thin and end >= -allowed:
+        # Above the plane that it met, or too short a way to have met a plane: out of where it is now.
+        d, nx, ny, nz = solid_distance(solid, there[0], there[1], there[2])
+        end, n = d - thickness, (nx, ny, nz)
+    if end >= -allowed:
         return
-    n = (nx, ny, nz)
-    if is_thin:
-        # A vertex is lifted by turning the segment before it, and can be lifted across that.
-        is_tip = u == 0.0 and j == len(goal) - 1
-        tangent = chord(goal, j, j + 1) if u > 0.0 or is_tip else chord(goal, j - 1, j)
-        d, n = across_strand(d, n, tangent, solid[8] + thickness)
-    allowed = tolerance * length
-    end = d + n[0] * (there[0] - px) + n[1] * (there[1] - py) + n[2] * (there[2] - pz)
+    d, _, _, _ = solid_distance(solid, here[0], here[1], here[2])
+    start = d - thickness
     least = min(0.0, start + push) if start < -allowed else 0.0
     if least - end > allowed:
         share = shares(goal, first, j, u, n)
@@ -134,24 +148,34 @@ def test_place(solid, limits, is_thin, length, u, j, first, scratch, wishes):
 
 
 @njit(cache=True, error_model="numpy")
-def test_strand(solid, limits, inner, rest_length, first, scratch, wishes):
-    """Make the wishes (V, 4) of one strand on a piece of its way."""
+def test_vertices(solid, limits, rest_length, first, on_skin, measured, scratch, wishes):
+    """Make the wishes (V, 4) of one strand that meets nothing thin."""
+    slope, thickness = solid[7], limits[0]
+    goal = scratch[NEXT]
+    for j in range(first, len(goal)):
+        if least_distance(slope, vector(goal, j), measured, j) < thickness:
+            allowed = limits[1] * rest_length[max(j - 1, 0)] * (LENIENCE if j == 1 and on_skin else 1.0)
+            test_place(solid, limits, False, allowed, 0.0, j, first, scratch, wishes)
+
+
+@njit(cache=True, error_model="numpy")
+def test_strand(solid, limits, inner, rest_length, first, on_skin, scratch, wishes):
+    """Make the wishes (V, 4) of one strand on a piece of its way past something thin."""
     slope, thickness = solid[7], limits[0]
     now, goal = scratch[NOW], scratch[NEXT]
-    wishes[:, RISE] = 0.0
     near_prev, travel_prev = np.inf, 0.0
     for j in range(len(now)):
-        length = rest_length[max(j - 1, 0)]
+        allowed = limits[1] * rest_length[max(j - 1, 0)] * (LENIENCE if j == 1 and on_skin else 1.0)
         here = vector(now, j)
         near, _, _, _ = solid_distance(solid, here[0], here[1], here[2])
         travel = slope * length_between(here, vector(goal, j))
-        if j >= max(first, 1) and inner > 0:
+        if j >= (2 if on_skin else 1):
             span = slope * length_between(vector(now, j - 1), here)
             if 0.5 * (near + near_prev - span) < max(travel, travel_prev) + thickness:
                 for k in range(1, inner + 1):
-                    test_place(solid, limits, True, length, k / (inner + 1), j - 1, first, scratch, wishes)
+                    test_place(solid, limits, True, allowed, k / (inner + 1), j - 1, first, scratch, wishes)
         if j >= first and near < travel + thickness:
-            test_place(solid, limits, inner > 0, length, 0.0, j, first, scratch, wishes)
+            test_place(solid, limits, True, allowed, 0.0, j, first, scratch, wishes)
         near_prev, travel_prev = near, travel
 
 
@@ -227,14 +251,13 @@ def go_on(first, lengths, has_moved, scratch):
 
 
 @njit(cache=True, error_model="numpy")
-def look_around(solid, poses, thickness, inner, before, points, is_held, rest_length, cache, scratch):
-    """Find out whether anything of a strand can have met the solid: the first vertex that may be moved, or -1 if not.
+def look_around(solid, poses, thickness, inner, before, points, is_held, rest_length, measured, scratch):
+    """Longest way [m] of what came near enough to have met the solid, -1 if nothing did; whether its root is on the skin.
 
-    Fills where it was and how it moved in the frame of the solid; returns the longest way of what came near [m] too.
+    Fills where the strand was and how it moved in the frame of the solid.
     """
-    clearance, measured_at = cache
     slope = solid[7]
-    first, longest = 1 if is_held else 0, -1.0
+    longest, on_skin = -1.0, False
     bound_prev, travel_prev = np.inf, 0.0
     for j in range(len(points)):
         length = rest_length[max(j - 1, 0)]
@@ -246,19 +269,17 @@ def look_around(solid, poses, thickness, inner, before, points, is_held, rest_le
         travel = length_between(here, there)
         reach = slope * travel + SLACK * length + thickness
         half = slope * length if inner > 0 or j == 0 else 0.0
-        bound = refresh_clearance(solid, here[0], here[1], here[2], reach + half, clearance[j], measured_at[j])
-        if j == 0 and is_held and bound < AT_ROOT * length:
-            first = 2  # the first segment of a root on the skin is the skin's matter
-        if j >= first and bound < reach:
+        bound = least_distance(slope, here, measured, j)
+        if bound <= reach + half:
+            bound = measure_vertex(solid, here, measured, j)
+        if j == 0 and is_held:
+            on_skin = bound < AT_ROOT * length
+        elif bound < reach:
             longest = max(longest, travel)
-        if (
-            j >= max(first, 1)
-            and inner > 0
-            and 0.5 * (bound + bound_prev - slope * length) < reach + slope * travel_prev
-        ):
+        if j > 0 and inner > 0 and 0.5 * (bound + bound_prev - slope * length) < reach + slope * travel_prev:
             longest = max(longest, max(travel, travel_prev))
         bound_prev, travel_prev = bound, travel
-    return (first if longest >= 0.0 else -1), longest
+    return longest, on_skin
 
 
 @njit(cache=True, error_model="numpy")
@@ -279,12 +300,15 @@ def stop_approaches(poses, dt, first, scratch, velocity):
 
 @njit(cache=True, error_model="numpy")
 def project_strand(
-    solid, poses, limits, inner, before, is_held, rest_length, dt, points, velocity, cache, wishes, lengths, scratch
+    solid, poses, limits, inner, before, is_held, rest_length, dt, points, velocity, measured, wishes, lengths, scratch
 ):
     """Move one strand out, in place; return whether it moved."""
     thickness, tolerance, push_speed = limits
-    first, longest = look_around(solid, poses, thickness, inner, before, points, is_held, rest_length, cache, scratch)
-    if first < 0:
+    first = 1 if is_held else 0
+    longest, on_skin = look_around(
+        solid, poses, thickness, inner, before, points, is_held, rest_length, measured, scratch
+    )
+    if longest < 0.0:
         return False
     pieces = 1
     if inner > 0:
@@ -293,13 +317,16 @@ def project_strand(
     scratch[STOPPED] = 0.0
     for j in range(1, len(points)):
         lengths[j] = length_between(vector(points, j - 1), vector(points, j))
+    piece_limits = (thickness, tolerance, push_speed * dt / pieces)
     has_moved = False
     for _ in range(pieces):
         go_on(first, lengths, has_moved, scratch)
         for _ in range(ROUNDS):
-            test_strand(
-                solid, (thickness, tolerance, push_speed * dt / pieces), inner, rest_length, first, scratch, wishes
-            )
+            wishes[:, RISE] = 0.0
+            if inner > 0:
+                test_strand(solid, piece_limits, inner, rest_length, first, on_skin, scratch, wishes)
+            else:
+                test_vertices(solid, piece_limits, rest_length, first, on_skin, measured, scratch, wishes)
             pass_wishes_on(first, scratch, wishes)
             if not grant_wishes(first, scratch[NEXT], wishes):
                 break
@@ -326,8 +353,7 @@ def project_strands(
     # out
     points,
     velocity,
-    clearance,
-    measured_at,
+    measured,
     wishes,
     lengths,
     scratch,
@@ -345,27 +371,25 @@ def project_strands(
         rest_length: of segments [m], (G, N).
         dt: [s].
         points: at the end of the step [m], (G, V, 3); `velocity` [m/s] alike.
-        clearance: see `_kernels_solids.find_contacts`, and `measured_at` too.
+        measured: see `_kernels_solids.find_contacts`.
         wishes: scratch, (G, V, 4); `lengths` (G, V) and `scratch` (G, SCRATCH_COUNT, V, 3) as well.
         moved: (G,).
     """
     for s in prange(len(points)):
-        if is_active[s]:
-            cache = (clearance[s], measured_at[s])
-            if project_strand(
-                solid,
-                poses,
-                limits,
-                inner,
-                before[s],
-                is_held[s],
-                rest_length[s],
-                dt,
-                points[s],
-                velocity[s],
-                cache,
-                wishes[s],
-                lengths[s],
-                scratch[s],
-            ):
-                moved[s] = True
+        if is_active[s] and project_strand(
+            solid,
+            poses,
+            limits,
+            inner,
+            before[s],
+            is_held[s],
+            rest_length[s],
+            dt,
+            points[s],
+            velocity[s],
+            measured[s],
+            wishes[s],
+            lengths[s],
+            scratch[s],
+        ):
+            moved[s] = True

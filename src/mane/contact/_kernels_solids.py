@@ -30,8 +30,9 @@ from mane.contact._kernels_trace import (
     across_strand,
     between,
     chord,
+    least_distance,
     length_between,
-    refresh_clearance,
+    measure_vertex,
     to_local,
     to_world,
     trace_solid,
@@ -154,15 +155,14 @@ def try_segment(
 
 @njit(cache=True, error_model="numpy")
 def find_on_strand(
-    solid, poses, inner, thickness, laws, points, velocity, mass, arc, is_held, last, dt, cache, place, record
+    solid, poses, inner, thickness, laws, points, velocity, mass, arc, is_held, last, dt, measured, place, record
 ):
     """Fill the list of contacts of one strand, `place` (C,) and `record` (C + 2, RECORD_SIZE); return their number.
 
-    The arguments are those of `find_contacts` for one strand; `last` is what the last step left, `cache` what was last
-    measured of each vertex.
+    The arguments are those of `find_contacts` for one strand; `last` is what the last step left, `measured` what was
+    last measured of each vertex.
     """
     old_count, old_place, old_force, old_trail, nothing = last
-    clearance, measured_at = cache
     slope = solid[7]
     end = len(points) - 1
     count, pointer, on_skin = np.int64(0), np.int64(0), False
@@ -178,7 +178,9 @@ def find_on_strand(
         ahead = arc[min(j + 1, end)] - arc[j]
         half = 0.5 * slope * max(behind, ahead) if inner > 0 else 0.0
         reach = travel + SLACK * (behind + ahead) + thickness
-        bound = refresh_clearance(solid, here[0], here[1], here[2], reach + half, clearance[j], measured_at[j])
+        bound = least_distance(slope, here, measured, j)
+        if bound <= reach + half:
+            bound = measure_vertex(solid, here, measured, j)
         if j == 0 and is_held:
             on_skin = bound < AT_ROOT * ahead
         lack, number = np.inf, j * (inner + 1)
@@ -249,8 +251,7 @@ def find_contacts(
     old_trail,
     dt,
     # out
-    clearance,
-    measured_at,
+    measured,
     count,
     place,
     record,
@@ -271,7 +272,7 @@ def find_contacts(
         is_active: (G,).
         old_count: contacts of the last step, (G,); their places (G, C), normal forces [N], trails.
         dt: [s].
-        clearance: distance of each vertex when it was last measured [m], (G, V, 1), and where that was (G, V, 3).
+        measured: distance of each vertex when it was last measured [m], and where that was [m], (G, V, 4).
         count: (G,); `place` (G, C); `record` (G, C + 2, RECORD_SIZE), two rows of scratch.
         force: of the load; `resistance` and `coupling` alike.
     """
@@ -292,7 +293,7 @@ def find_contacts(
                 is_held[s],
                 (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
                 dt,
-                (clearance[s], measured_at[s]),
+                measured[s],
                 place[s],
                 record[s],
             )
@@ -396,12 +397,13 @@ def settle_contacts(
 
 
 @njit(cache=True, error_model="numpy")
-def strand_depth(solid, poses, points, first, clearance, measured_at):
+def strand_depth(solid, poses, points, first, measured):
     """How deep the deepest vertex from number `first` on is inside at the end of the step [m], at least 0."""
-    depth = 0.0
+    slope, depth = solid[7], 0.0
     for j in range(first, len(points)):
-        x, y, z = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
-        depth = max(depth, -refresh_clearance(solid, x, y, z, 0.0, clearance[j], measured_at[j]))
+        x = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
+        if least_distance(slope, x, measured, j) <= 0.0:
+            depth = max(depth, -measure_vertex(solid, x, measured, j))
     return depth
 
 
@@ -413,11 +415,10 @@ def measure_depth(
     is_held,
     is_active,
     # out
-    clearance,
-    measured_at,
+    measured,
     deepest,
 ):
     """Fill `deepest` (G,) with how deep a vertex of each strand is inside a solid at the end of the step [m]."""
     for s in prange(len(points)):
         first = (1 if is_held[s] else 0) if is_active[s] else points.shape[1]
-        deepest[s] = strand_depth(solid, poses, points[s], first, clearance[s], measured_at[s])
+        deepest[s] = strand_depth(solid, poses, points[s], first, measured[s])

@@ -167,21 +167,23 @@ def to_world(poses, which, x, y, z):
 
 
 @njit(cache=True, error_model="numpy")
-def refresh_clearance(solid, x, y, z, reach, clearance, place):
-    """Lower bound of the distance at a local point [m]; measured anew only where it could be below `reach`.
+def least_distance(slope, x, measured, j):
+    """Lower bound of the distance of vertex j at the local point x [m].
 
-    `clearance` (1,) and `place` (3,) remember the last measurement of this vertex: the distance cannot have changed
-    faster than its largest slope. The outcome never decides more than whether somebody looks closer.
+    A row of `measured` (V, 4) remembers the distance that the vertex had when it was last measured, and where that was:
+    the distance cannot have changed faster than its largest slope. The bound never decides more than whether somebody
+    looks closer, with `measure_vertex`.
     """
-    slope = solid[7]
-    dx, dy, dz = x - place[0], y - place[1], z - place[2]
-    bound = clearance[0] - slope * math.sqrt(dx * dx + dy * dy + dz * dz)
-    if bound > reach:
-        return bound
-    d, _, _, _ = solid_distance(solid, x, y, z)
-    clearance[0] = d
-    place[0], place[1], place[2] = x, y, z
-    return np.float64(d)
+    dx, dy, dz = x[0] - measured[j, 1], x[1] - measured[j, 2], x[2] - measured[j, 3]
+    return measured[j, 0] - slope * math.sqrt(dx * dx + dy * dy + dz * dz)
+
+
+@njit(cache=True, error_model="numpy")
+def measure_vertex(solid, x, measured, j):
+    """Distance of vertex j at the local point x [m], which is remembered."""
+    d, _, _, _ = solid_distance(solid, x[0], x[1], x[2])
+    measured[j, 0], measured[j, 1], measured[j, 2], measured[j, 3] = d, x[0], x[1], x[2]
+    return d
 
 
 @njit(cache=True, error_model="numpy")

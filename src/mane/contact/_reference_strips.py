@@ -47,7 +47,7 @@ def touches(contact: Contact, velocity: Float64Array, thickness: float, ahead: f
     """Whether the gap is below the thickness, or will be by the end of the step; `velocity` is (G V, 3)."""
     speed = float(contact.weights @ velocity[contact.vertices] @ contact.normal)
     closing = min(max(-speed * dt, 0.0), ahead)
-    return contact.scale >= LEAST_SCALE and contact.gap - closing < thickness and contact.gap < thickness + ahead
+    return contact.gap - closing < thickness and contact.gap < thickness + ahead
 
 
 def segment_contacts(points: Float64Array) -> list[Contact]:
@@ -65,6 +65,8 @@ def segment_contacts(points: Float64Array) -> list[Contact]:
         gap = (1 - u) * p[0] + u * p[1] - (1 - w) * q[0] - w * q[1]
         rows = np.array([g * vertices + i, g * vertices + i + 1, h * vertices + j, h * vertices + j + 1])
         scale = 1 - abs(_unit(p[1] - p[0]) @ _unit(q[1] - q[0]))  # chang2002 eq. 3
+        if scale < LEAST_SCALE:
+            continue
         weights = np.array([1 - u, u, w - 1, -w])
         result.append(Contact(rows, weights, _unit(gap), float(np.linalg.norm(gap)), float(scale)))
     return result

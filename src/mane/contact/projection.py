@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mane.body.solid import Solid
 from mane.contact import _kernels_projection as kernels
 from mane.contact._kernels_solids import measure_depth
-from mane.contact.solid_geometry import KernelSolid, pose_pair
+from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair
 from mane.geometry.checks import as_array, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Constraint, StrandView
@@ -51,7 +51,8 @@ class SolidProjection(Constraint):
     what `SolidContact` could not foresee. What leads further in is taken from their velocity. What was inside already
     when the step began comes out at a limited speed.
 
-    Limitations: the first segment of a root on the skin, and meshes that deform, are left to `SolidContact`.
+    Limitations: the first segment of a root on the skin is moved only when its end is ten times deeper than the
+    tolerance. Meshes that deform are left to `SolidContact`.
 
     Args:
         settings: fields of `ProjectionParams`.
@@ -103,7 +104,7 @@ class SolidProjection(Constraint):
                 strands.dt,
                 points,
                 velocity,
-                *buffers.measured,
+                buffers.measured,
                 *self._scratch,
                 self._moved,
             )
@@ -113,7 +114,7 @@ class SolidProjection(Constraint):
                 points,
                 self._held,
                 strands.active,
-                *buffers.measured,
+                buffers.measured,
                 self._deepest,
             )
             depth = max(depth, float(self._deepest.max()))
@@ -153,5 +154,4 @@ class _Buffers:
     def __init__(self, solid: Solid, model: StrandModel, thickness: float) -> None:
         self.solid, self.kernel = solid, KernelSolid.of(solid)
         self.inner = self.kernel.inner_places(float(model.rest_length.max()), thickness)
-        shape = (model.strand_count, model.vertex_count)
-        self.measured = (np.full((*shape, 1), -np.inf), np.zeros((*shape, 3)))
+        self.measured = not_measured(model.strand_count, model.vertex_count)

@@ -107,3 +107,10 @@ def pose_pair(moving: MovingSolid, out: Float64Array) -> None:
     for start, pose in ((0, moving.before), (12, moving.after)):
         out[start : start + 9] = pose.matrix[:3, :3].ravel()
         out[start + 9 : start + 12] = pose.position
+
+
+def not_measured(strand_count: int, vertex_count: int) -> Float64Array:
+    """Scratch for what was last measured of each vertex (G, V, 4); minus infinity asks for a measurement."""
+    measured = np.zeros((strand_count, vertex_count, 4))
+    measured[..., 0] = -np.inf
+    return measured

@@ -13,7 +13,7 @@ from mane.contact import _kernels_solids as kernels
 from mane.contact._kernels_contact import RECORD_SIZE
 from mane.contact.animated_surface import AnimatedSurface
 from mane.contact.contact_list import ContactList
-from mane.contact.solid_geometry import KernelSolid, pose_pair
+from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair
 from mane.geometry.checks import require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Force, Load, MovingSolid, StrandView
@@ -185,9 +185,7 @@ class _OneSolid:
         self._record = np.zeros((strands, capacity + 2, RECORD_SIZE))
         self._poses = np.zeros(24)
         self._deepest = np.zeros(strands)
-        # Scratch: where each vertex was last measured, in the solid's frame. Minus infinity asks for a measurement.
-        self._clearance = np.full((strands, vertices, 1), -np.inf)
-        self._measured_at = np.zeros((strands, vertices, 3))
+        self._measured = not_measured(strands, vertices)
 
     def find(
         self,
@@ -212,8 +210,7 @@ class _OneSolid:
         pose_pair(moving, self._poses)
         geometry = (self.kernel.packed, self._poses, self.inner, self.thickness, laws)
         masks = (arc, held, strands.active)
-        cache = (self._clearance, self._measured_at)
-        kernels.find_contacts(*geometry, *state, *masks, *remembered, *cache, *outputs)
+        kernels.find_contacts(*geometry, *state, *masks, *remembered, self._measured, *outputs)
 
     def settle(self, strands: StrandView, friction: float) -> None:
         """Measure the forces of the step that was made, which become those of the last step."""
@@ -242,8 +239,7 @@ class _OneSolid:
             strands.points,
             held,
             strands.active,
-            self._clearance,
-            self._measured_at,
+            self._measured,
             self._deepest,
         )
         return float(self._deepest.max())

@@ -59,8 +59,8 @@ class Cache:
     def make(cls, path: Path, scene: Scene, guides: Guides, keys: Mapping[str, str]) -> Cache:
         """Begin a cache in a folder, without the frames that it may hold."""
         _make_folder(path)
-        for file in [path / CHECKPOINT, *(path / name for name in os.listdir(path) if _is_ours(name))]:
-            file.unlink(missing_ok=True)
+        for old in [path / CHECKPOINT, *(path / name for name in os.listdir(path) if _is_ours(name))]:
+            old.unlink(missing_ok=True)
         header = {
             "format": FORMAT,
             "versions": _versions(),
@@ -135,6 +135,7 @@ class Cache:
         with atomic_write(self.frame_file(index)) as file:
             np.savez(
                 file,
+                allow_pickle=False,
                 **{name: getattr(frame, name) for name in ARRAYS},
                 head=_pose_row(frame.head),
                 solid_poses=poses,
@@ -160,7 +161,7 @@ class Cache:
     def write_checkpoint(self, index: int, arrays: Arrays) -> None:
         """Write what is needed to go on after a frame, in place of that of the frame before."""
         with atomic_write(self.path / CHECKPOINT) as file:
-            np.savez(file, **{FRAME_INDEX: np.array([index])}, **arrays)
+            np.savez(file, allow_pickle=False, **{FRAME_INDEX: np.array([index]), **arrays})
 
     def read_checkpoint(self) -> tuple[int, dict[str, NDArray[Any]]] | None:
         """Return the frame that can be gone on from and the arrays to do so; None where no frame was finished."""
@@ -198,7 +199,8 @@ def exact_pose(row: NDArray[np.float64]) -> Pose:
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here, because np.load leaves a file open that is no archive.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: is not there (any more)") from None

@@ -16,11 +16,32 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from mane.geometry.checks import require_choice
+from mane.scene.config_output import CameraTable, FinishTable, OutputTable, require
 from mane.scene.options import TableError, check_settings
+
+__all__ = [
+    "BodyTable",
+    "CameraTable",
+    "ContactTable",
+    "FinishTable",
+    "FramesTable",
+    "GroomTable",
+    "GuidesTable",
+    "HeadTable",
+    "InteractionTable",
+    "OutputTable",
+    "Scene",
+    "SkinTable",
+    "SolidTable",
+    "StrandTable",
+    "WindTable",
+    "field_lines",
+]
 
 Vector3 = tuple[float, float, float]
 Settings = Mapping[str, Any]
@@ -47,9 +68,9 @@ class FramesTable:
     preroll: float = 0.0
 
     def __post_init__(self) -> None:
-        _require(self.end >= self.start, "end", f"must be at least start ({self.start})", self.end)
-        _require(0 < self.rate < 1e4, "rate", "must be above 0 and below 10000", self.rate)
-        _require(0 <= self.preroll < 1e4, "preroll", "must be at least 0 s and below 10000", self.preroll)
+        require(self.end >= self.start, "end", f"must be at least start ({self.start})", self.end)
+        require(0 < self.rate < 1e4, "rate", "must be above 0 and below 10000", self.rate)
+        require(0 <= self.preroll < 1e4, "preroll", "must be at least 0 s and below 10000", self.preroll)
 
     @property
     def count(self) -> int:
@@ -84,7 +105,7 @@ class GroomTable:
             raise ValueError("style: must be given, or file, and not both")
         for name in ("strands", "vertices"):
             value, least = getattr(self, name), 1 if name == "strands" else 4
-            _require(value is None or value >= least, name, f"must be at least {least}", value)
+            require(value is None or value >= least, name, f"must be at least {least}", value)
         if self.file is not None and self.strands is not None:
             raise ValueError("strands: is for styles; a file has the strands that it has")
         if self.style is not None and (self.unit or self.up):
@@ -109,8 +130,8 @@ class GuidesTable:
         require_choice("method", self.method, ("shape", "farthest", "random", "marked"))
         if self.method == "marked" and self.count is not None:
             raise ValueError('count: must be left out with method "marked", which takes all that are marked')
-        _require(self.count is None or self.count >= 1, "count", "must be at least 1", self.count)
-        _require(self.vertices is None or self.vertices >= 3, "vertices", "must be at least 3", self.vertices)
+        require(self.count is None or self.count >= 1, "count", "must be at least 1", self.count)
+        require(self.vertices is None or self.vertices >= 3, "vertices", "must be at least 3", self.vertices)
 
 
 @dataclass(frozen=True)
@@ -181,7 +202,7 @@ class SolidTable:
         if self.way and self.motion is not None:
             raise ValueError("way: must be left out where motion is given")
         times = [row[0] for row in self.way]
-        if any(after <= before for before, after in zip(times, times[1:], strict=False)):
+        if any(after <= before for before, after in pairwise(times)):
             raise ValueError(f"way: times must rise, got {times}")
 
 
@@ -216,8 +237,8 @@ class StrandTable:
     def __post_init__(self) -> None:
         require_choice("root", self.root, ("clamped", "hinged", "free"))
         require_choice("hold", self.hold, ("stiffen", "report", "off"))
-        _require(self.drag >= 0, "drag", "must be at least 0", self.drag)
-        _require(self.substeps is None or 1 <= self.substeps, "substeps", "must be at least 1", self.substeps)
+        require(self.drag >= 0, "drag", "must be at least 0", self.drag)
+        require(self.substeps is None or self.substeps >= 1, "substeps", "must be at least 1", self.substeps)
 
 
 @dataclass(frozen=True)
@@ -243,9 +264,9 @@ class ContactTable:
     def __post_init__(self) -> None:
         require_choice("mode", self.mode, ("hard", "penalty"))
         for name in ("friction", "thickness"):
-            _require(getattr(self, name) >= 0, name, "must be at least 0", getattr(self, name))
+            require(getattr(self, name) >= 0, name, "must be at least 0", getattr(self, name))
         for name in ("push_out_speed", "penalty_depth", "penalty_load"):
-            _require(getattr(self, name) > 0, name, "must be above 0", getattr(self, name))
+            require(getattr(self, name) > 0, name, "must be above 0", getattr(self, name))
 
 
 @dataclass(frozen=True)
@@ -267,8 +288,8 @@ class WindTable:
     hair_shelters: bool = True
 
     def __post_init__(self) -> None:
-        _require(self.gusts >= 0, "gusts", "must be at least 0", self.gusts)
-        _require(self.scale > 0, "scale", "must be above 0 m", self.scale)
+        require(self.gusts >= 0, "gusts", "must be at least 0", self.gusts)
+        require(self.scale > 0, "scale", "must be above 0 m", self.scale)
 
 
 @dataclass(frozen=True)
@@ -276,7 +297,7 @@ class InteractionTable:
     """Something that acts on the guides besides. Its settings are further keys of the table.
 
     Attributes:
-        kind: attraction, root_damping, links, strips, ties, grid
+        kind: what acts: attraction, root_damping, links, strips ...
         settings: of that kind
     """
 
@@ -295,76 +316,6 @@ class SkinTable:
 
     method: str = "physical"
     settings: Settings = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class FinishTable:
-    """What is done to every hair after the skin.
-
-    Attributes:
-        push_out: hairs come out of body and solids
-        thickness: how far above the surface [m]
-        subdivide: how often each segment is halved, smoothly; 0 leaves strands as they are
-    """
-
-    push_out: bool = True
-    thickness: float = 0.0
-    subdivide: int = 0
-
-    def __post_init__(self) -> None:
-        _require(self.thickness >= 0, "thickness", "must be at least 0 m", self.thickness)
-        _require(0 <= self.subdivide <= 4, "subdivide", "must be between 0 and 4", self.subdivide)
-
-
-@dataclass(frozen=True)
-class OutputTable:
-    """What is written; paths are beside the scene file.
-
-    Attributes:
-        cache: folder for the simulated guides: a stopped run goes on from it, and `mane bake` reads it
-        usd: the full head as a USD stage with one file per frame
-        usd_layer: write it as a layer over the groom's own USD file
-        pictures: folder for pictures, PNG
-        every: a picture of every so many frames
-        movie: a movie, MP4
-        metrics: quality of every frame, JSON
-        log: seconds of every stage of every frame, CSV; without it inside the cache
-    """
-
-    cache: str | None = None
-    usd: str | None = None
-    usd_layer: bool = False
-    pictures: str | None = None
-    every: int = 1
-    movie: str | None = None
-    metrics: str | None = None
-    log: str | None = None
-
-    def __post_init__(self) -> None:
-        _require(self.every >= 1, "every", "must be at least 1", self.every)
-        for name, suffixes in (("usd", (".usd", ".usda", ".usdc")), ("movie", (".mp4",)), ("metrics", (".json",))):
-            path = getattr(self, name)
-            _require(path is None or Path(path).suffix in suffixes, name, f"must end in {' or '.join(suffixes)}", path)
-
-
-@dataclass(frozen=True)
-class CameraTable:
-    """How pictures and the movie look.
-
-    Attributes:
-        size: width and height [pixels]
-        direction: three-quarter, front, left, right, back, rear, above or top
-        follow: the camera travels along with the head
-        look: brown, black, blond, red ...; see `mane render --list`
-    """
-
-    size: tuple[int, int] = (960, 540)
-    direction: str = "three-quarter"
-    follow: bool = False
-    look: str | None = None
-
-    def __post_init__(self) -> None:
-        _require(all(16 <= side <= 16384 for side in self.size), "size", "must be 16 to 16384 pixels", self.size)
 
 
 @dataclass(frozen=True)
@@ -412,13 +363,13 @@ class Scene:
     text: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        _require(self.seed >= 0, "seed", "must be at least 0", self.seed)
+        require(self.seed >= 0, "seed", "must be at least 0", self.seed)
         if self.output.usd_layer:
             suffix = Path(self.groom.file or "").suffix
             if suffix not in (".usd", ".usda", ".usdc", ".usdz"):
-                raise TableError("output", "usd_layer", "must be false unless groom.file is a USD file to lay it over")
+                raise TableError("output", "usd_layer", "usd_layer: must be false unless groom.file is a USD file")
             if self.finish.subdivide:
-                raise TableError("finish", "subdivide", "must be 0 with usd_layer, which keeps the file's own vertices")
+                raise TableError("finish", "subdivide", "subdivide: must be 0 with usd_layer, which keeps vertices")
         check_settings(self)
 
     def path(self, name: str) -> Path:
@@ -440,8 +391,3 @@ def field_lines(table: type) -> dict[str, str]:
     """What each field of a table means, from the `Attributes` of its docstring."""
     section = inspect.getdoc(table).partition("Attributes:")[2]  # type: ignore[union-attr]
     return {name: " ".join(text.split()) for name, text in re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", section, re.M)}
-
-
-def _require(condition: bool, name: str, wanted: str, got: Any) -> None:
-    if not condition:
-        raise ValueError(f"{name}: {wanted}, got {got!r}")

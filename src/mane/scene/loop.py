@@ -15,16 +15,16 @@ from typing import Any
 
 from mane.geometry.checks import FloatArray
 from mane.scene.build import Assembly, build
-from mane.scene.cache import HEADER, Cache, exact_pose, remove_leftovers
+from mane.scene.cache import Cache, exact_pose
 from mane.scene.clock import StageClock
 from mane.scene.config import OutputTable, Scene
+from mane.scene.outputs import check_cache, make_folders, make_log, make_sinks, open_or_make
 from mane.scene.run_log import RunLog
-from mane.scene.scene_file import SceneError, naming_place, place
-from mane.scene.sinks import CacheSink, Sink, UsdSink
+from mane.scene.scene_file import naming_place
+from mane.scene.sinks import Sink
 from mane.strand.frame import GuideFrame
 from mane.strand.stepping import SolverDiverged, StepReport
 
-LOG_NAME = "log.csv"
 AT_REST = StepReport(0.0, 0.0, 0)
 
 
@@ -90,9 +90,7 @@ Told = Callable[[Progress], None]
 NumberedFrame = tuple[int, GuideFrame, StepReport | None]
 
 
-def run_scene(
-    scene: Scene, *, resume: bool = False, restart: bool = False, progress: Told | None = None
-) -> RunSummary:
+def run_scene(scene: Scene, *, resume: bool = False, restart: bool = False, progress: Told | None = None) -> RunSummary:
     """Simulate a scene and write what its [output] asks for.
 
     Args:
@@ -108,8 +106,8 @@ def run_scene(
     """
     started = time.perf_counter()
     cache_path = None if scene.output.cache is None else scene.path(scene.output.cache)
-    _check_cache(scene, cache_path, resume, restart)
-    _make_folders(scene)
+    check_cache(scene, cache_path, resume, restart)
+    make_folders(scene)
     clock = StageClock()
     assembly = build(scene, clock)
     clock.watch_parts(assembly.simulation)
@@ -156,6 +154,7 @@ def bake_cache(
     sinks = make_sinks(assembly, output, None, numbers)
     for sink in sinks:
         sink.open(resume=False)
+    _bind_if_needed(assembly, sinks)
     clock.end_setup()
     summary = _summary_of(assembly)
     _play(_cached(cache, numbers, clock), assembly, sinks, summary, _Teller(progress, len(numbers), 0))
@@ -164,34 +163,13 @@ def bake_cache(
     return summary
 
 
-def make_sinks(assembly: Assembly, output: OutputTable, cache: Cache | None, numbers: range) -> list[Sink]:
-    """Return the sinks that an output asks for, in their order; the cache is the last."""
-    sinks: list[Sink] = []
-    path = assembly.scene.path
-    if output.usd is not None:
-        sinks.append(UsdSink(path(output.usd), assembly, layer=output.usd_layer))
-    if output.pictures is not None or output.movie is not None:
-        from mane.scene.sink_pictures import PictureSink
-
-        folder = None if output.pictures is None else path(output.pictures)
-        movie = None if output.movie is None else path(output.movie)
-        sinks.append(PictureSink(assembly, folder=folder, movie=movie, every=output.every, numbers=numbers))
-    if output.metrics is not None:
-        from mane.scene.sink_metrics import MetricsSink
-
-        sinks.append(MetricsSink(path(output.metrics), assembly))
-    if cache is not None:
-        sinks.append(CacheSink(cache, assembly.simulation))
-    return sinks
-
-
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
 def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: Told | None) -> RunSummary:
     scene, clock = assembly.scene, assembly.clock
     frames = scene.frames
-    cache = None if cache_path is None else _open_or_make(cache_path, assembly, resume)
+    cache = None if cache_path is None else open_or_make(cache_path, assembly, resume)
     checkpoint = cache.read_checkpoint() if cache is not None and resume else None
     last = None if checkpoint is None else checkpoint[0]
     goes_on = last is not None
@@ -199,7 +177,8 @@ def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: To
     for sink in sinks:
         with naming_place(scene.places, "output"):
             sink.open(resume=goes_on)
-    log = _make_log(scene, cache_path, None if last is None else last + 1)
+    log = make_log(scene, cache_path, None if last is None else last + 1)
+    _bind_if_needed(assembly, sinks)
     clock.end_setup()
     if log is not None and not goes_on:
         log.write("setup", clock.setup)
@@ -218,6 +197,12 @@ def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: To
     if log is not None:
         summary.files.append(log.path)
     return summary
+
+
+def _bind_if_needed(assembly: Assembly, sinks: Sequence[Sink]) -> None:
+    """Bind the skin before the first frame, where anybody asks for hair."""
+    if any(sink.needs_hair for sink in sinks):
+        assembly.dresser  # noqa: B018 - made when it is first looked at
 
 
 def _simulated(assembly: Assembly, first: int) -> Iterator[NumberedFrame]:
@@ -339,62 +324,6 @@ class _Teller:
             self._log.write(index, {**seconds, "largest stretch": report.stretch, "penetration": report.penetration})
         if self._progress is not None:
             self._progress(Progress(index, self._done, self._count, report.stretch, report.penetration, seconds))
-
-
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
-def _check_cache(scene: Scene, path: Path | None, resume: bool, restart: bool) -> None:
-    """Refuse what cannot be resumed, and what would be lost."""
-    if resume and restart:
-        raise ValueError("resume: must be left out with restart")
-    if path is None:
-        if resume:
-            raise SceneError(f"{place(scene.places, 'output')}: [output] cache: must be given to go on from it")
-        return
-    if path.exists() and not path.is_dir():
-        raise SceneError(f"{place(scene.places, 'output.cache')}: [output] cache: must be a folder, {path} is a file")
-    if path.is_dir() and any(path.iterdir()) and not (path / HEADER).is_file() and not resume:
-        foreign = next(iter(sorted(path.iterdir()))).name
-        if not foreign.startswith(".") and foreign != "guides.npz":
-            raise SceneError(
-                f"{place(scene.places, 'output.cache')}: [output] cache: {path} holds other things ({foreign}); "
-                "choose a folder of its own"
-            )
-    if not resume and not restart and (path / HEADER).is_file() and Cache.open(path).frames:
-        raise ValueError(f"{path}: holds frames of an earlier run; --resume goes on, --restart begins anew")
-
-
-def _open_or_make(path: Path, assembly: Assembly, resume: bool) -> Cache:
-    if resume and (path / HEADER).is_file():
-        cache = Cache.open(path)
-        different = cache.difference(assembly.scene, assembly.keys)
-        if different:
-            raise ValueError(f"{path}: cannot be gone on with, {different}; --restart begins anew")
-        remove_leftovers(path)
-        return cache
-    return Cache.make(path, assembly.scene, assembly.guides, assembly.keys)
-
-
-def _make_folders(scene: Scene) -> None:
-    """Make the folders that outputs are to be written to, so that nothing is refused after a long wait."""
-    output = scene.output
-    for key in ("usd", "movie", "metrics", "log", "pictures", "cache"):
-        name = getattr(output, key)
-        if name is None:
-            continue
-        folder = scene.path(name).parent
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise type(error)(f"{scene.path(name)}: its folder cannot be made ({why}); choose another one") from None
-
-
-def _make_log(scene: Scene, cache_path: Path | None, keep_before: int | None) -> RunLog | None:
-    if scene.output.log is not None:
-        return RunLog(scene.path(scene.output.log), keep_before)
-    return None if cache_path is None else RunLog(cache_path / LOG_NAME, keep_before)
 
 
 def _one_line(error: OSError) -> str:

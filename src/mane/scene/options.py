@@ -134,11 +134,13 @@ class TableError(ValueError):
     Attributes:
         table: dotted name of the table, e.g. `solids.0`.
         key: name of the key, or "" where the table as a whole is wrong.
-        text: what is wrong.
+        text: what is wrong, beginning with the key or with the table in brackets.
     """
 
     def __init__(self, table: str, key: str, text: str) -> None:
-        super().__init__(f"{'.'.join(part for part in (table, key) if part)}: {text}")
+        super().__init__(
+            text if text.startswith("[") or not table else f"{table}.{text}" if key else f"{table}: {text}"
+        )
         self.table, self.key, self.text = table, key, text
 
 
@@ -150,9 +152,8 @@ def blaming(table: str) -> Iterator[None]:
     except TableError:
         raise
     except (ValueError, TypeError) as error:
-        found = re.match(r"(\w+): ", str(error))
-        text = str(error)[found.end() :] if found else str(error)
-        raise TableError(table, found.group(1) if found else "", text) from None
+        found = re.match(r"(?:\w+\.)*(\w+): ", str(error))  # `comb.teeth: ...` is about the key `teeth`
+        raise TableError(table, found.group(1) if found else "", str(error)) from None
 
 
 def check_settings(scene: Scene) -> None:

@@ -80,7 +80,7 @@ def scene_from_dict(
     for key, value in values.items():
         made[key] = _fit_key(hints[key], key, value, where)
     if "groom" not in made:
-        raise SceneError(f"{place(where, '')}: [groom] is missing; it says which hair, e.g. style = \"curly\"")
+        raise SceneError(f'{place(where, "")}: [groom] is missing; it says which hair, e.g. style = "curly"')
     with naming_place(where, ""):
         return Scene(**made, folder=folder or Path(), places=where, text=text)
 
@@ -100,10 +100,8 @@ def located(places: Places, error: TableError) -> str:
     if not places:
         return str(error)
     key = ".".join(part for part in (error.table, error.key) if part)
-    if error.text.startswith("["):
-        return f"{place(places, key)}: {error.text}"
-    table = f"{title(error.table)} " if error.table else ""
-    return f"{place(places, key)}: {table}{f'{error.key}: ' if error.key else ''}{error.text}"
+    is_named = error.text.startswith("[") or not error.table
+    return f"{place(places, key)}: {error.text if is_named else f'{title(error.table)} {error.text}'}"
 
 
 def place(places: Places, key: str) -> str:

@@ -88,7 +88,9 @@ class MetricsSink(Sink):
     def means(self) -> dict[str, float]:
         """Means over all frames, SI units; keys are those of `mane.metrics.summary.METRICS`."""
         rows = list(self._measured.values())
-        result = {key: float(np.mean([r[key] for r in rows if key in r])) for key in METRICS if any(key in r for r in rows)}
+        result = {
+            key: float(np.mean([r[key] for r in rows if key in r])) for key in METRICS if any(key in r for r in rows)
+        }
         squares = [row[SQUARED_FLICKER] for row in rows if SQUARED_FLICKER in row]
         if squares:
             result["flicker"] = math.sqrt(sum(squares) / len(squares))

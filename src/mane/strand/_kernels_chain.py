@@ -215,6 +215,7 @@ def solve_block(buf, slots, loose, is_free, spin_inertia, spin_momentum, h):
 
 @jit
 def step_block(
+    buf,
     block,
     points,
     velocity,
@@ -243,7 +244,6 @@ def step_block(
 ):
     """Go one step with the strands of one block."""
     strands, slots = points.shape[0], points.shape[1]
-    buf = np.zeros((slots + 1) * SLOT)
     lane = np.zeros((3, LANES))  # whether loose, inertia and momentum of its spin
     is_free = np.zeros(LANES, np.bool_)
     for t in range(slots):
@@ -296,6 +296,7 @@ def step_chains(
     gravity,
     iterations,
     h,
+    scratch,
     # out
     out_points,
     out_velocity,
@@ -307,31 +308,35 @@ def step_chains(
 
     `packed` (blocks, V, PACKED, LANES) holds the constants, `base_quat` (G, 4) the clamp at the end of the step (the
     first link at its start where nothing clamps), `base_rate` and `base_velocity` (G, 3) how the root moves over it.
+    `scratch` (threads, (V + 1) SLOT) must be zero at first: what lies beyond the tip is never written.
     """
-    for block in prange(packed.shape[0]):
-        step_block(
-            block,
-            points,
-            velocity,
-            frames,
-            spin,
-            cut,
-            packed,
-            root_mass,
-            root_kind,
-            spin_inertia,
-            base_quat,
-            base_rate,
-            base_velocity,
-            force,
-            resistance,
-            coupling,
-            gravity,
-            iterations,
-            h,
-            out_points,
-            out_velocity,
-            out_frames,
-            out_spin,
-            out_cut,
-        )
+    threads = scratch.shape[0]
+    for thread in prange(threads):
+        for block in range(thread, packed.shape[0], threads):
+            step_block(
+                scratch[thread],
+                block,
+                points,
+                velocity,
+                frames,
+                spin,
+                cut,
+                packed,
+                root_mass,
+                root_kind,
+                spin_inertia,
+                base_quat,
+                base_rate,
+                base_velocity,
+                force,
+                resistance,
+                coupling,
+                gravity,
+                iterations,
+                h,
+                out_points,
+                out_velocity,
+                out_frames,
+                out_spin,
+                out_cut,
+            )

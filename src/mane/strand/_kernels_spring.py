@@ -35,9 +35,9 @@ from mane.strand._kernels_small import (
 )
 
 # Constants of a particle: stiffness and rest length of its springs to p-1, p-2, p-3; damping / dt; stiffness and rest
-# of its altitude; 1 if it is free to move, else 0; mass / dt^2.
-CONSTANT_ROWS = 11
-STIFFNESS, REST, LAG, ALTITUDE, REST_ALTITUDE, FREE, INERTIA = rows(3, 3, 1, 1, 1, 1, 1)
+# of its altitude; 1 if it is free to move, else 0; mass / dt^2; cosine and sine of its azimuth if it is auxiliary.
+CONSTANT_ROWS = 13
+STIFFNESS, REST, LAG, ALTITUDE, REST_ALTITUDE, FREE, INERTIA, AZIMUTH = rows(3, 3, 1, 1, 1, 1, 1, 2)
 # Positions: estimate of the end of the step, its start, and where it would end without springs.
 END, START, AIM = rows(3, 3, 3, start=CONSTANT_ROWS)
 # The load, over dt: on the diagonal and towards p-2.
@@ -140,7 +140,8 @@ def add_spring(buf, i, k, which, block):
     add3(buf, k + FORCE, tension * ux, tension * uy, tension * uz)
     # Across a spring under tension it resists too; under compression that term is negative and left out. The tension of
     # the last solve counts: that of the estimate is far too large where a stiff spring has turned.
-    across = max(buf[i + TENSION + which], 0.0) * inv
+    pull = buf[i + TENSION + which]
+    across = 0.5 * (pull + abs(pull)) * inv  # the larger of it and zero, without a branch
     store6(buf, i + block, *scaled_dyad(stiffness * (1.0 + lag) - across, ux, uy, uz, across))
 
 
@@ -162,11 +163,7 @@ def add_springs(buf, records):
         for s in range(LANES):
             i = p * RECORD + s
             add_spring(buf, i, i - RECORD, ZERO, NEAR)
-        for s in range(LANES):
-            i = p * RECORD + s
             add_spring(buf, i, i - RECORD_2, LANES, NEXT)
-        for s in range(LANES):
-            i = p * RECORD + s
             add_spring(buf, i, i - RECORD_3, LANES_2, FAR)
 
 

@@ -8,38 +8,37 @@ import math
 
 from numba import njit, prange
 
-from mane.strand._kernels_small import FASTMATH
+from mane.strand._kernels_small import FASTMATH, cross, in_lanes
 
 TINY = 1e-30  # keeps the direction of a segment without length finite
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def quaternion_of_axes(x, y, z):
-    """Quaternion (x, y, z, w) of the rotation whose columns are the unit vectors x, y, z."""
-    trace = x[0] + y[1] + z[2]
-    if trace > 0.0:
-        r = math.sqrt(1.0 + trace)
-        h = 0.5 / r
-        return (y[2] - z[1]) * h, (z[0] - x[2]) * h, (x[1] - y[0]) * h, 0.5 * r
-    if x[0] >= y[1] and x[0] >= z[2]:
-        r = math.sqrt(1.0 + x[0] - y[1] - z[2])
-        h = 0.5 / r
-        return 0.5 * r, (y[0] + x[1]) * h, (z[0] + x[2]) * h, (y[2] - z[1]) * h
-    if y[1] >= z[2]:
-        r = math.sqrt(1.0 + y[1] - x[0] - z[2])
-        h = 0.5 / r
-        return (y[0] + x[1]) * h, 0.5 * r, (z[1] + y[2]) * h, (z[0] - x[2]) * h
-    r = math.sqrt(1.0 + z[2] - x[0] - y[1])
-    h = 0.5 / r
-    return (z[0] + x[2]) * h, (z[1] + y[2]) * h, 0.5 * r, (x[1] - y[0]) * h
+@in_lanes
+def quaternion_of_axes(a, b, c):
+    """Quaternion (x, y, z, w) of the rotation whose columns are the unit vectors a, b, c; no branches, for lanes.
+
+    Each row of the four below is the quaternion times one of its components; the one with the largest is exact.
+    """
+    xy, xz, yz = a[1] + b[0], a[2] + c[0], b[2] + c[1]
+    xw, yw, zw = b[2] - c[1], c[0] - a[2], a[1] - b[0]
+    xx, yy, zz = 1.0 + a[0] - b[1] - c[2], 1.0 - a[0] + b[1] - c[2], 1.0 - a[0] - b[1] + c[2]
+    ww = 1.0 + a[0] + b[1] + c[2]
+    take_x = xx > yy
+    px, py, pz, pw = (xx if take_x else xy), (xy if take_x else yy), (xz if take_x else yz), (xw if take_x else yw)
+    large = xx if take_x else yy
+    take_z = zz > ww
+    qx, qy, qz, qw = (xz if take_z else xw), (yz if take_z else yw), (zz if take_z else zw), (zw if take_z else ww)
+    take_p = large > (zz if take_z else ww)
+    x, y, z, w = (px if take_p else qx), (py if take_p else qy), (pz if take_p else qz), (pw if take_p else qw)
+    inv = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
+    return x * inv, y * inv, z * inv, w * inv
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def set_frame(p0, p1, a, v0, v1, va, azimuth, before, frame, spin):
-    """Write the frame and the angular velocity of the segment p0 p1 with auxiliary particle a.
+@in_lanes
+def frame_of_segment(p0, p1, a, v0, v1, va, cosine, sine):
+    """Frame (four numbers) and angular velocity (three) of the segment p0 p1 with auxiliary particle a; v velocities.
 
-    The third axis is the tangent; the first is the direction of a, turned back by its azimuth. Of the two quaternions
-    that mean the same, the one nearer to the frame `before` is taken, so that frames do not jump.
+    The third axis is the tangent; the first is the direction of a, turned back by its azimuth.
     """
     dx, dy, dz = p1[0] - p0[0], p1[1] - p0[1], p1[2] - p0[2]
     inv = 1.0 / math.sqrt(dx * dx + dy * dy + dz * dz + TINY)
@@ -49,19 +48,23 @@ def set_frame(p0, p1, a, v0, v1, va, azimuth, before, frame, spin):
     ex, ey, ez = ox - along * tx, oy - along * ty, oz - along * tz
     inv_out = 1.0 / math.sqrt(ex * ex + ey * ey + ez * ez + TINY)
     ex, ey, ez = ex * inv_out, ey * inv_out, ez * inv_out
-    sx, sy, sz = ty * ez - tz * ey, tz * ex - tx * ez, tx * ey - ty * ex  # t x e
-    c, w = azimuth[0], azimuth[1]
-    first = (c * ex - w * sx, c * ey - w * sy, c * ez - w * sz)
-    second = (w * ex + c * sx, w * ey + c * sy, w * ez + c * sz)
+    sx, sy, sz = cross(tx, ty, tz, ex, ey, ez)
+    first = (cosine * ex - sine * sx, cosine * ey - sine * sy, cosine * ez - sine * sz)
+    second = (sine * ex + cosine * sx, sine * ey + cosine * sy, sine * ez + cosine * sz)
     qx, qy, qz, qw = quaternion_of_axes(first, second, (tx, ty, tz))
-    sign = 1.0 if qx * before[0] + qy * before[1] + qz * before[2] + qw * before[3] >= 0.0 else -1.0
-    frame[0], frame[1], frame[2], frame[3] = sign * qx, sign * qy, sign * qz, sign * qw
     # Across the tangent from the ends of the segment, about it from the auxiliary particle.
     ux, uy, uz = (v1[0] - v0[0]) * inv, (v1[1] - v0[1]) * inv, (v1[2] - v0[2]) * inv
-    wx, wy, wz = ty * uz - tz * uy, tz * ux - tx * uz, tx * uy - ty * ux
+    wx, wy, wz = cross(tx, ty, tz, ux, uy, uz)
     rx, ry, rz = va[0] - 0.5 * (v0[0] + v1[0]), va[1] - 0.5 * (v0[1] + v1[1]), va[2] - 0.5 * (v0[2] + v1[2])
     twist = (rx * sx + ry * sy + rz * sz + along * (wx * ex + wy * ey + wz * ez)) * inv_out
-    spin[0], spin[1], spin[2] = wx + twist * tx, wy + twist * ty, wz + twist * tz
+    return qx, qy, qz, qw, wx + twist * tx, wy + twist * ty, wz + twist * tz
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def store_frame(frame, before, qx, qy, qz, qw):
+    """Write a frame: of the two quaternions that mean the same, the one nearer to `before`; frames must not jump."""
+    sign = 1.0 if qx * before[0] + qy * before[1] + qz * before[2] + qw * before[3] >= 0.0 else -1.0
+    frame[0], frame[1], frame[2], frame[3] = sign * qx, sign * qy, sign * qz, sign * qw
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -122,4 +125,6 @@ def follow_segment(p0, p1, v0, v1, azimuth, offset, frame, spin, a, va):
     va[0] = 0.5 * (v0[0] + v1[0]) + wy * oz - wz * oy
     va[1] = 0.5 * (v0[1] + v1[1]) + wz * ox - wx * oz
     va[2] = 0.5 * (v0[2] + v1[2]) + wx * oy - wy * ox
-    set_frame(p0, p1, a, v0, v1, va, azimuth, frame, frame, spin)
+    qx, qy, qz, qw, wx, wy, wz = frame_of_segment(p0, p1, a, v0, v1, va, azimuth[0], azimuth[1])
+    store_frame(frame, frame, qx, qy, qz, qw)
+    spin[0], spin[1], spin[2] = wx, wy, wz

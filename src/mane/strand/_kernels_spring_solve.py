@@ -124,9 +124,12 @@ def factorise(buf, records):
             i = p * RECORD + s
             store6(buf, i + DIAGONAL, *factor_diagonal(*load6(buf, i + DIAGONAL)))
     for p in range(ROOT, records):
-        for row in range(ZERO, LANES_3 + LANES_6, LANES_3):
-            for s in range(LANES):
-                factor_row(buf, p * RECORD + s, row)
+        for s in range(LANES):
+            # All rows in one loop: LLVM unrolls a shorter one before it thinks of vectors.
+            i = p * RECORD + s
+            factor_row(buf, i, ZERO)
+            factor_row(buf, i, LANES_3)
+            factor_row(buf, i, LANES_6)
         for s in range(LANES):
             i = p * RECORD + s
             xx, yy, zz, xy, xz, yz = load6(buf, i + DIAGONAL)

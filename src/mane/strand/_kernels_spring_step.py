@@ -13,17 +13,22 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.strand._kernels_small import FASTMATH, LANE_COUNT, LANES, LANES_2
+from mane.strand._kernels_small import FASTMATH, LANE_COUNT, LANES, LANES_2, in_lanes, load3, load4, store3, store4
 from mane.strand._kernels_spring import (
     AIM,
+    AZIMUTH,
     CONSTANT_ROWS,
     COUPLE,
     END,
     FORCE,
+    FREE,
     INERTIA,
     LAG,
+    NEAR,
+    NEXT,
     ONE,
     RECORD,
+    RECORD_2,
     RESIST,
     REST,
     ROOT,
@@ -38,11 +43,13 @@ from mane.strand._kernels_spring import (
     balance_coupling,
     balance_inertia,
     in_block,
+    moved,
 )
-from mane.strand._kernels_spring_frames import set_frame
+from mane.strand._kernels_spring_frames import frame_of_segment, store_frame
 from mane.strand._kernels_spring_solve import factorise, hold_fixed, solve_backwards, solve_forwards
 
-TOO_SHORT = 1e-12  # [m]: a segment of no length has no direction to lengthen it in
+FRAME, SPIN = NEAR, NEXT  # rows that the solve no longer needs
+TOO_SHORT = 1e-30  # keeps the direction of a segment without length finite [m]
 
 
 @in_block
@@ -69,34 +76,46 @@ def load_particle(buf, i, position, velocity, gravity, dt):
 
 
 @in_block
-def load_strand(buf, s, g, now, held, load, gravity, is_free, dt):
-    """Fill lane s with strand g."""
+def load_row(buf, i, values, scale):
+    """Copy a vector to rows of one lane."""
+    for c in range(values.shape[0]):
+        buf[i + np.uint64(c) * LANES] = scale * values[c]
+
+
+@in_block
+def load_block(buf, first, now, held, load, gravity, is_free, dt):
+    """Fill the lanes with strands from `first` on; spare lanes repeat the last strand."""
     points, velocity, auxiliary, auxiliary_velocity, clamp, tension, _ = now
     root, clamp_after = held
     force, resistance, coupling = load
-    for ghost in range(2):
-        for c in range(3):
-            k = np.uint64(1 + ghost) * RECORD + np.uint64(c) * LANES + s
-            buf[k + START] = clamp[g, ghost, c]
-            buf[k + END] = buf[k + AIM] = clamp_after[g, ghost, c]
+    last = points.shape[0] - 1
     for j in range(points.shape[1]):
-        i = (ROOT + TWO * np.uint64(j)) * RECORD + s
-        load_particle(buf, i, points[g, j], velocity[g, j], gravity, dt)
-        for c in range(3):
-            buf[i + AIM + np.uint64(c) * LANES] += force[g, j, c] / buf[i + INERTIA]
-        for c in range(6):
-            buf[i + RESIST + np.uint64(c) * LANES] = resistance[g, j, c] / dt
+        for s in range(LANE_COUNT):
+            g = min(first + s, last)
+            i = (ROOT + TWO * np.uint64(j)) * RECORD + np.uint64(s)
+            load_particle(buf, i, points[g, j], velocity[g, j], gravity, dt)
+            for c in range(3):
+                buf[i + AIM + np.uint64(c) * LANES] += force[g, j, c] / buf[i + INERTIA]
+            load_row(buf, i + RESIST, resistance[g, j], 1.0 / dt)
     for j in range(auxiliary.shape[1]):
-        i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + s
-        load_particle(buf, i, auxiliary[g, j], auxiliary_velocity[g, j], gravity, dt)
-        for c in range(6):
-            buf[i + RECORD + COUPLE + np.uint64(c) * LANES] = coupling[g, j, c] / dt
+        for s in range(LANE_COUNT):
+            g = min(first + s, last)
+            i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + np.uint64(s)
+            load_particle(buf, i, auxiliary[g, j], auxiliary_velocity[g, j], gravity, dt)
+            load_row(buf, i + RECORD + COUPLE, coupling[g, j], 1.0 / dt)
     for p in range(tension.shape[1]):
-        for c in range(3):
-            buf[np.uint64(p + 1) * RECORD + TENSION + np.uint64(c) * LANES + s] = tension[g, p, c]
-    if not is_free:
-        for c in range(3):
-            buf[ROOT * RECORD + END + np.uint64(c) * LANES + s] = root[g, c]
+        for s in range(LANE_COUNT):
+            i = np.uint64(p + 1) * RECORD + np.uint64(s)
+            load_row(buf, i + TENSION, tension[min(first + s, last), p], 1.0)
+    for s in range(LANE_COUNT):
+        g = min(first + s, last)
+        for ghost in range(2):
+            i = np.uint64(1 + ghost) * RECORD + np.uint64(s)
+            load_row(buf, i + START, clamp[g, ghost], 1.0)
+            load_row(buf, i + END, clamp_after[g, ghost], 1.0)
+            load_row(buf, i + AIM, clamp_after[g, ghost], 1.0)
+        if not is_free[g]:
+            load_row(buf, ROOT * RECORD + END + np.uint64(s), root[g], 1.0)
 
 
 @in_block
@@ -114,93 +133,127 @@ def find_cut_forces(buf, records):
 
 
 @in_block
-def limit_strain(buf, s, records, limit, is_free):
-    """Bring every segment of lane s within `limit` of its rest length, moving what lies beyond it along.
+def limit_strain(buf, records, limit):
+    """Bring every segment within `limit` of its rest length, moving what lies beyond it along.
 
     A strand that nothing holds keeps its centre of mass.
     """
-    i = ROOT * RECORD + s
-    sx, sy, sz = 0.0, 0.0, 0.0
-    total, mx, my, mz = buf[i + INERTIA], 0.0, 0.0, 0.0
-    px, py, pz = buf[i + END], buf[i + END + LANES], buf[i + END + LANES_2]
+    for s in range(LANES):
+        store3(buf, s + FORCE, 0.0, 0.0, 0.0)  # record 0: mass times shift, summed up
+        buf[s + INERTIA] = buf[ROOT * RECORD + INERTIA + s]
+        store3(buf, ROOT * RECORD + FORCE + s, 0.0, 0.0, 0.0)
     for p in range(ROOT + TWO, records, TWO):
-        i = p * RECORD + s
-        x, y, z = buf[i + END], buf[i + END + LANES], buf[i + END + LANES_2]
-        dx, dy, dz = x - px, y - py, z - pz
-        px, py, pz = x, y, z
-        length = math.sqrt(dx * dx + dy * dy + dz * dz)
-        rest = buf[i + REST + LANES]
-        excess = min(max(length, rest * (1.0 - limit)), rest * (1.0 + limit)) - length
-        scale = excess / max(length, TOO_SHORT)
-        bx, by, bz = sx + scale * dx, sy + scale * dy, sz + scale * dz
-        hx, hy, hz = 0.5 * (sx + bx), 0.5 * (sy + by), 0.5 * (sz + bz)
-        sx, sy, sz = bx, by, bz
-        add3(buf, i - RECORD + END, hx, hy, hz)
-        add3(buf, i + END, sx, sy, sz)
-        light, heavy = buf[i - RECORD + INERTIA], buf[i + INERTIA]
-        total += light + heavy
-        mx += light * hx + heavy * sx
-        my += light * hy + heavy * sy
-        mz += light * hz + heavy * sz
-    if is_free:
-        for p in range(ROOT, records):
-            add3(buf, p * RECORD + s + END, -mx / total, -my / total, -mz / total)
+        for s in range(LANES):
+            i = p * RECORD + s
+            x, y, z = load3(buf, i + END)
+            a, b, c = load3(buf, i - RECORD_2 + END)
+            dx, dy, dz = x - a, y - b, z - c
+            length = math.sqrt(dx * dx + dy * dy + dz * dz)
+            rest = buf[i + REST + LANES]
+            low, high = rest * (1.0 - limit), rest * (1.0 + limit)
+            wanted = low if length < low else length
+            wanted = high if wanted > high else wanted
+            scale = (wanted - length) / (length + TOO_SHORT)
+            sx, sy, sz = load3(buf, i - RECORD_2 + FORCE)
+            bx, by, bz = sx + scale * dx, sy + scale * dy, sz + scale * dz
+            hx, hy, hz = 0.5 * (sx + bx), 0.5 * (sy + by), 0.5 * (sz + bz)
+            store3(buf, i - RECORD + FORCE, hx, hy, hz)
+            store3(buf, i + FORCE, bx, by, bz)
+            light, heavy = buf[i - RECORD + INERTIA], buf[i + INERTIA]
+            add3(buf, s + FORCE, light * hx + heavy * bx, light * hy + heavy * by, light * hz + heavy * bz)
+            buf[s + INERTIA] += light + heavy
+    for p in range(ROOT, records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            back = -buf[ROOT * RECORD + FREE + s] / buf[s + INERTIA]
+            x, y, z = load3(buf, i + FORCE)
+            a, b, c = load3(buf, s + FORCE)
+            add3(buf, i + END, x + back * a, y + back * b, z + back * c)
+    for s in range(LANES):
+        buf[s + INERTIA] = 0.0
+
+
+@in_lanes
+def speed(buf, i, inv_dt):
+    """Velocity of a particle over the step."""
+    x, y, z = moved(buf, i)
+    return x * inv_dt, y * inv_dt, z * inv_dt
 
 
 @in_block
-def store_strand(buf, s, g, azimuth, frames_before, dt, out):
-    """Write lane s to strand g."""
+def find_frames(buf, records, dt):
+    """Leave frame and spin of each segment in the record of its auxiliary particle."""
+    inv_dt = 1.0 / dt
+    for p in range(ROOT + ONE, records, TWO):
+        for s in range(LANES):
+            i = p * RECORD + s
+            k, l = i - RECORD, i + RECORD
+            here, there, out = load3(buf, k + END), load3(buf, l + END), load3(buf, i + END)
+            cosine, sine = buf[i + AZIMUTH], buf[i + AZIMUTH + LANES]
+            qx, qy, qz, qw, wx, wy, wz = frame_of_segment(
+                here, there, out, speed(buf, k, inv_dt), speed(buf, l, inv_dt), speed(buf, i, inv_dt), cosine, sine
+            )
+            store4(buf, i + FRAME, qx, qy, qz, qw)
+            store3(buf, i + SPIN, wx, wy, wz)
+
+
+@in_block
+def store_particle(buf, i, dt, position, velocity):
+    """Write where a particle is and how fast it went there."""
+    for c in range(3):
+        k = i + np.uint64(c) * LANES
+        position[c] = buf[k + END]
+        velocity[c] = (buf[k + END] - buf[k + START]) / dt
+
+
+@in_block
+def store_row(buf, i, values):
+    """Copy rows of one lane to a vector."""
+    for c in range(values.shape[0]):
+        values[c] = buf[i + np.uint64(c) * LANES]
+
+
+@in_block
+def store_block(buf, first, count, frames_before, dt, out):
+    """Write `count` lanes to strands from `first` on."""
     points, velocity, auxiliary, auxiliary_velocity, frames, spin, tension = out
     for j in range(points.shape[1]):
-        i = (ROOT + TWO * np.uint64(j)) * RECORD + s
-        for c in range(3):
-            k = i + np.uint64(c) * LANES
-            points[g, j, c] = buf[k + END]
-            velocity[g, j, c] = (buf[k + END] - buf[k + START]) / dt
-    for j in range(auxiliary.shape[1]):
-        i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + s
-        for c in range(3):
-            k = i + np.uint64(c) * LANES
-            auxiliary[g, j, c] = buf[k + END]
-            auxiliary_velocity[g, j, c] = (buf[k + END] - buf[k + START]) / dt
-        set_frame(
-            points[g, j],
-            points[g, j + 1],
-            auxiliary[g, j],
-            velocity[g, j],
-            velocity[g, j + 1],
-            auxiliary_velocity[g, j],
-            azimuth[g, j],
-            frames_before[g, j],
-            frames[g, j],
-            spin[g, j],
-        )
+        for s in range(count):
+            g = first + s
+            i = (ROOT + TWO * np.uint64(j)) * RECORD + np.uint64(s)
+            store_particle(buf, i, dt, points[g, j], velocity[g, j])
     for p in range(tension.shape[1]):
-        for c in range(3):
-            tension[g, p, c] = buf[np.uint64(p + 1) * RECORD + TENSION + np.uint64(c) * LANES + s]
+        for s in range(count):
+            store_row(buf, np.uint64(p + 1) * RECORD + TENSION + np.uint64(s), tension[first + s, p])
+    for j in range(auxiliary.shape[1]):
+        for s in range(count):
+            g = first + s
+            i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + np.uint64(s)
+            store_particle(buf, i, dt, auxiliary[g, j], auxiliary_velocity[g, j])
+            qx, qy, qz, qw = load4(buf, i + FRAME)
+            store_frame(frames[g, j], frames_before[g, j], qx, qy, qz, qw)
+            store_row(buf, i + SPIN, spin[g, j])
 
 
 @in_block
-def store_cut_forces(buf, s, g, cut_force):
-    """Write lane s; a cut passes through the middle of a segment, where its auxiliary particle counts by half."""
+def store_cut_forces(buf, first, count, cut_force):
+    """Write `count` lanes; a cut is in the middle of a segment, where its auxiliary particle counts by half."""
     for j in range(cut_force.shape[1]):
-        i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + FORCE + s
-        for c in range(3):
-            k = i + np.uint64(c) * LANES
-            cut_force[g, j, c] = 0.5 * (buf[k] + buf[k + RECORD])
+        for s in range(count):
+            i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + FORCE + np.uint64(s)
+            for c in range(3):
+                k = i + np.uint64(c) * LANES
+                cut_force[first + s, j, c] = 0.5 * (buf[k] + buf[k + RECORD])
 
 
 @in_block
-def step_block(
-    block, constants, is_free, azimuth, now, held, load, gravity, limit, iterations, dt, buf, out, cut_force
-):
+def step_block(block, constants, is_free, now, held, load, gravity, limit, iterations, dt, buf, out, cut_force):
     """Take one block of strands one step further; arguments as in `step_strands`."""
-    first, strands = block * LANE_COUNT, is_free.shape[0]
+    first = block * LANE_COUNT
+    count = min(LANE_COUNT, is_free.shape[0] - first)
     records = np.uint64(constants.shape[0] + 1)
     load_constants(buf, constants, dt)
-    for s in range(LANE_COUNT):
-        g = min(first + s, strands - 1)  # spare lanes repeat the last strand
-        load_strand(buf, np.uint64(s), g, now, held, load, gravity, is_free[g], dt)
+    load_block(buf, first, now, held, load, gravity, is_free, dt)
     for _ in range(iterations):
         balance_inertia(buf, records)
         balance_coupling(buf, records)
@@ -213,20 +266,19 @@ def step_block(
         solve_backwards(buf, records)
         advance(buf, records)
     find_cut_forces(buf, records)
-    for s in range(min(LANE_COUNT, strands - first)):
-        store_cut_forces(buf, np.uint64(s), first + s, cut_force)
-        limit_strain(buf, np.uint64(s), records, limit, is_free[first + s])
-        store_strand(buf, np.uint64(s), first + s, azimuth, now[6], dt, out)
+    store_cut_forces(buf, first, count, cut_force)
+    limit_strain(buf, records, limit)
+    find_frames(buf, records, dt)
+    store_block(buf, first, count, now[6], dt, out)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def step_strands(constants, is_free, azimuth, now, held, load, gravity, limit, iterations, dt, scratch, out, cut_force):
+def step_strands(constants, is_free, now, held, load, gravity, limit, iterations, dt, scratch, out, cut_force):
     """Take all strands one step further.
 
     Args:
         constants: of all particles, shape (blocks, P, CONSTANT_ROWS * lanes).
         is_free: strands whose root nothing holds, shape (G,).
-        azimuth: of the auxiliary particles, shape (G, N, 2).
         now: points, velocity, auxiliary particles, their velocity, ghosts, tensions, frames at the start.
         held: roots (G, 3) and ghosts (G, 2, 3) at the end.
         load: force, resistance, coupling.
@@ -245,7 +297,6 @@ def step_strands(constants, is_free, azimuth, now, held, load, gravity, limit, i
                 block,
                 constants[block],
                 is_free,
-                azimuth,
                 now,
                 held,
                 load,

@@ -18,6 +18,7 @@ import numpy as np
 
 from mane.geometry import quaternion
 from mane.strand import chain_shape as shape
+from mane.strand._kernels_chain_adopt import TOO_NEAR
 from mane.strand._kernels_chain_lanes import FARTHEST
 from mane.strand.chain import ChainSolver
 from mane.strand.model import Float64Array, RootKind
@@ -189,6 +190,42 @@ def reference_step(
         "spin": step.spin,
         "cut_force": step.cut_force,
     }
+
+
+def reference_adopt(solver: ChainSolver, state: StrandState) -> StrandState:
+    """All strands of `state` brought back on their chains, as a new state.
+
+    From root to tip: every link points from where the one before it has ended at its vertex (less the offset from it in
+    the old frame), then turns so that its vertex comes closest to the velocity it has.
+    """
+    out = state.copy()
+    clamped = (solver.model.root_kind == RootKind.CLAMPED)[:, None]
+    old = shape.axis(state.frames, 2)
+    goals = state.points[:, 1:] - quaternion.rotate(state.frames, solver.offset)
+    directions, ends = np.empty_like(old), state.points.copy()
+    for link in range(old.shape[1]):
+        away = goals[:, link] - ends[:, link]
+        distance = np.linalg.norm(away, axis=-1, keepdims=True)
+        near = distance < TOO_NEAR * solver.length[:, link, None]
+        directions[:, link] = np.where(near, old[:, link], away / np.where(near, 1.0, distance))
+        ends[:, link + 1] = ends[:, link] + solver.length[:, link, None] * directions[:, link]
+    out.frames = shape.carried_frames(directions, np.where(clamped, state.extra["clamp"], state.frames[:, 0]))
+    out.points[:, 1:] = ends[:, 1:] + quaternion.rotate(out.frames, solver.offset)
+    levers, links = out.points[:, 1:] - ends[:, :-1], np.diff(ends, axis=1)
+    own = (state.spin[:, 0] * directions[:, 0]).sum(axis=-1, keepdims=True) * directions[:, 0]
+    spin = np.where(clamped, state.extra["clamp_spin"], own)
+    axes = shape.joint_axes(out.frames, np.where(clamped, state.extra["clamp"], out.frames[:, 0]))
+    speed = state.velocity[:, 0]
+    for link in range(old.shape[1]):
+        missing = state.velocity[:, link + 1] - speed - np.cross(spin, levers[:, link])
+        reach = np.cross(axes[:, link], levers[:, link, None])
+        normal = reach @ reach.swapaxes(1, 2) + TOO_NEAR * solver.length[:, link, None, None] ** 2 * np.eye(2)
+        rate = np.linalg.solve(normal, reach @ missing[..., None])[..., 0]
+        spin = spin + (axes[:, link] * rate[..., None]).sum(axis=1)
+        out.spin[:, link] = spin
+        out.velocity[:, link + 1] = speed + np.cross(spin, levers[:, link])
+        speed = speed + np.cross(spin, links[:, link])
+    return out
 
 
 def symmetric(six: Float64Array) -> Float64Array:

@@ -18,12 +18,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.strand import chain_shape as shape
-from mane.strand._kernels_chain_lanes import LANES, PACKED
+from mane.strand._kernels_chain_lanes import LANES, PACKED, SLOT
 from mane.strand.chain_spine import spine_points
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -32,7 +33,6 @@ from mane.strand.solver import StrandSolver
 from mane.strand.state import StrandState, carry_rigidly
 
 MIN_COSINE = 1e-2  # of half the turn of a clamp in one step: a head that spins round in a step has no sensible rate
-TOO_NEAR = 1e-9  # of a segment's length: closer than this, a vertex gives no direction
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,11 @@ class ChainSolver(StrandSolver):
         self._weight = model.mass[..., None] * model.gravity
         self.rest_curvature = self._curvature_without_moment(spine, sag_free)
         self.spin_inertia = 0.5 * (model.mass * model.radius**2).sum(axis=1)
+        # Of one memory layout whatever the caller gave, so that the kernel is compiled once.
+        self._roots = (model.mass[:, 0].copy(), model.root_kind.copy(), self.spin_inertia)
+        self._gravity = model.gravity.copy()
         self._packed = self._pack()
+        self._scratch = np.zeros((0, (model.vertex_count + 1) * SLOT))
 
     # -- the contract ------------------------------------------------------------------------------------------------
 
@@ -128,18 +132,17 @@ class ChainSolver(StrandSolver):
             state.spin,
             state.cut_force,
             self._packed,
-            self.model.mass[:, 0],
-            self.model.root_kind,
-            self.spin_inertia,
+            *self._roots,
             base,
             rate,
             (roots.positions - state.points[:, 0]) / dt,
             load.force,
             resistance,
             coupling,
-            self.model.gravity,
+            self._gravity,
             self.params.iterations,
             dt,
+            self._thread_scratch(),
             out.points,
             out.velocity,
             out.frames,
@@ -155,15 +158,20 @@ class ChainSolver(StrandSolver):
         Every link turns towards its vertex from where the link before it has ended, so lengths stay exact and a strand
         whose segments had kept theirs stays where it was put; velocities along a link are dropped.
         """
-        rows = np.flatnonzero(strands)
-        if len(rows) == 0:
-            return
-        frames, ends = self._links_towards(state, rows)
-        offset = quaternion.rotate(frames, self.offset[rows])
-        state.points[rows, 1:] = ends[:, 1:] + offset
-        levers = state.points[rows, 1:] - ends[:, :-1]
-        self._follow_velocity(state, rows, frames, levers, ends)
-        state.frames[rows] = frames
+        from mane.strand._kernels_chain_adopt import adopt_strands
+
+        adopt_strands(
+            state.points,
+            state.velocity,
+            state.frames,
+            state.spin,
+            strands,
+            self._clamped,
+            state.extra["clamp"],
+            state.extra["clamp_spin"],
+            self.length,
+            self.offset,
+        )
 
     def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
         """Move every strand rigidly with its root; see `StrandSolver.carry`."""
@@ -217,6 +225,13 @@ class ChainSolver(StrandSolver):
         frames: Float64Array = quaternion.multiply(roots.rotations, self.rest_base)
         return frames
 
+    def _thread_scratch(self) -> Float64Array:
+        """A buffer per thread, kept from step to step: fresh memory would cost as much as the solve."""
+        threads = numba.get_num_threads()
+        if len(self._scratch) < threads:
+            self._scratch = np.zeros((threads, self._scratch.shape[1]))
+        return self._scratch[:threads]
+
     def _lumped(self, load: Load) -> tuple[Float64Array, Float64Array]:
         """Resistance and coupling as the kernel takes them.
 
@@ -230,55 +245,6 @@ class ChainSolver(StrandSolver):
         resistance[:, :-1] += load.coupling
         resistance[:, 1:] += load.coupling
         return resistance, np.zeros_like(load.coupling)
-
-    # -- adopting ----------------------------------------------------------------------------------------------------
-
-    def _base(self, state: StrandState, rows: NDArray[np.intp]) -> Float64Array:
-        return np.where(self._clamped[rows, None], state.extra["clamp"][rows], state.frames[rows, 0])
-
-    def _links_towards(self, state: StrandState, rows: NDArray[np.intp]) -> tuple[Float64Array, Float64Array]:
-        """Frames (K, N, 4) and ends (K, V, 3) of links that each point at their vertex, less the old offset from it."""
-        old_directions = shape.axis(state.frames[rows], 2)
-        goals = state.points[rows, 1:] - quaternion.rotate(state.frames[rows], self.offset[rows])
-        length = self.length[rows]
-        ends = np.empty_like(state.points[rows])
-        ends[:, 0] = state.points[rows, 0]
-        directions = np.empty_like(old_directions)
-        for link in range(directions.shape[1]):
-            away = goals[:, link] - ends[:, link]
-            distance = np.linalg.norm(away, axis=-1, keepdims=True)
-            near = distance < TOO_NEAR * length[:, link, None]
-            directions[:, link] = np.where(near, old_directions[:, link], away / np.where(near, 1.0, distance))
-            ends[:, link + 1] = ends[:, link] + length[:, link, None] * directions[:, link]
-        return shape.carried_frames(directions, self._base(state, rows)), ends
-
-    def _follow_velocity(
-        self,
-        state: StrandState,
-        rows: NDArray[np.intp],
-        frames: Float64Array,
-        levers: Float64Array,
-        ends: Float64Array,
-    ) -> None:
-        """Give every link the spin that brings its vertex closest to its velocity, and the vertex what follows."""
-        loose = ~self._clamped[rows, None]
-        base = np.where(loose, frames[:, 0], state.extra["clamp"][rows])
-        along = shape.axis(frames[:, 0], 2)
-        own = (state.spin[rows, 0] * along).sum(axis=-1, keepdims=True) * along
-        spin = np.where(loose, own, state.extra["clamp_spin"][rows])
-        axes = shape.joint_axes(frames, base)
-        links = np.diff(ends, axis=1)
-        speed = state.velocity[rows, 0]
-        for link in range(frames.shape[1]):
-            lever = levers[:, link]
-            missing = state.velocity[rows, link + 1] - speed - np.cross(spin, lever)
-            reach = np.cross(axes[:, link], lever[:, None])
-            normal = reach @ reach.swapaxes(1, 2) + TOO_NEAR * self.length[rows, link, None, None] ** 2 * np.eye(2)
-            rate = np.linalg.solve(normal, reach @ missing[..., None])[..., 0]
-            spin = spin + (axes[:, link] * rate[..., None]).sum(axis=1)
-            state.spin[rows, link] = spin
-            state.velocity[rows, link + 1] = speed + np.cross(spin, lever)
-            speed = speed + np.cross(spin, links[:, link])
 
 
 def _turning_rate(start: Float64Array, end: Float64Array, dt: float) -> Float64Array:

@@ -138,7 +138,6 @@ class SpringSolver(StrandSolver):
         step_strands(
             self._constants,
             self._is_free,
-            self.net.azimuth,
             (
                 state.points,
                 state.velocity,
@@ -241,7 +240,9 @@ def _in_lanes(net: SpringNet) -> Float64Array:
 
     free = (~net.is_held).astype(np.float64)
     single = [net.damping, net.altitude_stiffness, net.rest_altitude, free, net.mass]
-    table = np.concatenate([net.stiffness, net.rest_length, np.stack(single, axis=-1)], axis=-1)
+    azimuth = np.zeros((*net.mass.shape, 2))
+    azimuth[:, GHOSTS + 1 :: 2] = net.azimuth
+    table = np.concatenate([net.stiffness, net.rest_length, np.stack(single, axis=-1), azimuth], axis=-1)
     blocks = -(-len(table) // LANE_COUNT)
     padded = table[np.minimum(np.arange(blocks * LANE_COUNT), len(table) - 1)]
     lanes_last = padded.reshape(blocks, LANE_COUNT, *table.shape[1:]).transpose(0, 2, 3, 1)

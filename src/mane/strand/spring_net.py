@@ -51,6 +51,8 @@ AUXILIARY_MASS = 0.02
 
 SOFTEST = 0.1  # no twist spring is softer than this part of what twist alone would ask for
 CALIBRATION_ROUNDS = 12
+QUARTER = 0.5 * np.pi
+STRAIGHT = 1e-6  # a strand that bends by less than this part of its length has no direction of its own
 TIE = 1.02  # a quarter turn the other way must be better by this much, so that straight runs make a regular helix
 
 
@@ -90,7 +92,7 @@ class SpringNet:
 
 
 def interleaved(clamp: Float64Array, points: Float64Array, auxiliary: Float64Array) -> Float64Array:
-    """Ghosts (G, 2, ...), vertices (G, V, ...), auxiliary particles (G, N, ...) in the net's order, shape (G, P, ...)."""
+    """Put ghosts (G, 2, ...), vertices (G, V, ...) and auxiliary particles (G, N, ...) in the order of the net."""
     strands, vertices = points.shape[:2]
     out = np.empty((strands, GHOSTS + 2 * vertices - 1, *points.shape[2:]))
     out[:, :GHOSTS] = clamp
@@ -102,9 +104,8 @@ def interleaved(clamp: Float64Array, points: Float64Array, auxiliary: Float64Arr
 def make_net(model: StrandModel) -> SpringNet:
     """Build the net of guides: stiffness from the rod's constants, no spring strained in the groomed shape."""
     frames = twist_free_frames(model.rest_points)
-    quarter = _quarter_turns(model.rest_points, frames)
-    angle = 0.5 * np.pi * quarter
-    azimuth = np.round(np.stack([np.cos(angle), np.sin(angle)], axis=-1))
+    angle = _angles(model, frames)
+    azimuth = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     offset = OFFSET * model.rest_length
     particles = _place(model, frames, azimuth, offset)
     strands, count = particles.shape[:2]
@@ -190,38 +191,50 @@ def twist_free_frames(points: Float64Array) -> Float64Array:
     return frames
 
 
-def _direction(frame: Float64Array, quarter: NDArray[np.int64]) -> Float64Array:
-    angle = 0.5 * np.pi * quarter
-    local = np.stack([np.round(np.cos(angle)), np.round(np.sin(angle)), np.zeros_like(angle)], axis=-1)
+def _direction(frame: Float64Array, angle: Float64Array) -> Float64Array:
+    local = np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], axis=-1)
     out: Float64Array = quaternion.rotate(frame, local)
     return out
 
 
-def _quarter_turns(points: Float64Array, frames: Float64Array) -> NDArray[np.int64]:
-    """Quarter turns of each auxiliary particle about its segment, shape (G, N).
+def _angles(model: StrandModel, frames: Float64Array) -> Float64Array:
+    """Angle of each auxiliary particle about its segment, in its frame [rad], shape (G, N).
 
-    Either way round makes a sound joint on a straight run. Where the groom bends, the way that leaves the joint's
-    springs the better levers is taken: the larger volume spanned by the turns that they resist.
+    They go on by quarter turns. Either way round makes a sound joint on a straight run. Where the groom bends, the way
+    that leaves the joint's springs the better levers is taken: the larger volume spanned by the turns that they resist.
     """
-    step = np.diff(points, axis=1)
-    quarter = np.zeros(frames.shape[:2], np.int64)
-    quarter[:, 0] = _best_of(
-        [np.maximum(*(_soundness(step, frames, 1, start, way) for way in (1, -1))) for start in range(4)]
-    )
+    step = np.diff(model.rest_points, axis=1)
+    ways = (QUARTER, -QUARTER)
+    angle = np.empty(frames.shape[:2])
+    starts = [_first_angle(model, frames[:, 0]) + number * QUARTER for number in range(4)]
+    scores = [np.maximum(*(_soundness(step, frames, 1, start, way) for way in ways)) for start in starts]
+    angle[:, 0] = np.choose(_best_of(scores), starts)
     for j in range(1, frames.shape[1]):
-        other_way = _best_of([_soundness(step, frames, j, quarter[:, j - 1], way) for way in (1, -1)])
-        quarter[:, j] = quarter[:, j - 1] + 1 - 2 * other_way
-    return quarter
+        best = _best_of([_soundness(step, frames, j, angle[:, j - 1], way) for way in ways])
+        angle[:, j] = angle[:, j - 1] + np.choose(best, ways)
+    return angle
 
 
-def _soundness(
-    step: Float64Array, frames: Float64Array, j: int, quarter: NDArray[np.int64] | int, way: int
-) -> Float64Array:
-    """Volume that the levers of joint j span [m^3], shape (G,), with its particles at `quarter` and `way` further."""
+def _first_angle(model: StrandModel, frame: Float64Array) -> Float64Array:
+    """Angle in the first segment's frame of a direction that turns with the scene: where the strand bends to.
+
+    A straight strand has no such direction; it takes gravity's, and if it hangs or stands, any.
+    """
+    points = model.rest_points
+    bent = quaternion.rotate(quaternion.conjugate(frame), (points - points[:, :1]).mean(axis=1))[:, :2]
+    sagging = quaternion.rotate(quaternion.conjugate(frame), np.broadcast_to(model.gravity, points[:, 0].shape))[:, :2]
+    is_bent = np.linalg.norm(bent, axis=1) > STRAIGHT * model.strand_length
+    sags = np.linalg.norm(sagging, axis=1) > STRAIGHT * np.linalg.norm(model.gravity)
+    chosen = np.where(is_bent[:, None], bent, np.where(sags[:, None], sagging, [1.0, 0.0]))
+    angle: Float64Array = np.arctan2(chosen[:, 1], chosen[:, 0])
+    return angle
+
+
+def _soundness(step: Float64Array, frames: Float64Array, j: int, angle: Float64Array, way: float) -> Float64Array:
+    """Volume that the levers of joint j span [m^3], shape (G,), with its particles at `angle` and `way` further."""
     before, after = step[:, j - 1], step[:, j]
-    turn = np.broadcast_to(quarter, len(step))
-    out_before = _direction(frames[:, j - 1], turn) * np.linalg.norm(before, axis=-1, keepdims=True)
-    out_after = _direction(frames[:, j], turn + way) * np.linalg.norm(after, axis=-1, keepdims=True)
+    out_before = _direction(frames[:, j - 1], angle) * np.linalg.norm(before, axis=-1, keepdims=True)
+    out_after = _direction(frames[:, j], angle + way) * np.linalg.norm(after, axis=-1, keepdims=True)
     levers = _levers(-before, -0.5 * before + OFFSET * out_before, 0.5 * after + OFFSET * out_after, after)
     volume: Float64Array = np.abs(np.linalg.det(levers))
     return volume

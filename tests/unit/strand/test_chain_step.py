@@ -3,11 +3,11 @@
 import numba
 import numpy as np
 import pytest
-from chain_hair import curls, hair, moving, no_load, random_load, run, still, straight
+from chain_hair import curls, hair, moving, no_load, random_load, run, still, straight, threads
 
 from mane.geometry import quaternion
 from mane.strand import chain_shape as shape
-from mane.strand._reference_chain import reference_step
+from mane.strand._reference_chain import reference_adopt, reference_step
 from mane.strand.chain import ChainParams, ChainSolver
 from mane.strand.roots import RootPose
 from mane.strand.state import StrandState
@@ -43,6 +43,24 @@ def test_a_step_equals_the_dense_system(root, spine):
                 expected = expected * np.sign((expected * found).sum(axis=-1, keepdims=True))
             # The dense matrix has a condition of 1e5 to 1e6 (a hinged strand's spin is its weakest direction).
             np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max(), err_msg=name)
+
+
+@pytest.mark.parametrize("spine", [False, True], ids=["chain", "spine"])
+@pytest.mark.parametrize("root", [0, 1, 2], ids=["clamped", "hinged", "free"])
+def test_adopting_equals_the_reference(root, spine):
+    model = curls(3, 20, root=root, seed=3)
+    solver = ChainSolver(model, spine=spine)
+    state, rng = moving(solver, 5), np.random.default_rng(1)
+    state.extra["clamp_spin"][...] = rng.normal(size=(3, 3))
+    state.points[:, 1:] += 0.3 * model.rest_length[..., None] * rng.normal(size=state.points[:, 1:].shape)
+    state.points[0, 7] = state.points[0, 6]  # no direction there
+    state.velocity += rng.normal(size=state.velocity.shape)
+    expected = reference_adopt(solver, state)
+    solver.adopt(state, np.ones(3, bool))
+    for name in ("points", "velocity", "spin"):
+        values = getattr(expected, name)
+        np.testing.assert_allclose(getattr(state, name), values, atol=1e-11 * np.abs(values).max(), err_msg=name)
+    assert quaternion.angle_between(state.frames, expected.frames).max() < 1e-7
 
 
 def test_strands_of_every_root_share_a_block():
@@ -115,15 +133,14 @@ def test_the_axes_of_a_joint_leave_both_links_untwisted():
 def test_threads_do_not_change_a_byte():
     model = curls(40, 12, damping=0.002)
     solver = ChainSolver(model)
+    roots, load = shifted_roots(model, 2), random_load(model, 3)
     results = []
-    threads = numba.get_num_threads()
-    try:
-        for count in (1, threads):
-            numba.set_num_threads(count)
-            state = run(solver, moving(solver, 1), shifted_roots(model, 2), 10, 0.004, random_load(model, 3))
-            results.append({name: array.tobytes() for name, array in state.arrays().items()})
-    finally:
-        numba.set_num_threads(threads)
+    for count in (1, numba.get_num_threads()):
+        state = moving(solver, 1)
+        with threads(count):
+            for _ in range(10):
+                solver.step(state, state, roots, load, dt=0.004)
+        results.append({name: array.tobytes() for name, array in state.arrays().items()})
     assert results[0] == results[1]
 
 

@@ -9,7 +9,7 @@ coat = mane.styles.fur(mesh, strands=50_000, direction=(0, -1, 0))
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -18,8 +18,9 @@ from mane.body.mesh import Mesh
 from mane.geometry.checks import require_choice
 from mane.groom.groom import Groom
 from mane.groom.styles.standing import fur
+from mane.groom.styles.tie_place import TiePlace
 
-__all__ = ["STYLES", "Style", "body", "fur", "make"]
+__all__ = ["STYLES", "Style", "TiePlace", "body", "fur", "make", "ties"]
 
 DEFAULT_STRANDS = 20_000
 
@@ -92,11 +93,29 @@ def make(
     count = style.vertices if vertices is None else vertices
     if count < 3:
         raise ValueError(f"vertices: must be at least 3, got {count}")
+    _check_options(style, options)
+    return style.grow(strands, count, seed, **options)
+
+
+def ties(name: str, **options: Any) -> tuple[TiePlace, ...]:
+    """Return where a style needs ties to keep its shape once it moves; none for loose hair.
+
+    Args:
+        name: one of `STYLES`.
+        options: those that the groom was made with.
+    """
+    require_choice("style", name, list(STYLES))
+    style = STYLES[name]
+    _check_options(style, options)
+    places = getattr(import_module(f"mane.groom.styles.{style.module}"), f"{name}_ties", None)
+    return () if places is None else places(**{**style.options, **options})
+
+
+def _check_options(style: Style, options: Mapping[str, Any]) -> None:
     known = style.options
     for option in options:
         if option not in known:
-            raise ValueError(f"style {name!r} has no option {option!r}; it has {', '.join(known)}")
-    return style.grow(strands, count, seed, **options)
+            raise ValueError(f"style {style.name!r} has no option {option!r}; it has {', '.join(known)}")
 
 
 def body(name: str) -> Mesh:

@@ -8,9 +8,12 @@ from mane.geometry.checks import FloatArray, IntArray, require_positive
 from mane.groom.groom import Groom
 from mane.groom.styles import _shaping as shaping
 from mane.groom.styles.head import CLEARANCE, gather, load_head
+from mane.groom.styles.tie_place import TiePlace
 
 TAIL_POINTS = 160
 BRAID_SETS = 3
+BRAID_RADIUS = 0.017  # of the ties of a braid [m]
+TUFT = 0.88  # share of the braid below which the sets fan out
 
 
 def ponytail(strands: int, vertices: int, seed: int, *, length: float = 0.34, tie_radius: float = 0.016) -> Groom:
@@ -18,7 +21,7 @@ def ponytail(strands: int, vertices: int, seed: int, *, length: float = 0.34, ti
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
-    tie = head.bust.crown + np.array([0, -0.045, -0.098], np.float32)
+    tie = _ponytail_tie()
     spine = _falling_spine(tie, np.array([0, 0.25, -1.0]), length, reach=0.045)
     disc = _place_in_tie(roots.points, tie, np.array([0, 0.25, -1.0]), rng)
     share = np.linspace(0, 1, TAIL_POINTS, dtype=np.float32)
@@ -42,9 +45,9 @@ def braid(strands: int, vertices: int, seed: int, *, length: float = 0.27, cross
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
-    tie = np.array([0, head.bust.chin[1] + 0.06, head.bust.nape[2] - 0.024], np.float32)
+    spine = _braid_spine(length)
+    tie = spine[0]
     which = _sets_by_side(roots.points)
-    spine = _falling_spine(tie, np.array([0, -0.75, -0.65]), length, reach=0.05)
     disc = _place_in_tie(roots.points, tie, np.array([0, -0.4, -1.0]), rng)
     tails = _plait(spine, disc, which, length, crossing)
     tails = _cut_tails(tails, 1 - np.float32(0.06) * rng.random(strands, np.float32))
@@ -52,6 +55,29 @@ def braid(strands: int, vertices: int, seed: int, *, length: float = 0.27, cross
     return shaping.finish(
         shaping.keep_outside(points, head.field, CLEARANCE), roots, group=which, group_names=("left", "middle", "right")
     )
+
+
+def ponytail_ties(*, length: float, tie_radius: float) -> tuple[TiePlace, ...]:
+    """Return the place of the one tie, from which the tail hangs."""
+    return (TiePlace(_ponytail_tie(), tie_radius),)
+
+
+def braid_ties(*, length: float, crossing: float) -> tuple[TiePlace, ...]:
+    """Return the places of two ties: where the sets enter the braid, and above the tuft that they end in."""
+    spine = _braid_spine(length)
+    end = round(TUFT * (TAIL_POINTS - 1))
+    return TiePlace(spine[0], BRAID_RADIUS), TiePlace(spine[end], BRAID_RADIUS)
+
+
+def _ponytail_tie() -> FloatArray:
+    tie: FloatArray = load_head().bust.crown + np.array([0, -0.045, -0.098], np.float32)
+    return tie
+
+
+def _braid_spine(length: float) -> FloatArray:
+    bust = load_head().bust
+    start = np.array([0, bust.chin[1] + 0.06, bust.nape[2] - 0.024], np.float32)
+    return _falling_spine(start, np.array([0, -0.75, -0.65]), length, reach=0.05)
 
 
 def _combed_layer(points: FloatArray, tie: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -113,7 +139,7 @@ def _plait(spine: FloatArray, disc: FloatArray, which: IntArray, length: float, 
     side = 0.0185 * taper * opened * np.sin(turn)
     lift = 0.0115 * taper * opened * np.sin(2 * turn)
     # The sets fan out into a tuft below the last crossing.
-    thick = 0.0135 * taper * (1.25 - 0.25 * opened + 0.9 * shaping.smooth_step(share, 0.88, 1.0))
+    thick = 0.0135 * taper * (1.25 - 0.25 * opened + 0.9 * shaping.smooth_step(share, TUFT, 1.0))
     offset_x = (side + disc[:, :1] * thick).astype(np.float32)
     offset_z = (lift + disc[:, 1:] * thick).astype(np.float32)
     return spine + offset_x[..., None] * across - offset_z[..., None] * depth

@@ -1,0 +1,213 @@
+"""`VolumeGrid`: hair as a whole, on a coarse grid: neighbours drag each other along, and none is pressed too dense.
+
+The auxiliary grid of hsu2024 section 3. In each step the mass and the momentum of all vertices are spread over the
+nodes of a grid that moves with the head, and what the nodes have in common comes back to the vertices:
+
+- friction: velocities approach those of the grid at a rate. Each vertex also carries an affine matrix that says how the
+  velocity changes around it (APIC: Jiang et al. 2015), so that a turn of the whole is not taken for friction;
+- pressure: where hair is denser than the groom was in the same place of the same strand, the nodes are pushed apart as
+  by a gas, which a vertex of mass m and density rho feels as an energy of m c^2 (1 - rho_rest / rho) per change of
+  volume. Density is counted from that of the groom or its median, whichever is higher.
+
+All forces add up to nothing. Their moment is what the affine matrices take up: angular momentum is kept by vertices and
+matrices together. The share of the velocity that friction takes in a step is 1 - exp(-friction dt), never more than
+the grid can answer for, and pressure is limited to what waves may do to one cell in a step, so no setting is too stiff.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mane.contact import _kernels_volume as kernels
+from mane.geometry import quaternion
+from mane.geometry.checks import as_array, require_positive
+from mane.geometry.index import PointIndex
+from mane.strand.model import Float64Array, StrandModel
+from mane.strand.ports import Force, Load, StrandView
+
+# Cell size, in multiples of the usual distance between neighbouring strands; never less than a segment, or hair could
+# slip between the vertices of its neighbour.
+CELLS_PER_SPACING = 1.5
+# Most nodes along an axis. Hair that is further from the middle of all hair takes no part.
+LARGEST_AXIS = 128
+# Fastest pressure wave, in cells per step.
+FASTEST_WAVE = 0.4
+# By how much denser than at rest hair must be to be pushed: the same groom on a turned head differs by rounding.
+TOLERANCE = 1e-6
+SPARE = 1.5  # nodes allocated over those needed, so that hair that spreads does not ask for more at every step
+
+
+class VolumeGrid(Force):
+    """Friction and pressure of a head of hair.
+
+    The grid follows the root of the first strand: the groom at rest feels nothing, wherever the head goes. On skin that
+    deforms the other roots shift on the grid, and densities with them.
+
+    Limitations: hair counts where its vertices are, with a cell as resolution. Strands that pass each other within a
+    cell do not notice; that is the matter of strips and links.
+
+    Args:
+        friction: rate at which hair takes on the velocity of the hair around it [1/s]; 0 for none.
+        pressure_speed: speed of sound c of hair that is pressed together [m/s]; 0 for none. A heap of height H is
+            pressed by a share of some g H / c^2 under its own weight.
+        cell: size of a cell [m]; None for 1.5 times the usual distance between strands, at least a segment.
+        strands: guides that take part, mask of shape (G,); None for all. `guides.strands.strand["group_id"] == 2`
+            is one hair group; groups that shall not feel each other have a grid each.
+    """
+
+    def __init__(
+        self,
+        *,
+        friction: float = 5.0,
+        pressure_speed: float = 3.0,
+        cell: float | None = None,
+        strands: ArrayLike | None = None,
+    ) -> None:
+        for name, value in (("friction", friction), ("pressure_speed", pressure_speed)):
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"volume grid {name}: must be a finite number, at least zero, got {value}")
+        if cell is not None:
+            require_positive("volume grid cell", cell)
+        self.friction = float(friction)
+        self.pressure_speed = float(pressure_speed)
+        self._cell_given = cell
+        self._strands_given = strands
+
+    def prepare(self, model: StrandModel) -> None:
+        """Choose the size of the cells; what is allocated here is used in every step."""
+        count, vertices = model.mass.shape
+        given = np.ones(count, np.bool_) if self._strands_given is None else self._strands_given
+        self._model = model
+        self._chosen: NDArray[np.bool_] = as_array("volume grid strands", given, (count,), np.bool_)
+        self.cell = usual_cell(model) if self._cell_given is None else float(self._cell_given)
+        size = count * vertices
+        self._mass = model.mass.reshape(-1)
+        self._affine = np.zeros((size, 9))
+        self._cells = np.zeros((count, vertices, 3))
+        self._low, self._high = np.zeros((2, count, 3))
+        self._slab, self._order = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self._starts = np.zeros(LARGEST_AXIS // kernels.SLAB + 2, np.int64)
+        self._density = np.zeros(size)
+        self._rest_density = np.zeros(size)
+        self._takes_part = np.zeros(count, np.bool_)
+        self._rest_active: NDArray[np.bool_] | None = None
+        self._first, self._size = np.zeros((2, 3), np.int64)
+        self._nodes, self._push = np.zeros((0, 4)), np.zeros((0, 3))
+
+    @property
+    def density(self) -> Float64Array:
+        """Hair per volume at each vertex at the start of the last step [kg/m^3], shape (G, V); 0 where none is."""
+        return self._density.reshape(self._model.mass.shape).copy()
+
+    @property
+    def rest_density(self) -> Float64Array:
+        """Density from which on hair is pushed apart [kg/m^3], shape (G, V)."""
+        return self._rest_density.reshape(self._model.mass.shape).copy()
+
+    @property
+    def affine(self) -> Float64Array:
+        """How the velocity around each vertex changes [m^2/s], times cell^2 / 4, shape (G, V, 3, 3)."""
+        return self._affine.reshape(*self._model.mass.shape, 3, 3).copy()
+
+    def add(self, strands: StrandView, load: Load) -> None:
+        """Spread the motion of all hair over the grid and add what comes back."""
+        if self._rest_active is None or not np.array_equal(self._rest_active, strands.active):
+            self._measure_rest(strands.active)
+        turn = quaternion.to_matrix(strands.roots_before.rotations[0])
+        self._locate(strands.points, turn, strands.roots_before.positions[0])
+        velocity = strands.velocity.reshape(-1, 3)
+        self._spread(velocity, turn)
+        speed = min(self.pressure_speed, FASTEST_WAVE * self.cell / strands.dt)
+        placed = (self._order, self._starts, self._cells.reshape(-1, 3), self._first, self._size, self._mass)
+        if speed > 0:
+            kernels.scatter_push(*placed, self._density, self._rest_density, speed, self._push)
+        kernels.per_mass(int(self._size.prod()), strands.dt / self.cell, self._nodes, self._push)
+        share = -math.expm1(-self.friction * strands.dt)
+        grid = (self._nodes, self._push, share, strands.dt)
+        kernels.gather_motion(*placed, velocity, turn, self.cell, *grid, self._affine, load.force.reshape(-1, 3))
+
+    def report(self) -> dict[str, float]:
+        """Largest density over that at rest."""
+        ratio = np.divide(self._density, self._rest_density, where=self._rest_density > 0, out=np.zeros_like(self._density))
+        return {"density": float(ratio.max(initial=0.0))}
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """The affine matrices."""
+        return {"affine": self._affine.copy()}
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        self._affine[...] = memory["affine"]
+
+    def forget(self, strands: NDArray[np.bool_]) -> None:
+        """Strands of the mask (G,) were carried elsewhere: what turned around them is not there."""
+        self._affine.reshape(len(strands), -1)[strands] = 0.0
+
+    def _measure_rest(self, active: NDArray[np.bool_]) -> None:
+        """Densities of the groom with these guides."""
+        self._rest_active = active.copy()
+        np.logical_and(self._chosen, active, out=self._takes_part)
+        turn, home = np.eye(3), self._model.rest_points[0, 0]
+        self._locate(self._model.rest_points, turn, home)
+        self._spread(np.zeros((len(self._mass), 3)), turn)
+        found = self._density[self._density > 0]
+        usual = float(np.median(found)) if len(found) else 0.0
+        np.maximum(self._density, usual, out=self._rest_density)
+        self._rest_density *= 1 + TOLERANCE
+
+    def _locate(self, points: Float64Array, turn: Float64Array, pivot: Float64Array) -> None:
+        """Lay the box around the hair and sort the vertices in it."""
+        home = self._model.rest_points[0, 0]
+        bounds = (self._low, self._high)
+        kernels.to_cells(points, self._takes_part, turn, pivot, home, 1 / self.cell, self._cells, *bounds)
+        if self._takes_part.any():
+            low, high = np.floor(self._low.min(axis=0) - 0.5), np.floor(self._high.max(axis=0) + 2.5)
+            if (high - low > LARGEST_AXIS).any():
+                middle = np.floor(self._cells[self._takes_part].mean(axis=(0, 1)))
+                low = np.maximum(low, middle - LARGEST_AXIS // 2)
+                high = np.minimum(high, low + LARGEST_AXIS)
+            self._first[...], self._size[...] = low, high - low
+        kernels.sort_by_slab(
+            self._cells, self._takes_part, self._first, self._size, self._slab, self._starts, self._order
+        )
+        count = int(self._size.prod())
+        if count > len(self._nodes):
+            self._nodes, self._push = np.zeros((int(SPARE * count), 4)), np.zeros((int(SPARE * count), 3))
+        kernels.clear_nodes(count, self._nodes, self._push)
+
+    def _spread(self, velocity: Float64Array, turn: Float64Array) -> None:
+        """Bring mass and momentum to the nodes, and the density back."""
+        self._density.fill(0.0)
+        cells = self._cells.reshape(-1, 3)
+        box = (self._first, self._size)
+        kernels.scatter_motion(
+            self._order,
+            self._starts,
+            cells,
+            *box,
+            self._mass,
+            velocity,
+            self._affine,
+            turn,
+            self.cell,
+            self._nodes,
+        )
+        count = int(self._starts[-1])
+        kernels.gather_density(self._order, count, cells, *box, self.cell, self._nodes, self._density)
+
+
+def usual_cell(model: StrandModel) -> float:
+    """Return a cell size for guides [m], from the distances between their middles and the length of their segments."""
+    segment = float(model.rest_length.mean())
+    if model.strand_count == 1:
+        return segment
+    middles = model.rest_points[:, model.vertex_count // 2]
+    distance, _ = PointIndex(middles).nearest(middles, 2)
+    apart = distance[:, 1][distance[:, 1] > 0]  # an empty slot repeats a strand
+    spacing = float(np.median(apart)) if len(apart) else 0.0
+    return max(CELLS_PER_SPACING * spacing, segment)

@@ -1,0 +1,20 @@
+"""`TiePlace`: where a style needs a tie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mane.geometry.checks import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class TiePlace:
+    """A tie as a style knows it; `mane.contact.ties` makes one of it that holds.
+
+    Attributes:
+        point: its centre in the rest pose [m], shape (3,).
+        radius: of the hair within it [m].
+    """
+
+    point: FloatArray
+    radius: float

@@ -1,0 +1,95 @@
+"""`mane bench mutual`: what it costs that guides hold together and collide with each other.
+
+A head of straight hair shakes twice a second, by 20 degrees to either side. Times are medians over the frames of a
+second, the whole frame with the strand solver; compiling is not counted. Where the number of guides grows, the
+thickness shrinks with the distance between their roots, so that every guide has as many neighbours to meet.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mane.body.motion import Pose
+from mane.contact.links import StaticLinks
+from mane.contact.strips import TriangleStrips
+from mane.groom import styles
+from mane.groom.guides import Guides
+from mane.groom.select import select_guides
+from mane.measure.figures import Figures
+from mane.scene.simulation import Simulation
+from mane.strand.ports import Part
+
+SEGMENTS = 15
+PAPER_GUIDES = 200
+PAPER_MS = 1000.0
+PAPER = "chang2002 section 7, Pentium III 800 MHz"
+TARGET_MS = 10.0
+TARGET_GROWTH = 1.2  # exponent; 1 is linear
+COUNTS = (100, 200, 400, 800)
+THICKNESS = 0.002  # [m] for 200 guides on a head
+FRAMES = 24
+FRAME_RATE = 24.0
+SWING = math.radians(20)
+SWINGS_PER_SECOND = 2.0
+
+
+def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -> Figures:
+    """Time links and strips at the paper's size, and how the time grows with the number of guides."""
+    figures = Figures("mutual")
+    counts = (50, 100) if quick else COUNTS
+    frames = 6 if quick else FRAMES
+    groom = styles.make("straight", strands=4 * max(counts), vertices=SEGMENTS + 1, seed=1)
+    own = {}
+    for count in counts:
+        guides = select_guides(groom, count, seed=1)
+        if progress:
+            progress(f"mutual: {count} guides")
+        times = {name: _frame_ms(guides, parts, frames) for name, parts in _cases(count).items()}
+        own[count] = times["links and strips"] - times["alone"]
+        _report(figures, count, times, own[count])
+    growth = growth_exponent(list(own), list(own.values()))
+    case = f"links and strips, {min(counts)} to {max(counts)} guides"
+    figures.add(case, "exponent of growth", growth, "1", reference=1.0, source="linear", target=TARGET_GROWTH)
+    return figures
+
+
+def growth_exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
+    """Slope of the straight line through log(cost) over log(size); 1 is linear growth."""
+    return float(np.polyfit(np.log(sizes), np.log(np.maximum(costs, 1e-9)), 1)[0])
+
+
+def _cases(count: int) -> dict[str, list[Part]]:
+    thickness = THICKNESS * math.sqrt(PAPER_GUIDES / count)
+
+    def strips() -> TriangleStrips:
+        return TriangleStrips(thickness=thickness, neighbours="horizontal")
+
+    return {"alone": [], "links": [StaticLinks()], "strips": [strips()], "links and strips": [StaticLinks(), strips()]}
+
+
+def _frame_ms(guides: Guides, parts: list[Part], frames: int) -> float:
+    """Median time of a frame [ms]; the first one, which ties links and makes strips, is left out."""
+    simulation = Simulation(guides, forces=parts, frame_rate=FRAME_RATE)
+    times = []
+    for number in range(frames + 1):
+        angle = SWING * math.sin(2 * math.pi * SWINGS_PER_SECOND * number / FRAME_RATE)
+        pose = Pose(np.zeros(3), np.array([0.0, math.sin(angle / 2), 0.0, math.cos(angle / 2)]))
+        started = time.perf_counter()
+        frame = simulation.step(pose)
+        times.append(1e3 * (time.perf_counter() - started))
+        assert np.isfinite(frame.points).all()
+    return float(np.median(times[1:]))
+
+
+def _report(figures: Figures, count: int, times: dict[str, float], own: float) -> None:
+    is_paper = count == PAPER_GUIDES
+    for name, value in times.items():
+        rest = {}
+        if is_paper and name == "links and strips":
+            rest = {"reference": PAPER_MS, "source": PAPER, "target": TARGET_MS}
+        figures.add(f"{count} guides x {SEGMENTS} segments, {name}", "time per frame", value, "ms", **rest)
+    figures.add(f"{count} guides x {SEGMENTS} segments", "time per frame that links and strips add", own, "ms")

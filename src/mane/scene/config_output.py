@@ -1,0 +1,83 @@
+"""Tables of a scene about what comes after the guides: finishing, files, pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+def require(condition: bool, name: str, wanted: str, got: Any) -> None:
+    """Raise ValueError, which begins with the name of the field, unless a condition holds."""
+    if not condition:
+        raise ValueError(f"{name}: {wanted}, got {got!r}")
+
+
+@dataclass(frozen=True)
+class FinishTable:
+    """What is done to every hair after the skin.
+
+    Attributes:
+        push_out: hairs come out of body and solids
+        thickness: how far above the surface [m]
+        subdivide: how often each segment is halved, smoothly; 0 leaves strands as they are
+    """
+
+    push_out: bool = True
+    thickness: float = 0.0
+    subdivide: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.thickness >= 0, "thickness", "must be at least 0 m", self.thickness)
+        require(0 <= self.subdivide <= 4, "subdivide", "must be between 0 and 4", self.subdivide)
+
+
+@dataclass(frozen=True)
+class OutputTable:
+    """What is written; paths are beside the scene file.
+
+    Attributes:
+        cache: folder for the simulated guides: a stopped run goes on from it, and `mane bake` reads it
+        usd: the full head as a USD stage with one file per frame
+        usd_layer: write it as a layer over the groom's own USD file
+        pictures: folder for pictures, PNG
+        every: a picture of every so many frames
+        movie: a movie, MP4
+        metrics: quality of every frame, JSON
+        log: seconds of every stage of every frame, CSV; without it inside the cache
+    """
+
+    cache: str | None = None
+    usd: str | None = None
+    usd_layer: bool = False
+    pictures: str | None = None
+    every: int = 1
+    movie: str | None = None
+    metrics: str | None = None
+    log: str | None = None
+
+    def __post_init__(self) -> None:
+        require(self.every >= 1, "every", "must be at least 1", self.every)
+        for name, suffixes in (("usd", (".usd", ".usda", ".usdc")), ("movie", (".mp4",)), ("metrics", (".json",))):
+            path = getattr(self, name)
+            require(path is None or Path(path).suffix in suffixes, name, f"must end in {' or '.join(suffixes)}", path)
+
+
+@dataclass(frozen=True)
+class CameraTable:
+    """How pictures and the movie look.
+
+    Attributes:
+        size: width and height [pixels]
+        direction: three-quarter, front, left, right, back, rear, above or top
+        follow: the camera travels along with the head
+        look: brown, black, blond, red ...; see `mane render --list`
+    """
+
+    size: tuple[int, int] = (960, 540)
+    direction: str = "three-quarter"
+    follow: bool = False
+    look: str | None = None
+
+    def __post_init__(self) -> None:
+        require(all(16 <= side <= 16384 for side in self.size), "size", "must be 16 to 16384 pixels", self.size)

@@ -1,0 +1,90 @@
+"""What a scene's [output] asks for: its sinks, its cache, its log, and the refusals before a long run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mane.scene.build import Assembly
+from mane.scene.cache import HEADER, Cache, remove_leftovers
+from mane.scene.config import OutputTable, Scene
+from mane.scene.run_log import RunLog
+from mane.scene.scene_file import SceneError, place
+from mane.scene.sinks import CacheSink, Sink, UsdSink
+
+LOG_NAME = "log.csv"
+
+
+def make_sinks(assembly: Assembly, output: OutputTable, cache: Cache | None, numbers: range) -> list[Sink]:
+    """Return the sinks that an output asks for, in their order; the cache is the last."""
+    sinks: list[Sink] = []
+    path = assembly.scene.path
+    if output.usd is not None:
+        sinks.append(UsdSink(path(output.usd), assembly, layer=output.usd_layer))
+    if output.pictures is not None or output.movie is not None:
+        from mane.scene.sink_pictures import PictureSink
+
+        folder = None if output.pictures is None else path(output.pictures)
+        movie = None if output.movie is None else path(output.movie)
+        sinks.append(PictureSink(assembly, folder=folder, movie=movie, every=output.every, numbers=numbers))
+    if output.metrics is not None:
+        from mane.scene.sink_metrics import MetricsSink
+
+        sinks.append(MetricsSink(path(output.metrics), assembly))
+    if cache is not None:
+        sinks.append(CacheSink(cache, assembly.simulation))
+    return sinks
+
+
+def check_cache(scene: Scene, path: Path | None, resume: bool, restart: bool) -> None:
+    """Refuse what cannot be resumed, and what would be lost."""
+    if resume and restart:
+        raise ValueError("resume: must be left out with restart")
+    if path is None:
+        if resume:
+            raise SceneError(f"{place(scene.places, 'output')}: [output] cache: must be given to go on from it")
+        return
+    if path.exists() and not path.is_dir():
+        raise SceneError(f"{place(scene.places, 'output.cache')}: [output] cache: must be a folder, {path} is a file")
+    if path.is_dir() and any(path.iterdir()) and not (path / HEADER).is_file() and not resume:
+        foreign = next(iter(sorted(path.iterdir()))).name
+        if not foreign.startswith(".") and foreign != "guides.npz":
+            raise SceneError(
+                f"{place(scene.places, 'output.cache')}: [output] cache: {path} holds other things ({foreign}); "
+                "choose a folder of its own"
+            )
+    if not resume and not restart and (path / HEADER).is_file() and Cache.open(path).frames:
+        raise ValueError(f"{path}: holds frames of an earlier run; --resume goes on, --restart begins anew")
+
+
+def open_or_make(path: Path, assembly: Assembly, resume: bool) -> Cache:
+    """Return the cache of a run that is resumed, if it is of the same scene, or a new one."""
+    if resume and (path / HEADER).is_file():
+        cache = Cache.open(path)
+        different = cache.difference(assembly.scene, assembly.keys)
+        if different:
+            raise ValueError(f"{path}: cannot be gone on with, {different}; --restart begins anew")
+        remove_leftovers(path)
+        return cache
+    return Cache.make(path, assembly.scene, assembly.guides, assembly.keys)
+
+
+def make_folders(scene: Scene) -> None:
+    """Make the folders that outputs are to be written to, so that nothing is refused after a long wait."""
+    output = scene.output
+    for key in ("usd", "movie", "metrics", "log", "pictures", "cache"):
+        name = getattr(output, key)
+        if name is None:
+            continue
+        folder = scene.path(name).parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise type(error)(f"{scene.path(name)}: its folder cannot be made ({why}); choose another one") from None
+
+
+def make_log(scene: Scene, cache_path: Path | None, keep_before: int | None) -> RunLog | None:
+    """Return the log of a run, beside its other outputs or in its cache; rows of frames from `keep_before` on go."""
+    if scene.output.log is not None:
+        return RunLog(scene.path(scene.output.log), keep_before)
+    return None if cache_path is None else RunLog(cache_path / LOG_NAME, keep_before)

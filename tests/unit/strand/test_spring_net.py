@@ -1,0 +1,109 @@
+"""The net of springs: stiffness of its joints, its forces against its energy, and rest lengths that carry the weight."""
+
+import numpy as np
+import pytest
+from spring_hair import GRAVITY, hair, helix, straight
+
+from mane.strand import spring_net
+from mane.strand._reference_spring import elastic_energy, forces_and_matrix
+from mane.strand.spring_net import GHOSTS, Joints, make_net, spring_lengths
+from mane.strand.spring_rest import LARGEST_STRAIN, net_forces, static_tensions, without_sag
+
+
+def joint_stiffness(net):
+    """Stiffness of twist, bending and altitude springs of each joint, (G, N, 5), as `Joints` wants them."""
+    auxiliary, vertex = slice(GHOSTS + 1, None, 2), slice(GHOSTS + 2, None, 2)
+    columns = [net.stiffness[:, auxiliary, 1], net.stiffness[:, auxiliary, 2], net.stiffness[:, vertex, 2]]
+    return np.stack([*columns, net.altitude_stiffness[:, auxiliary], net.altitude_stiffness[:, vertex]], axis=-1)
+
+
+def test_straight_joints_bend_alike_in_all_directions_as_the_rod_does():
+    model = hair(straight())
+    net = make_net(model)
+    joints = Joints.of(net.rest_points)
+    matrix = np.einsum("gnk,gnki,gnkj->gnij", joint_stiffness(net), joints.levers, joints.levers)
+    bending = np.linalg.inv(matrix)[..., 1:, 1:]  # the strand runs along x
+    expected = (model.joint_length / model.bend_stiffness)[..., None, None] * np.eye(2)
+    np.testing.assert_allclose(bending, expected, atol=1e-9 * expected.max())
+
+
+@pytest.mark.parametrize("turns", [0.5, 1.5, 2.0])
+def test_curved_joints_have_the_stiffness_of_the_rod_on_average(turns):
+    model = hair(helix(turns=turns))
+    net = make_net(model)
+    bending, twist = Joints.of(net.rest_points).compliance(joint_stiffness(net))
+    # Within the accuracy of the fixed-point rounds; coarse curls of 60 degrees per joint are the slowest to settle.
+    np.testing.assert_allclose(bending, model.joint_length / model.bend_stiffness, rtol=5e-3)
+    np.testing.assert_allclose(twist, model.joint_length / model.twist_stiffness, rtol=5e-2)
+
+
+def test_mass_is_shared_and_kept():
+    model = hair(helix(3, seed=1))
+    net = make_net(model)
+    np.testing.assert_allclose(net.mass.sum(axis=1), model.mass.sum(axis=1), rtol=1e-14)
+    share = net.mass[:, GHOSTS + 1 :: 2].sum(axis=1) / model.mass.sum(axis=1)
+    np.testing.assert_allclose(share, spring_net.AUXILIARY_MASS, rtol=1e-12)
+
+
+def test_every_tetrahedron_has_volume_on_straight_runs_too():
+    net = make_net(hair(straight()))
+    # The altitude is the auxiliary particle's full distance where the next one stands a quarter turn further.
+    np.testing.assert_allclose(np.abs(net.rest_altitude[:, GHOSTS + 1 :]), 0.01, rtol=1e-12)
+
+
+def test_forces_are_minus_the_gradient_of_the_energy():
+    net = make_net(hair(helix(segments=4)))
+    rng = np.random.default_rng(2)
+    particles = net.rest_points[0] + 1e-4 * rng.standard_normal(net.rest_points[0].shape)
+    nothing = np.zeros_like(particles)
+    force, matrix = forces_and_matrix(net, 0, particles, nothing, nothing, 1.0)
+    numeric = np.zeros_like(force)
+    for place in np.ndindex(force.shape):
+        change = np.zeros_like(particles)
+        change[place] = 1e-8
+        numeric[place] = elastic_energy(net, 0, particles - change) - elastic_energy(net, 0, particles + change)
+    # Central differences: third derivatives times h^2, and rounding of the energy over h, are both below 1e-7 here.
+    np.testing.assert_allclose(numeric / 2e-8, force, atol=1e-7 * np.abs(force).max())
+    assert np.linalg.eigvalsh(matrix)[0] > -1e-12 * np.abs(matrix).max()
+
+
+@pytest.mark.parametrize("points", [straight(length=0.05), straight(direction=(0.6, 0.8, 0)), helix(4, seed=5)])
+def test_static_tensions_balance_gravity_on_every_particle(points):
+    model = hair(points)
+    net = make_net(model)
+    total = net_forces(net.rest_points, static_tensions(net, model)) + net.mass[..., None] * GRAVITY
+    weight = model.mass.sum(axis=1).max() * 9.81
+    # Rounding of sums over 20 particles, times the lever ratio of a joint (below ten).
+    assert np.abs(total[:, GHOSTS + 1 :]).max() < 1e-12 * weight
+
+
+def test_rest_lengths_carry_the_weight():
+    model = hair(helix(seed=3))
+    net = without_sag(make_net(model), model)
+    nothing = np.zeros_like(net.rest_points[0])
+    force, _ = forces_and_matrix(net, 0, net.rest_points[0], nothing, nothing, 1.0)
+    total = force + net.mass[0][:, None] * GRAVITY
+    # A segment's rest length is known to 1e-16 of a centimetre, its stiffness is 2000 N/m: 1e-15 N, weight 1e-5 N.
+    assert np.abs(total[~net.is_held[0]]).max() < 1e-9 * model.mass.sum() * 9.81
+
+
+def test_joints_that_cannot_carry_the_weight_are_stiffened():
+    model = hair(straight(segments=10, length=0.25))  # rho A g L^3 / (E I) = 130
+    before = make_net(model)
+    after = without_sag(before, model)
+    length = spring_lengths(after.rest_points)
+    strain = np.abs(after.rest_length / length - 1)[:, GHOSTS + 1 :]
+    assert strain.max() == pytest.approx(LARGEST_STRAIN, rel=1e-9)
+    factor = after.stiffness[0, GHOSTS + 1 :: 2, 2] / before.stiffness[0, GHOSTS + 1 :: 2, 2]
+    assert factor[1] > 5
+    assert factor[-1] == 1
+
+
+@pytest.mark.parametrize("root", [1, 2])
+def test_nothing_ties_hinged_and_free_roots_to_the_clamp(root):
+    model = hair(helix(), root=root)
+    for net in (make_net(model), without_sag(make_net(model), model)):
+        nothing = np.zeros_like(net.rest_points[0])
+        _, matrix = forces_and_matrix(net, 0, net.rest_points[0], nothing, nothing, 1.0)
+        assert not matrix[: 3 * GHOSTS].any()
+        assert net.is_held[0, GHOSTS] == (root == 1)
