@@ -13,12 +13,13 @@ import numpy as np
 from numba import njit
 
 # Columns of a record: normal (3), velocity of the solid (3), goal [m/s], resistance along and across the normal [kg/s],
-# whether it sticks, friction of fixed size (3) [N], way that a sticking contact has been dragged off (3) [m].
-NORMAL, SURFACE, GOAL, ALONG, ACROSS, STICKS, SLIDING, DRIFT = 0, 3, 6, 7, 8, 9, 10, 13
-RECORD_SIZE = 16
-# What is remembered of a contact beside its force: direction of slip (3), drift (3).
-SLIP, DRIFTED = 0, 3
-TRAIL_SIZE = 6
+# whether it sticks, way that a sticking contact has been dragged off (3) [m].
+NORMAL, SURFACE, GOAL, ALONG, ACROSS, STICKS, DRIFT = 0, 3, 6, 7, 8, 9, 10
+RECORD_SIZE = 13
+# What is remembered of a contact beside its normal force: the force of one that stuck, if it was too much [N], and its
+# drift (3) [m].
+OVERLOAD, DRIFTED = 0, 1
+TRAIL_SIZE = 4
 
 
 @njit(cache=True, error_model="numpy")
@@ -30,20 +31,18 @@ def contact_mass(mass, j, u):
 
 
 @njit(cache=True, error_model="numpy")
-def friction_law(limit, hold, vx, vy, vz, trail):
-    """Coulomb's law for a tangential velocity v: resistance, whether it sticks, and a force of fixed size.
+def friction_law(limit, hold, inertia, speed, overload):
+    """Coulomb's law for a point that slides at `speed` [m/s]: resistance [kg/s], and whether it sticks.
 
-    `limit` is the largest force there can be, `hold` the resistance that stands for sticking. A contact that stuck and
-    was pulled harder than `limit` starts to slide where `trail` says: for that one step the force itself is given.
-    While it slides, the resistance limit / |v| makes a force of `limit` that ends with the motion, never to reverse it.
+    `limit` is the largest force that there can be [N], `hold` the resistance that stands for sticking, `inertia` the
+    mass over dt. A resistance limit / speed makes a force of `limit` that ends with the motion, never to reverse it. A
+    contact that stuck under a force `overload` above `limit` has no speed yet: it will be (overload - limit) / inertia.
     """
-    sx, sy, sz = trail[SLIP], trail[SLIP + 1], trail[SLIP + 2]
-    if sx != 0.0 or sy != 0.0 or sz != 0.0:
-        return 0.0, False, -limit * sx, -limit * sy, -limit * sz
-    speed = math.sqrt(vx * vx + vy * vy + vz * vz)
+    if overload > limit:
+        return min(limit * inertia / (overload - limit), hold), False
     if hold * speed > limit:
-        return limit / speed, False, 0.0, 0.0, 0.0
-    return (hold, True, 0.0, 0.0, 0.0) if limit > 0.0 else (0.0, False, 0.0, 0.0, 0.0)
+        return limit / speed, False
+    return (hold, True) if limit > 0.0 else (0.0, False)
 
 
 @njit(cache=True, error_model="numpy")
@@ -79,21 +78,15 @@ def judge_contact(meets, start, d, n, y, surface, x, v, mass, old, laws, dt, row
         return np.inf
     rx, ry, rz = v[0] - surface[0], v[1] - surface[1], v[2] - surface[2]
     leaving = n[0] * rx + n[1] * ry + n[2] * rz
-    across, sticks, fx, fy, fz = friction_law(
-        friction * friction_force,
-        grip * mass / dt,
-        rx - leaving * n[0],
-        ry - leaving * n[1],
-        rz - leaving * n[2],
-        trail,
-    )
+    rx, ry, rz = rx - leaving * n[0], ry - leaving * n[1], rz - leaving * n[2]
+    sliding = math.sqrt(rx * rx + ry * ry + rz * rz)
+    across, sticks = friction_law(friction * friction_force, grip * mass / dt, mass / dt, sliding, trail[OVERLOAD])
     for i in range(3):
         row[NORMAL + i] = n[i]
         row[SURFACE + i] = surface[i]
         row[DRIFT + i] = trail[DRIFTED + i] if sticks else 0.0
     row[GOAL], row[ALONG], row[ACROSS] = goal, stiffness * mass * dt, across
     row[STICKS] = 1.0 if sticks else 0.0
-    row[SLIDING], row[SLIDING + 1], row[SLIDING + 2] = fx, fy, fz
     return excess
 
 
@@ -115,9 +108,9 @@ def spread_contact(row, j, u, dt, force, resistance, coupling):
     difference = along - across
     sx, sy, sz = held_velocity(row, dt)
     push = along * row[GOAL] - across * (nx * sx + ny * sy + nz * sz)
-    fx = push * nx + across * sx + row[SLIDING]
-    fy = push * ny + across * sy + row[SLIDING + 1]
-    fz = push * nz + across * sz + row[SLIDING + 2]
+    fx = push * nx + across * sx
+    fy = push * ny + across * sy
+    fz = push * nz + across * sz
     matrix = (
         across + difference * nx * nx,
         across + difference * ny * ny,
@@ -153,10 +146,8 @@ def settle_contact(row, friction, v, dt, trail):
     rx = row[DRIFT] + dt * (rx - leaving * nx) if sticks else 0.0
     ry = row[DRIFT + 1] + dt * (ry - leaving * ny) if sticks else 0.0
     rz = row[DRIFT + 2] + dt * (rz - leaving * nz) if sticks else 0.0
-    drift = math.sqrt(rx * rx + ry * ry + rz * rz)
-    is_overloaded = force > 0.0 and row[ACROSS] * drift > friction * force * dt
-    scale = 1.0 / drift if is_overloaded else 0.0
-    trail[SLIP], trail[SLIP + 1], trail[SLIP + 2] = scale * rx, scale * ry, scale * rz
+    held = row[ACROSS] * math.sqrt(rx * rx + ry * ry + rz * rz) / dt
+    trail[OVERLOAD] = held if force > 0.0 and held > friction * force else 0.0
     trail[DRIFTED], trail[DRIFTED + 1], trail[DRIFTED + 2] = rx, ry, rz
     return force
 

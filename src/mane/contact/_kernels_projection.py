@@ -252,7 +252,7 @@ def go_on(first, lengths, has_moved, scratch):
 
 @njit(cache=True, error_model="numpy")
 def look_around(solid, poses, thickness, inner, before, points, is_held, rest_length, measured, scratch):
-    """Longest way [m] of what came near enough to have met the solid, -1 if nothing did; whether its root is on the skin.
+    """Longest way of what came near enough to have met the solid [m], else -1; whether the root is on its skin.
 
     Fills where the strand was and how it moved in the frame of the solid.
     """

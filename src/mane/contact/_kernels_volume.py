@@ -18,7 +18,7 @@ SLAB = 4
 OUTSIDE = -1
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def spline(coordinate):
     """Base node of a coordinate in cells, the place relative to it, and the weights of the three nodes."""
     base = int(math.floor(coordinate - 0.5))
@@ -26,20 +26,20 @@ def spline(coordinate):
     return base, f, 0.5 * (1.5 - f) ** 2, 0.75 - (f - 1.0) ** 2, 0.5 * (f - 0.5) ** 2
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def pick(n, a, b, c):
     """The n-th of three."""
     return a if n == 0 else (b if n == 1 else c)
 
 
-@njit(cache=True, error_model="numpy", parallel=True)
+@njit(cache=True, error_model="numpy")
 def to_cells(points, takes_part, turn, pivot, home, inv_cell, cells, low, high):
-    """Fill `cells` (G, V, 3) with where vertices are on the grid, and the bounds of each strand, `low`, `high` (G, 3).
+    """Fill `cells` (G, V, 3) with where vertices are on the grid, and the bounds of all, `low` and `high` (3,).
 
     `turn` (3, 3) takes directions from the head to the world; `pivot` in the world is `home` in the rest pose (3,).
     """
-    for g in prange(points.shape[0]):
-        low[g, :], high[g, :] = np.inf, -np.inf
+    low[:], high[:] = np.inf, -np.inf
+    for g in range(points.shape[0]):
         if not takes_part[g]:
             continue
         for v in range(points.shape[1]):
@@ -48,16 +48,16 @@ def to_cells(points, takes_part, turn, pivot, home, inv_cell, cells, low, high):
                 for other in range(3):
                     place += turn[other, axis] * (points[g, v, other] - pivot[other])
                 cells[g, v, axis] = place * inv_cell
-                low[g, axis] = min(low[g, axis], cells[g, v, axis])
-                high[g, axis] = max(high[g, axis], cells[g, v, axis])
+                low[axis] = min(low[axis], cells[g, v, axis])
+                high[axis] = max(high[axis], cells[g, v, axis])
 
 
 @njit(cache=True, error_model="numpy")
 def sort_by_slab(cells, takes_part, first, size, slab, starts, order):
     """Order the vertices of the box by slab: `order` (P,), slab s from `starts[s]` on; `slab` (P,) is scratch.
 
-    `first` (3,) is the lowest node of the box, `size` (3,) its number of nodes. Vertices that are not within it, or take
-    no part, are left out: their `slab` is OUTSIDE.
+    `first` (3,) is the lowest node of the box, `size` (3,) its number of nodes. Vertices that are not within it, or
+    take no part, are left out: their `slab` is OUTSIDE.
     """
     vertices = cells.shape[1]
     starts[:] = 0
@@ -87,76 +87,167 @@ def sort_by_slab(cells, takes_part, first, size, slab, starts, order):
     starts[0] = 0
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def clear_nodes(count, nodes, push):
-    """Forget what the first `count` nodes hold."""
-    for n in prange(count):
-        nodes[n, :] = 0.0
-        push[n, :] = 0.0
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def add_motion(place, first, size, mass, velocity, rows, scale, nodes):
+    """Add mass and momentum of one vertex to its nodes; its velocity changes by `scale` times `rows` per cell."""
+    bx, fx, x0, x1, x2 = spline(place[0])
+    by, fy, y0, y1, y2 = spline(place[1])
+    bz, fz, z0, z1, z2 = spline(place[2])
+    (ax, ay, az), (cx, cy, cz), (ex, ey, ez) = rows
+    az, cz, ez = scale * az, scale * cz, scale * ez
+    for i in range(3):
+        dx = scale * (i - fx)
+        for j in range(3):
+            row = ((bx + i - first[0]) * size[1] + by + j - first[1]) * size[2] + bz - first[2]
+            share, dy = mass * pick(i, x0, x1, x2) * pick(j, y0, y1, y2), scale * (j - fy)
+            u = velocity[0] + ax * dx + ay * dy - az * fz
+            v = velocity[1] + cx * dx + cy * dy - cz * fz
+            w = velocity[2] + ex * dx + ey * dy - ez * fz
+            for k in range(3):
+                part = share * pick(k, z0, z1, z2)
+                nodes[row + k, 0] += part
+                nodes[row + k, 1] += part * (u + az * k)
+                nodes[row + k, 2] += part * (v + cz * k)
+                nodes[row + k, 3] += part * (w + ez * k)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def add_motion(p, cells, first, size, mass, velocity, slope, nodes):
-    """Add mass and momentum of one vertex to its nodes; its velocity changes by `slope` (3, 3) per cell."""
-    bx, fx, x0, x1, x2 = spline(cells[p, 0])
-    by, fy, y0, y1, y2 = spline(cells[p, 1])
-    bz, fz, z0, z1, z2 = spline(cells[p, 2])
-    for i in range(3):
-        for j in range(3):
-            row = ((bx + i - first[0]) * size[1] + by + j - first[1]) * size[2] + bz - first[2]
-            share = mass[p] * pick(i, x0, x1, x2) * pick(j, y0, y1, y2)
-            dx, dy = i - fx, j - fy
-            ux = velocity[p, 0] + slope[0] * dx + slope[1] * dy
-            uy = velocity[p, 1] + slope[3] * dx + slope[4] * dy
-            uz = velocity[p, 2] + slope[6] * dx + slope[7] * dy
-            for k in range(3):
-                w, dz = share * pick(k, z0, z1, z2), k - fz
-                nodes[row + k, 0] += w
-                nodes[row + k, 1] += w * (ux + slope[2] * dz)
-                nodes[row + k, 2] += w * (uy + slope[5] * dz)
-                nodes[row + k, 3] += w * (uz + slope[8] * dz)
+def to_head(turn, x, y, z):
+    """Take a vector of the world to the axes of the head."""
+    return (
+        turn[0, 0] * x + turn[1, 0] * y + turn[2, 0] * z,
+        turn[0, 1] * x + turn[1, 1] * y + turn[2, 1] * z,
+        turn[0, 2] * x + turn[1, 2] * y + turn[2, 2] * z,
+    )
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def to_world(turn, x, y, z):
+    """Take a vector in the axes of the head to the world."""
+    return (
+        turn[0, 0] * x + turn[0, 1] * y + turn[0, 2] * z,
+        turn[1, 0] * x + turn[1, 1] * y + turn[1, 2] * z,
+        turn[2, 0] * x + turn[2, 1] * y + turn[2, 2] * z,
+    )
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def matrix_to_head(turn, m):
+    """Take a matrix of the world, nine numbers by rows, to the axes of the head; returns its rows."""
+    a, b, c = to_head(turn, m[0], m[1], m[2])
+    d, e, f = to_head(turn, m[3], m[4], m[5])
+    g, h, i = to_head(turn, m[6], m[7], m[8])
+    first, second, third = to_head(turn, a, d, g), to_head(turn, b, e, h), to_head(turn, c, f, i)
+    return (
+        (first[0], second[0], third[0]),
+        (first[1], second[1], third[1]),
+        (first[2], second[2], third[2]),
+    )
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def add_matrix(turn, rows, old_share, scale, m):
+    """Set nine numbers `m` to `old_share` of themselves plus `scale` times the matrix of these rows, in the world."""
+    a, b, c = to_world(turn, *rows[0]), to_world(turn, *rows[1]), to_world(turn, *rows[2])
+    for column in range(3):
+        x, y, z = to_world(turn, a[column], b[column], c[column])
+        m[column] = old_share * m[column] + scale * x
+        m[3 + column] = old_share * m[3 + column] + scale * y
+        m[6 + column] = old_share * m[6 + column] + scale * z
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, turn, cell, nodes):
-    """Add mass [kg] and momentum of the vertices in `order` to `nodes` (n, 4), with their `affine` motion (P, 9)."""
+    """Add mass [kg] and momentum of the vertices in `order` to `nodes` (n, 4), with their `affine` motion (P, 9).
+
+    Nodes have the axes of the head.
+    """
     slabs = len(starts) - 1
     for colour in range(2):
         for half in prange((slabs + 1 - colour) // 2):
-            slope = np.empty(9)
             s = 2 * half + colour
             for n in range(starts[s], starts[s + 1]):
                 p = order[n]
-                for i in range(3):
-                    for j in range(3):
-                        turned = 0.0
-                        for k in range(3):
-                            turned += affine[p, 3 * i + k] * turn[k, j]
-                        slope[3 * i + j] = 4.0 / cell * turned
-                add_motion(p, cells, first, size, mass, velocity, slope, nodes)
+                moving = to_head(turn, velocity[p, 0], velocity[p, 1], velocity[p, 2])
+                rows = matrix_to_head(turn, affine[p])
+                add_motion(cells[p], first, size, mass[p], moving, rows, 4.0 / cell, nodes)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def density_at(x, y, z, first, size, cell, nodes):
-    """Mass of hair per volume [kg/m^3] at a place in cells."""
-    bx, _, x0, x1, x2 = spline(x)
-    by, _, y0, y1, y2 = spline(y)
-    bz, _, z0, z1, z2 = spline(z)
+def velocities(count, nodes):
+    """Turn the momentum of the first `count` nodes into velocity [m/s]."""
+    for n in range(count):
+        inverse = 1.0 / nodes[n, 0] if nodes[n, 0] > 0.0 else 0.0
+        for axis in range(3):
+            nodes[n, 1 + axis] *= inverse
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def read_vector(place, first, size, values, start):
+    """Three channels of `values`, from `start` on, at a place: mean, moments about it (rows), and their divergence.
+
+    In cells; the moment is the sum of w value (node - place).
+    """
+    bx, fx, x0, x1, x2 = spline(place[0])
+    by, fy, y0, y1, y2 = spline(place[1])
+    bz, fz, z0, z1, z2 = spline(place[2])
+    g0, g1, g2 = fz - 1.5, 2.0 - 2.0 * fz, fz - 0.5
+    u = v = w = ux = uy = uz = vx = vy = vz = wx = wy = wz = spread = 0.0
+    for i in range(3):
+        sx, gx, dx = pick(i, x0, x1, x2), pick(i, fx - 1.5, 2.0 - 2.0 * fx, fx - 0.5), i - fx
+        for j in range(3):
+            sy, gy, dy = pick(j, y0, y1, y2), pick(j, fy - 1.5, 2.0 - 2.0 * fy, fy - 0.5), j - fy
+            row = ((bx + i - first[0]) * size[1] + by + j - first[1]) * size[2] + bz - first[2]
+            a0, a1, a2 = values[row, start], values[row + 1, start], values[row + 2, start]
+            b0, b1, b2 = values[row, start + 1], values[row + 1, start + 1], values[row + 2, start + 1]
+            c0, c1, c2 = values[row, start + 2], values[row + 1, start + 2], values[row + 2, start + 2]
+            a, b, c = z0 * a0 + z1 * a1 + z2 * a2, z0 * b0 + z1 * b1 + z2 * b2, z0 * c0 + z1 * c1 + z2 * c2
+            share = sx * sy
+            spread += gx * sy * a + sx * gy * b + share * (g0 * c0 + g1 * c1 + g2 * c2)
+            uz += share * (z1 * a1 + 2.0 * z2 * a2 - fz * a)
+            vz += share * (z1 * b1 + 2.0 * z2 * b2 - fz * b)
+            wz += share * (z1 * c1 + 2.0 * z2 * c2 - fz * c)
+            a, b, c = share * a, share * b, share * c
+            u, v, w = u + a, v + b, w + c
+            ux, vx, wx = ux + a * dx, vx + b * dx, wx + c * dx
+            uy, vy, wy = uy + a * dy, vy + b * dy, wy + c * dy
+    return (u, v, w), ((ux, uy, uz), (vx, vy, vz), (wx, wy, wz)), spread
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def read_mass(place, first, size, nodes):
+    """Mass of hair per cell at a place [kg]."""
+    bx, _, x0, x1, x2 = spline(place[0])
+    by, _, y0, y1, y2 = spline(place[1])
+    bz, _, z0, z1, z2 = spline(place[2])
     total = 0.0
     for i in range(3):
         for j in range(3):
             row = ((bx + i - first[0]) * size[1] + by + j - first[1]) * size[2] + bz - first[2]
             line = z0 * nodes[row, 0] + z1 * nodes[row + 1, 0] + z2 * nodes[row + 2, 0]
             total += pick(i, x0, x1, x2) * pick(j, y0, y1, y2) * line
-    return total / cell**3
+    return total
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def gather_density(order, count, cells, first, size, cell, nodes, density):
-    """Fill `density` (P,) [kg/m^3] of the first `count` vertices in `order`."""
+def gather_motion(
+    order, count, cells, first, size, mass, velocity, turn, cell, nodes, share, dt, density, coming, affine, force
+):
+    """Read the grid at the first `count` vertices in `order`, and pull them towards its motion by `share` (0 to 1).
+
+    Fills `density` (P,) [kg/m^3] and what motion makes of it in the step, `coming` (P,); adds to `force` (P, 3) and
+    updates `affine` (P, 9), which without friction (`share` 0) stays as it is.
+    """
     for n in prange(count):
         p = order[n]
-        density[p] = density_at(cells[p, 0], cells[p, 1], cells[p, 2], first, size, cell, nodes)
+        mean, moment, spread = read_vector(cells[p], first, size, nodes, 1)
+        density[p] = read_mass(cells[p], first, size, nodes) / cell**3
+        coming[p] = density[p] * max(1.0 - dt * spread / cell, 0.0)
+        if share > 0.0:
+            goal = to_world(turn, mean[0], mean[1], mean[2])
+            for axis in range(3):
+                force[p, axis] += mass[p] * share * (goal[axis] - velocity[p, axis]) / dt
+            add_matrix(turn, moment, 1.0 - share, share * cell, affine[p])
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -178,77 +269,36 @@ def add_push(p, cells, first, size, energy, push):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def scatter_push(order, starts, cells, first, size, mass, density, rest_density, speed, push):
-    """Add the push of every vertex that is denser than at rest to `push` (n, 3) [J per cell]."""
+def scatter_push(order, starts, cells, first, size, mass, coming, rest_density, speed, push):
+    """Add the push of every vertex that is to be denser than at rest to `push` (n, 3) [J per cell]."""
     slabs = len(starts) - 1
     for colour in range(2):
         for half in prange((slabs + 1 - colour) // 2):
             s = 2 * half + colour
             for n in range(starts[s], starts[s + 1]):
                 p = order[n]
-                if density[p] > rest_density[p]:
-                    energy = mass[p] * speed * speed * (1.0 - rest_density[p] / density[p])
+                if coming[p] > rest_density[p]:
+                    energy = mass[p] * speed * speed * (1.0 - rest_density[p] / coming[p])
                     add_push(p, cells, first, size, energy, push)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def per_mass(count, push_scale, nodes, push):
-    """Turn momentum into velocity [m/s], and the push, times `push_scale`, into a change of velocity [m/s]."""
-    for n in prange(count):
-        inverse = 1.0 / nodes[n, 0] if nodes[n, 0] > 0.0 else 0.0
-        for axis in range(3):
-            nodes[n, 1 + axis] *= inverse
-            push[n, axis] *= inverse * push_scale
-
-
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def sum_nodes(x, y, z, first, size, values, start, mean, moment):
-    """Fill `mean` (3,) with three channels of `values`, from `start` on, at a place, and `moment` (9,) about it."""
-    bx, fx, x0, x1, x2 = spline(x)
-    by, fy, y0, y1, y2 = spline(y)
-    bz, fz, z0, z1, z2 = spline(z)
-    mean[:] = 0.0
-    moment[:] = 0.0
-    for i in range(3):
-        for j in range(3):
-            row = ((bx + i - first[0]) * size[1] + by + j - first[1]) * size[2] + bz - first[2]
-            share = pick(i, x0, x1, x2) * pick(j, y0, y1, y2)
-            for axis in range(3):
-                a = z0 * values[row, start + axis]
-                b = z1 * values[row + 1, start + axis]
-                c = z2 * values[row + 2, start + axis]
-                line = share * (a + b + c)
-                mean[axis] += line
-                moment[3 * axis] += line * (i - fx)
-                moment[3 * axis + 1] += line * (j - fy)
-                moment[3 * axis + 2] += share * (b + c + c) - line * fz
+def push_changes(count, scale, nodes, push):
+    """Turn the push at the first `count` nodes, times `scale`, into a change of velocity [m/s]."""
+    for n in range(count):
+        inverse = scale / nodes[n, 0] if nodes[n, 0] > 0.0 else 0.0
+        for axis in range(3):
+            push[n, axis] *= inverse
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def gather_motion(order, starts, cells, first, size, mass, velocity, turn, cell, nodes, push, share, dt, affine, force):
-    """Pull the vertices in `order` towards the motion of the grid by `share` (0 to 1), and push them apart.
-
-    Adds to `force` (P, 3) and updates `affine` (P, 9), which without friction (`share` 0) stays as it is.
-    """
-    slabs = len(starts) - 1
-    for s in prange(slabs):
-        mean, moment = np.empty(3), np.empty(9)
-        shove, twist = np.empty(3), np.empty(9)
-        for n in range(starts[s], starts[s + 1]):
-            p = order[n]
-            x, y, z = cells[p, 0], cells[p, 1], cells[p, 2]
-            sum_nodes(x, y, z, first, size, push, 0, shove, twist)
-            for i in range(3):
-                change = turn[i, 0] * shove[0] + turn[i, 1] * shove[1] + turn[i, 2] * shove[2]
-                force[p, i] += mass[p] * change / dt
-            if share == 0.0:
-                continue
-            sum_nodes(x, y, z, first, size, nodes, 1, mean, moment)
-            for i in range(3):
-                force[p, i] += mass[p] * share * (mean[i] - velocity[p, i]) / dt
-                for j in range(3):
-                    found = 0.0
-                    for k in range(3):
-                        pushed = turn[i, 0] * twist[k] + turn[i, 1] * twist[3 + k] + turn[i, 2] * twist[6 + k]
-                        found += (share * moment[3 * i + k] + pushed) * turn[j, k]
-                    affine[p, 3 * i + j] = (1.0 - share) * affine[p, 3 * i + j] + cell * found
+def gather_push(order, count, cells, first, size, mass, turn, cell, push, turns, dt, affine, force):
+    """Push the first `count` vertices in `order` apart: adds to `force` (P, 3), and to `affine` (P, 9) if `turns`."""
+    for n in prange(count):
+        p = order[n]
+        mean, moment, _ = read_vector(cells[p], first, size, push, 0)
+        change = to_world(turn, mean[0], mean[1], mean[2])
+        for axis in range(3):
+            force[p, axis] += mass[p] * change[axis] / dt
+        if turns:
+            add_matrix(turn, moment, 1.0, cell, affine[p])

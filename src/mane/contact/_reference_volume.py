@@ -52,14 +52,16 @@ def exchange(
     index = index.reshape(weight.shape)
     away = nodes * cell - points[:, None]
     around = velocity[:, None] + 4 / cell**2 * np.einsum("pij,pnj->pni", affine, away)
-    dense = density(points, mass, cell)
-    energy = mass * speed**2 * np.maximum(1 - rest_density / dense, 0)
     count = index.max() + 1
     node_mass, momentum, push = np.zeros(count), np.zeros((count, 3)), np.zeros((count, 3))
     np.add.at(node_mass, index, weight * mass[:, None])
     np.add.at(momentum, index, (weight * mass[:, None])[..., None] * around)
+    moved = momentum / node_mass[:, None]
+    divergence = np.einsum("pni,pni->p", moved[index], gradient)
+    coming = density(points, mass, cell) * np.maximum(1 - dt * divergence, 0)
+    energy = np.where(coming > rest_density, mass * speed**2 * (1 - rest_density / np.maximum(coming, 1e-30)), 0.0)
     np.add.at(push, index, energy[:, None, None] * gradient)
-    moved, pushed = momentum / node_mass[:, None], dt * push / node_mass[:, None]
+    pushed = dt * push / node_mass[:, None]
     mean, change = (np.einsum("pn,pni->pi", weight, field[index]) for field in (moved, pushed))
     turn, twist = (np.einsum("pn,pni,pnj->pij", weight, field[index], away) for field in (moved, pushed))
     return velocity + share * (mean - velocity) + change, affine + share * (turn - affine) + twist

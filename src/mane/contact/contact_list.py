@@ -22,8 +22,7 @@ class ContactList:
         count: how many there are, shape (G,), int64.
         place: where on the strand, shape (G, C), int32; see `_kernels_solids`.
         pressed: normal force, below zero where the contact held hair back [N], shape (G, C).
-        trail: direction in which an overloaded contact starts to slip, else zero, and how far a sticking one has been
-            dragged off [m], shape (G, C, 6).
+        trail: what friction remembers, see `_kernels_contact`, shape (G, C, 4).
     """
 
     count: NDArray[np.int64]

@@ -7,7 +7,8 @@ nodes of a grid that moves with the head, and what the nodes have in common come
   velocity changes around it (APIC: Jiang et al. 2015), so that a turn of the whole is not taken for friction;
 - pressure: where hair is denser than the groom was in the same place of the same strand, the nodes are pushed apart as
   by a gas, which a vertex of mass m and density rho feels as an energy of m c^2 (1 - rho_rest / rho) per change of
-  volume. Density is counted from that of the groom or its median, whichever is higher.
+  volume. rho_rest is the density of the groom or its median, whichever is higher, and a little more; rho is that at the
+  end of the step, as hair moves now, so that it is stopped before it is too dense and not thrown back afterwards.
 
 All forces add up to nothing. Their moment is what the affine matrices take up: angular momentum is kept by vertices and
 matrices together. The share of the velocity that friction takes in a step is 1 - exp(-friction dt), never more than
@@ -37,8 +38,6 @@ CELLS_PER_SPACING = 1.5
 LARGEST_AXIS = 128
 # Fastest pressure wave, in cells per step.
 FASTEST_WAVE = 0.4
-# By how much denser than at rest hair must be to be pushed: the same groom on a turned head differs by rounding.
-TOLERANCE = 1e-6
 SPARE = 1.5  # nodes allocated over those needed, so that hair that spreads does not ask for more at every step
 
 
@@ -49,12 +48,15 @@ class VolumeGrid(Force):
     deforms the other roots shift on the grid, and densities with them.
 
     Limitations: hair counts where its vertices are, with a cell as resolution. Strands that pass each other within a
-    cell do not notice; that is the matter of strips and links.
+    cell do not notice; that is the matter of strips and links. The forces are not the gradient of an energy: without
+    any friction, the roughness of the grid shakes hair that is pressed together.
 
     Args:
         friction: rate at which hair takes on the velocity of the hair around it [1/s]; 0 for none.
         pressure_speed: speed of sound c of hair that is pressed together [m/s]; 0 for none. A heap of height H is
             pressed by a share of some g H / c^2 under its own weight.
+        looseness: how much denser than at rest hair may be before it is pushed, as a share. Hair that moves through the
+            grid without changing looks more than a tenth denser for it in less than a hundredth of its vertices.
         cell: size of a cell [m]; None for 1.5 times the usual distance between strands, at least a segment.
         strands: guides that take part, mask of shape (G,); None for all. `guides.strands.strand["group_id"] == 2`
             is one hair group; groups that shall not feel each other have a grid each.
@@ -65,16 +67,18 @@ class VolumeGrid(Force):
         *,
         friction: float = 5.0,
         pressure_speed: float = 3.0,
+        looseness: float = 0.1,
         cell: float | None = None,
         strands: ArrayLike | None = None,
     ) -> None:
-        for name, value in (("friction", friction), ("pressure_speed", pressure_speed)):
+        for name, value in (("friction", friction), ("pressure_speed", pressure_speed), ("looseness", looseness)):
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"volume grid {name}: must be a finite number, at least zero, got {value}")
         if cell is not None:
             require_positive("volume grid cell", cell)
         self.friction = float(friction)
         self.pressure_speed = float(pressure_speed)
+        self.looseness = float(looseness)
         self._cell_given = cell
         self._strands_given = strands
 
@@ -89,10 +93,10 @@ class VolumeGrid(Force):
         self._mass = model.mass.reshape(-1)
         self._affine = np.zeros((size, 9))
         self._cells = np.zeros((count, vertices, 3))
-        self._low, self._high = np.zeros((2, count, 3))
+        self._low, self._high = np.zeros((2, 3))
         self._slab, self._order = np.zeros(size, np.int64), np.zeros(size, np.int64)
         self._starts = np.zeros(LARGEST_AXIS // kernels.SLAB + 2, np.int64)
-        self._density = np.zeros(size)
+        self._density, self._coming = np.zeros((2, size))
         self._rest_density = np.zeros(size)
         self._takes_part = np.zeros(count, np.bool_)
         self._rest_active: NDArray[np.bool_] | None = None
@@ -111,7 +115,7 @@ class VolumeGrid(Force):
 
     @property
     def affine(self) -> Float64Array:
-        """How the velocity around each vertex changes [m^2/s], times cell^2 / 4, shape (G, V, 3, 3)."""
+        """Gradient of the velocity around each vertex times cell^2 / 4 [m^2/s], shape (G, V, 3, 3)."""
         return self._affine.reshape(*self._model.mass.shape, 3, 3).copy()
 
     def add(self, strands: StrandView, load: Load) -> None:
@@ -120,20 +124,18 @@ class VolumeGrid(Force):
             self._measure_rest(strands.active)
         turn = quaternion.to_matrix(strands.roots_before.rotations[0])
         self._locate(strands.points, turn, strands.roots_before.positions[0])
-        velocity = strands.velocity.reshape(-1, 3)
-        self._spread(velocity, turn)
-        speed = min(self.pressure_speed, FASTEST_WAVE * self.cell / strands.dt)
-        placed = (self._order, self._starts, self._cells.reshape(-1, 3), self._first, self._size, self._mass)
-        if speed > 0:
-            kernels.scatter_push(*placed, self._density, self._rest_density, speed, self._push)
-        kernels.per_mass(int(self._size.prod()), strands.dt / self.cell, self._nodes, self._push)
         share = -math.expm1(-self.friction * strands.dt)
-        grid = (self._nodes, self._push, share, strands.dt)
-        kernels.gather_motion(*placed, velocity, turn, self.cell, *grid, self._affine, load.force.reshape(-1, 3))
+        force = load.force.reshape(-1, 3)
+        self._exchange(strands.velocity.reshape(-1, 3), turn, share, strands.dt, force)
+        speed = min(self.pressure_speed, FASTEST_WAVE * self.cell / strands.dt)
+        if speed > 0 and (self._coming > self._rest_density).any():
+            self._press(turn, speed, strands.dt, force)
 
     def report(self) -> dict[str, float]:
         """Largest density over that at rest."""
-        ratio = np.divide(self._density, self._rest_density, where=self._rest_density > 0, out=np.zeros_like(self._density))
+        ratio = np.divide(
+            self._density, self._rest_density, where=self._rest_density > 0, out=np.zeros_like(self._density)
+        )
         return {"density": float(ratio.max(initial=0.0))}
 
     def memory(self) -> dict[str, NDArray[Any]]:
@@ -149,16 +151,17 @@ class VolumeGrid(Force):
         self._affine.reshape(len(strands), -1)[strands] = 0.0
 
     def _measure_rest(self, active: NDArray[np.bool_]) -> None:
-        """Densities of the groom with these guides."""
+        """Find the densities of the groom with these guides."""
         self._rest_active = active.copy()
         np.logical_and(self._chosen, active, out=self._takes_part)
         turn, home = np.eye(3), self._model.rest_points[0, 0]
         self._locate(self._model.rest_points, turn, home)
-        self._spread(np.zeros((len(self._mass), 3)), turn)
+        still = np.zeros((2, len(self._mass), 3))
+        self._exchange(still[0], turn, 0.0, 1.0, still[1])
         found = self._density[self._density > 0]
         usual = float(np.median(found)) if len(found) else 0.0
         np.maximum(self._density, usual, out=self._rest_density)
-        self._rest_density *= 1 + TOLERANCE
+        self._rest_density *= 1 + self.looseness
 
     def _locate(self, points: Float64Array, turn: Float64Array, pivot: Float64Array) -> None:
         """Lay the box around the hair and sort the vertices in it."""
@@ -166,7 +169,7 @@ class VolumeGrid(Force):
         bounds = (self._low, self._high)
         kernels.to_cells(points, self._takes_part, turn, pivot, home, 1 / self.cell, self._cells, *bounds)
         if self._takes_part.any():
-            low, high = np.floor(self._low.min(axis=0) - 0.5), np.floor(self._high.max(axis=0) + 2.5)
+            low, high = np.floor(self._low - 0.5), np.floor(self._high + 2.5)
             if (high - low > LARGEST_AXIS).any():
                 middle = np.floor(self._cells[self._takes_part].mean(axis=(0, 1)))
                 low = np.maximum(low, middle - LARGEST_AXIS // 2)
@@ -175,30 +178,33 @@ class VolumeGrid(Force):
         kernels.sort_by_slab(
             self._cells, self._takes_part, self._first, self._size, self._slab, self._starts, self._order
         )
-        count = int(self._size.prod())
-        if count > len(self._nodes):
-            self._nodes, self._push = np.zeros((int(SPARE * count), 4)), np.zeros((int(SPARE * count), 3))
-        kernels.clear_nodes(count, self._nodes, self._push)
+        self._node_count = int(self._size.prod())
+        if self._node_count > len(self._nodes):
+            spare = int(SPARE * self._node_count)
+            self._nodes, self._push = np.zeros((spare, 4)), np.zeros((spare, 3))
+        self._nodes[: self._node_count] = 0.0
 
-    def _spread(self, velocity: Float64Array, turn: Float64Array) -> None:
-        """Bring mass and momentum to the nodes, and the density back."""
+    def _exchange(
+        self, velocity: Float64Array, turn: Float64Array, share: float, dt: float, force: Float64Array
+    ) -> None:
+        """Bring mass and momentum to the nodes, and densities and a share of the common motion back."""
         self._density.fill(0.0)
-        cells = self._cells.reshape(-1, 3)
-        box = (self._first, self._size)
-        kernels.scatter_motion(
-            self._order,
-            self._starts,
-            cells,
-            *box,
-            self._mass,
-            velocity,
-            self._affine,
-            turn,
-            self.cell,
-            self._nodes,
-        )
-        count = int(self._starts[-1])
-        kernels.gather_density(self._order, count, cells, *box, self.cell, self._nodes, self._density)
+        self._coming.fill(0.0)
+        placed = (self._cells.reshape(-1, 3), self._first, self._size, self._mass, velocity)
+        kernels.scatter_motion(self._order, self._starts, *placed, self._affine, turn, self.cell, self._nodes)
+        kernels.velocities(self._node_count, self._nodes)
+        grid = (turn, self.cell, self._nodes, share, dt)
+        outputs = (self._density, self._coming, self._affine, force)
+        kernels.gather_motion(self._order, int(self._starts[-1]), *placed, *grid, *outputs)
+
+    def _press(self, turn: Float64Array, speed: float, dt: float, force: Float64Array) -> None:
+        """Push apart what is to be denser than at rest, with pressure waves of this speed [m/s]."""
+        placed = (self._cells.reshape(-1, 3), self._first, self._size, self._mass)
+        self._push[: self._node_count] = 0.0
+        kernels.scatter_push(self._order, self._starts, *placed, self._coming, self._rest_density, speed, self._push)
+        kernels.push_changes(self._node_count, dt / self.cell, self._nodes, self._push)
+        grid = (turn, self.cell, self._push, self.friction > 0, dt)
+        kernels.gather_push(self._order, int(self._starts[-1]), *placed, *grid, self._affine, force)
 
 
 def usual_cell(model: StrandModel) -> float:

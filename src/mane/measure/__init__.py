@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "render": partial(_load, "bench_render"),
     "strands": partial(_load, "bench_strands"),
     "skin": partial(_load, "bench_skin"),
+    "mutual": partial(_load, "bench_mutual"),
     "pipeline": partial(_load, "bench_pipeline"),
 }
 VALIDATIONS: dict[str, Callable[[], Any]] = {

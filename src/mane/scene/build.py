@@ -69,13 +69,13 @@ class Dresser:
     def __init__(self, assembly: Assembly) -> None:
         scene = assembly.scene
         self.skin: Skin = _make_skin(assembly)
-        self._subdivision = HermiteSubdivision(scene.finish.subdivide) if scene.finish.subdivide else None
+        self._levels = scene.finish.subdivide
         solids = assembly.simulation.solids
         self.passes: list[FinishingPass] = []
         if scene.finish.push_out and solids:
             self.passes.append(SolidAdjustment(solids, thickness=scene.finish.thickness))
-        if self._subdivision is not None:
-            self.passes.append(self._subdivision)
+        if self._levels:
+            self.passes.append(HermiteSubdivision(self._levels))
         self._clock = assembly.clock
 
     @property
@@ -96,9 +96,10 @@ class Dresser:
     def drawn(self) -> Groom:
         """The strands at rest with the vertices that come out of the passes."""
         groom = self.skin.groom
-        if self._subdivision is None:
+        if not self._levels:
             return groom
-        finer = self._subdivision(groom.as_uniform()).copy()
+        # A pass of its own, whose buffer is not that of the hair of the current frame.
+        finer = HermiteSubdivision(self._levels)(groom.as_uniform())
         return Groom.from_uniform(finer, strand=groom.strand, group_names=groom.group_names)
 
 

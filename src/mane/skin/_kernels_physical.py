@@ -1,4 +1,4 @@
-"""Physically guided interpolation of blocks of hairs, side by side in the lanes of a vector register.
+"""Physically guided interpolation of blocks of hairs, side by side in the lanes of vector registers.
 
 Theorem 4.1 of hsu2024 without a matrix. With h = q0 sqrt(l) turned by the segment before (its rest rotation, scaled so
 that its square is the segment's length), the unloaded segment is the vector D = h e3 conj(h) of length l. With g = l
@@ -6,10 +6,12 @@ times the force of eq. 23 (see `PhysicalParams.drift_from`), the orientation of 
 
     r = (m D x g,  m (l |g| + g . D) + 4 E I l)         m = l + length of the segment before
 
-and the segment itself is D turned by r: no trigonometry, two square roots. Forces are in weights of the hair.
+and the segment itself is D turned by r, in the plane of D and g: no trigonometry, two square roots. Forces are in
+weights of the hair.
 
-All lanes of a block have the same guides, so what is read of them is one number for all lanes. Loops over lanes touch
-one buffer at constant offsets only, which is what lets the compiler vectorise them; unsigned indices spare a test.
+All lanes of a block have the same guides, so what is read of them is one number for all lanes. A loop over lanes
+touches few arrays, and those at constant offsets, which is what lets the compiler vectorise it; unsigned indices spare
+a test.
 """
 
 # mypy: allow-untyped-defs
@@ -19,19 +21,21 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from mane.skin._kernels_physical_registers import use_wide_registers
+
 FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
 
 LANES = 16  # float32 numbers in the widest register that CPUs have
-GROUP = 3  # guides that are added at once
+GROUP = 3  # guides that are summed on the way
+PER_GUIDES = 6 * GROUP  # numbers of a row of guidance
 
-# Rows of `data` per block: per hair stiffness, strain and root; per segment rest rotation and end at rest.
-PER_HAIR, PER_SEGMENT = 5, 7
-# Rows of `work`. Of the segment before: orientation, length, end. Of this one: force, target, rest rotation, end at
-# rest. Of the hair: stiffness, strain, weights. Then the points.
-Q, L, X, FORCE, TARGET, REST, ORIGIN, BEND, STRAIN, WEIGHT, POINTS = 0, 4, 5, 8, 11, 14, 18, 21, 22, 23, 26
+# Rows of lanes in a record of `data`. Of the hair: stiffness, strain, root at rest, weights of the second and the third
+# guide. Of a segment: rest rotation, end at rest.
+RECORD = 7
+# Rows of a vertex: orientation and length of the segment that ends there, and its place.
+PLACE, VERTEX_ROWS = 5, 8
 
 U = np.uint64
-W = U(LANES)
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
 TWO = np.float32(2.0)
@@ -39,161 +43,168 @@ TWO = np.float32(2.0)
 TINY = np.float32(1e-30)
 
 # Offsets of rows.
-QY, QZ, QW = U(1) * W, U(2) * W, U(3) * W
-LENGTH = U(L) * W
-XX, XY, XZ = U(X) * W, U(X + 1) * W, U(X + 2) * W
-FX, FY, FZ = U(FORCE) * W, U(FORCE + 1) * W, U(FORCE + 2) * W
-TX, TY, TZ = U(TARGET) * W, U(TARGET + 1) * W, U(TARGET + 2) * W
-PX, PY, PZ, PW = U(REST) * W, U(REST + 1) * W, U(REST + 2) * W, U(REST + 3) * W
-OX, OY, OZ = U(ORIGIN) * W, U(ORIGIN + 1) * W, U(ORIGIN + 2) * W
-STIFF, YIELD = U(BEND) * W, U(STRAIN) * W
-W0, W1, W2 = U(WEIGHT) * W, U(WEIGHT + 1) * W, U(WEIGHT + 2) * W
+R1, R2, R3, R4 = U(LANES), U(2 * LANES), U(3 * LANES), U(4 * LANES)
+R5, R6, R7 = U(5 * LANES), U(6 * LANES), U(7 * LANES)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def fill_guidance(
+    shift,
+    force,
+    guide,
+    parameter,
+    # out
+    guidance,
+):
+    """Fill `guidance (M, V, 18)`: what the three guides of a bundle do at a vertex and to the segment that ends there.
+
+    The shift of the first guide and those of the others less it, then the same of the forces; at the root no force.
+
+    Args:
+        shift: of the guides' vertices, the turn of the head apart (G, U, 3) [m].
+        force: on the guides, at the hairs' segments (G, N, 3).
+        guide: guides of each bundle (M, 3).
+        parameter: place on each guide that goes with each vertex (M, 3, V).
+        guidance: see above.
+    """
+    last = shift.shape[1] - 2
+    for m in prange(len(guidance)):
+        for i in range(guidance.shape[1]):
+            for k in range(GROUP):
+                g = guide[m, k]
+                j = min(int(parameter[m, k, i]), last)
+                u = parameter[m, k, i] - np.float32(j)
+                for c in range(3):
+                    moved = shift[g, j, c] + u * (shift[g, j + 1, c] - shift[g, j, c])
+                    pulled = force[g, i - 1, c] if i > 0 else ZERO
+                    guidance[m, i, 3 * k + c] = moved if k == 0 else moved - guidance[m, i, c]
+                    guidance[m, i, 9 + 3 * k + c] = pulled if k == 0 else pulled - guidance[m, i, 9 + c]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, inline="always")
+def turn_segment(px, py, pz, pw, qx, qy, qz, qw, m, bend, fx, fy, fz, tx, ty, tz, pull, overshoot):
+    """Turn a segment; returns its orientation, length, vector, l times its force, and l times the blended force.
+
+    From the scaled rest rotation p, orientation q and length m of the segment before, 4 E I, the force f, and the way t
+    to the target; `overshoot` is None or what eq. 22 takes off along the unloaded segment.
+    """
+    hx = qw * px + pw * qx + qy * pz - qz * py
+    hy = qw * py + pw * qy + qz * px - qx * pz
+    hz = qw * pz + pw * qz + qx * py - qy * px
+    hw = qw * pw - qx * px - qy * py - qz * pz
+    l = px * px + py * py + pz * pz + pw * pw
+    # Eq. 21: the segment without force.
+    dx, dy = TWO * (hx * hz + hw * hy), TWO * (hy * hz - hw * hx)
+    dz = hw * hw + hz * hz - hx * hx - hy * hy
+    # Eq. 22 and 23, times l.
+    fx, fy, fz = l * fx, l * fy, l * fz
+    gx, gy, gz = fx + pull * tx, fy + pull * ty, fz + pull * tz
+    if overshoot is not None:
+        gx, gy, gz = gx - overshoot * dx, gy - overshoot * dy, gz - overshoot * dz
+    m = m + l
+    size = math.sqrt(gx * gx + gy * gy + gz * gz + TINY)
+    dot = gx * dx + gy * dy + gz * dz
+    ux, uy, uz = m * (dy * gz - dz * gy), m * (dz * gx - dx * gz), m * (dx * gy - dy * gx)
+    w = m * (l * size + dot) + bend * l
+    uu, ww = ux * ux + uy * uy + uz * uz, w * w
+    s = ONE / math.sqrt((uu + ww) * l)
+    qx = s * (w * hx + hw * ux + uy * hz - uz * hy)
+    qy = s * (w * hy + hw * uy + uz * hx - ux * hz)
+    qz = s * (w * hz + hw * uz + ux * hy - uy * hx)
+    qw = s * (w * hw - ux * hx - uy * hy - uz * hz)
+    # D turned by r = (u, w): ((w^2 - u^2) D + 2 w u x D) / r^2, with u x D = m (l^2 g - (D . g) D).
+    e = s * s * l
+    turn = TWO * w * e * m
+    along, across = (ww - uu) * e - turn * dot, turn * l * l
+    return (
+        *(qx, qy, qz, qw, l),
+        *(along * dx + across * gx, along * dy + across * gy, along * dz + across * gz),
+        *(fx, fy, fz, gx, gy, gz),
+    )
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def copy_rows(source, start, count, target, at):
-    """Copy `count` rows of lanes."""
-    first, goal = U(start), U(at)
-    for number in range(count * LANES):
-        target[goal + U(number)] = source[first + U(number)]
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def load_points(out, hair, block, work):
-    """Copy the points of the hairs of a block, the targets of eq. 22, into rows of lanes."""
-    for lane in range(LANES):
-        s = U(hair[block, lane])
-        for j in range(out.shape[1]):
-            work[U(POINTS + j) * W + U(lane)] = out[s, U(j)]
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def store_points(work, hair, block, filled, out):
-    """Copy the rows of lanes back to the points of the hairs."""
-    for lane in range(filled[block]):
-        s = U(hair[block, lane])
-        for j in range(out.shape[1]):
-            out[s, U(j)] = work[U(POINTS + j) * W + U(lane)]
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def load_hairs(turn, guide, block, weight, hair, work):
-    """Copy weights, and blend the turns of the skin at the guides' roots into the frame before the first segment."""
-    last = len(turn) - 1
-    for lane in range(LANES):
-        s = hair[block, lane]
-        for k in range(GROUP):
-            work[(WEIGHT + k) * LANES + lane] = weight[s, k]
-        x, y, z, w, missing = ZERO, ZERO, ZERO, ZERO, ONE
-        for k in range(guide.shape[1] + 1):
-            # What the guides leave is the head's: nothing, or all where every guide of a hair is gone.
-            g = guide[block, k] if k < guide.shape[1] else last
-            a = weight[s, k] if k < guide.shape[1] else missing
-            missing -= a
-            x, y, z, w = x + a * turn[g, 0], y + a * turn[g, 1], z + a * turn[g, 2], w + a * turn[g, 3]
-        inv = ONE / math.sqrt(x * x + y * y + z * z + w * w)
-        work[lane] = x * inv
-        work[LANES + lane] = y * inv
-        work[2 * LANES + lane] = z * inv
-        work[3 * LANES + lane] = w * inv
-        work[L * LANES + lane] = ZERO
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def blend_vector(a, b, c, work, at):
-    """Fill three rows with the weighted sum of the vectors that three guides have."""
-    ax, ay, az, bx, by, bz, cx, cy, cz = a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2]
+def place_roots(own, guides, head, root, start):
+    """Fill the rows of the roots: skinned linearly (eq. 9), turned with the head."""
+    a0, a1, a2, b0, b1, b2 = guides[0], guides[1], guides[2], guides[3], guides[4], guides[5]
+    c0, c1, c2 = guides[6], guides[7], guides[8]
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = head
+    qx, qy, qz, qw = root
     for number in range(LANES):
         lane = U(number)
-        w0, w1, w2 = work[W0 + lane], work[W1 + lane], work[W2 + lane]
-        work[at + lane] = w0 * ax + w1 * bx + w2 * cx
-        work[at + W + lane] = w0 * ay + w1 * by + w2 * cy
-        work[at + W + W + lane] = w0 * az + w1 * bz + w2 * cz
+        x, y, z, w1, w2 = own[R2 + lane], own[R3 + lane], own[R4 + lane], own[R5 + lane], own[R6 + lane]
+        start[lane], start[R1 + lane], start[R2 + lane], start[R3 + lane] = qx, qy, qz, qw
+        start[R4 + lane] = ZERO
+        start[R5 + lane] = a0 + w1 * b0 + w2 * c0 + xx * x + xy * y + xz * z
+        start[R6 + lane] = a1 + w1 * b1 + w2 * c1 + yx * x + yy * y + yz * z
+        start[R7 + lane] = a2 + w1 * b2 + w2 * c2 + zx * x + zy * y + zz * z
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def add_vector(weight, hair, block, k, a, work, at):
-    """Add the vector of guide k, of those beyond the first three."""
-    for lane in range(LANES):
-        w = weight[hair[block, lane], k]
-        for c in range(3):
-            work[at + U(c) * W + U(lane)] += w * a[c]
+def sweep_skinned(own, segment, guides, head, pull, start, end):
+    """Place the end of a segment of all lanes, its force (eq. 10) and its target (eq. 9) summed on the way.
 
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def turn_origin(head, work):
-    """Add the turned rest position to the target rows: linear skinning (eq. 9) with one turn for all guides."""
-    a, b, c, d, e, f = head[0], head[1], head[2], head[3], head[4], head[5]
-    g, h, i = head[6], head[7], head[8]
+    Args:
+        own: record of the hairs.
+        segment: its own record.
+        guides: row of guidance at its end (18,).
+        head: rotation matrix, nine numbers.
+        pull: alpha times drift.
+        start: rows of the vertex where it starts.
+        end: rows of the one where it ends, to be filled.
+    """
+    use_wide_registers()
+    a0, a1, a2, b0, b1, b2 = guides[0], guides[1], guides[2], guides[3], guides[4], guides[5]
+    c0, c1, c2, f0, f1, f2 = guides[6], guides[7], guides[8], guides[9], guides[10], guides[11]
+    g0, g1, g2, h0, h1, h2 = guides[12], guides[13], guides[14], guides[15], guides[16], guides[17]
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = head
     for number in range(LANES):
         lane = U(number)
-        x, y, z = work[OX + lane], work[OY + lane], work[OZ + lane]
-        work[TX + lane] += a * x + b * y + c * z
-        work[TY + lane] += d * x + e * y + f * z
-        work[TZ + lane] += g * x + h * y + i * z
+        w1, w2 = own[R5 + lane], own[R6 + lane]
+        ox, oy, oz = segment[R4 + lane], segment[R5 + lane], segment[R6 + lane]
+        x, y, z = start[R5 + lane], start[R6 + lane], start[R7 + lane]
+        qx, qy, qz, qw, l, ex, ey, ez, fx, fy, fz, _, _, _ = turn_segment(
+            segment[lane],
+            segment[R1 + lane],
+            segment[R2 + lane],
+            segment[R3 + lane],
+            start[lane],
+            start[R1 + lane],
+            start[R2 + lane],
+            start[R3 + lane],
+            start[R4 + lane],
+            own[lane],
+            f0 + w1 * g0 + w2 * h0,
+            f1 + w1 * g1 + w2 * h1,
+            f2 + w1 * g2 + w2 * h2,
+            a0 + w1 * b0 + w2 * c0 + xx * ox + xy * oy + xz * oz - x,
+            a1 + w1 * b1 + w2 * c1 + yx * ox + yy * oy + yz * oz - y,
+            a2 + w1 * b2 + w2 * c2 + zx * ox + zy * oy + zz * oz - z,
+            pull,
+            None,
+        )
+        strain = own[R1 + lane]
+        end[lane], end[R1 + lane], end[R2 + lane], end[R3 + lane], end[R4 + lane] = qx, qy, qz, qw, l
+        # Eq. 12.
+        end[R5 + lane] = x + ex + strain * fx
+        end[R6 + lane] = y + ey + strain * fy
+        end[R7 + lane] = z + ez + strain * fz
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def turn_segment(pull, overshoot, blend_yield, work):
-    """Turn the segment of all lanes and place its end, from what the rows say of it and of the one before."""
-    own = pull - overshoot  # what eq. 22 takes off along the segment as it comes out
-    for number in range(LANES):
-        lane = U(number)
-        px, py, pz, pw = work[PX + lane], work[PY + lane], work[PZ + lane], work[PW + lane]
-        qx, qy, qz, qw = work[lane], work[QY + lane], work[QZ + lane], work[QW + lane]
-        hx = qw * px + pw * qx + qy * pz - qz * py
-        hy = qw * py + pw * qy + qz * px - qx * pz
-        hz = qw * pz + pw * qz + qx * py - qy * px
-        hw = qw * pw - qx * px - qy * py - qz * pz
-        l = px * px + py * py + pz * pz + pw * pw
-        # Eq. 21: the segment without force.
-        dx, dy = TWO * (hx * hz + hw * hy), TWO * (hy * hz - hw * hx)
-        dz = hw * hw + hz * hz - hx * hx - hy * hy
-        x, y, z = work[XX + lane], work[XY + lane], work[XZ + lane]
-        fx, fy, fz = l * work[FX + lane], l * work[FY + lane], l * work[FZ + lane]
-        # Eq. 22 and 23, times l.
-        gx = fx + pull * (work[TX + lane] - x) - overshoot * dx
-        gy = fy + pull * (work[TY + lane] - y) - overshoot * dy
-        gz = fz + pull * (work[TZ + lane] - z) - overshoot * dz
-        m = work[LENGTH + lane] + l
-        size = math.sqrt(gx * gx + gy * gy + gz * gz + TINY)
-        ux, uy, uz = m * (dy * gz - dz * gy), m * (dz * gx - dx * gz), m * (dx * gy - dy * gx)
-        w = m * (l * size + gx * dx + gy * dy + gz * dz) + work[STIFF + lane] * l
-        uu, ww = ux * ux + uy * uy + uz * uz, w * w
-        s = ONE / math.sqrt((uu + ww) * l)
-        work[lane] = s * (w * hx + hw * ux + uy * hz - uz * hy)
-        work[QY + lane] = s * (w * hy + hw * uy + uz * hx - ux * hz)
-        work[QZ + lane] = s * (w * hz + hw * uz + ux * hy - uy * hx)
-        work[QW + lane] = s * (w * hw - ux * hx - uy * hy - uz * hz)
-        work[LENGTH + lane] = l
-        # Eq. 12: the segment turned by r, and what stretches it.
-        e = s * s * l
-        along, across, strain = (ww - uu) * e, TWO * w * e, work[YIELD + lane]
-        ex = along * dx + across * (uy * dz - uz * dy)
-        ey = along * dy + across * (uz * dx - ux * dz)
-        ez = along * dz + across * (ux * dy - uy * dx)
-        work[XX + lane] = x + ex + strain * fx + blend_yield * (gx - own * ex)
-        work[XY + lane] = y + ey + strain * fy + blend_yield * (gy - own * ey)
-        work[XZ + lane] = z + ez + strain * fz + blend_yield * (gz - own * ez)
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def blend_forces(force, guide, block, weight, hair, i, work):
-    """Interpolate the force on segment i (eq. 10)."""
-    g = guide[block]
-    blend_vector(force[g[0], i], force[g[1], i], force[g[2], i], work, FX)
-    for k in range(GROUP, len(g)):
-        add_vector(weight, hair, block, k, force[g[k], i], work, FX)
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def skin_target(shift, bundle, head, weight, hair, block, i, work):
-    """Fill the target rows with what linear skinning says of vertex i."""
-    own = shift[bundle]
-    blend_vector(own[0, :, i], own[1, :, i], own[2, :, i], work, TX)
-    for k in range(GROUP, len(own)):
-        add_vector(weight, hair, block, k, own[k, :, i], work, TX)
-    turn_origin(head, work)
+def store_points(vertices, hair, filled, out):
+    """Copy the places of all vertices of a block to the points of its hairs."""
+    rows = vertices.reshape(-1)
+    count = len(vertices)
+    for lane in range(filled):
+        points = out[hair[lane]]
+        at, to = U(PLACE * LANES + lane), U(0)
+        for _ in range(count):
+            points[to] = rows[at]
+            points[to + U(1)] = rows[at + R1]
+            points[to + U(2)] = rows[at + R2]
+            at += U(VERTEX_ROWS * LANES)
+            to += U(3)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -202,66 +213,36 @@ def sweep_hairs(
     hair,
     filled,
     bundle,
-    guide,
-    weight,
-    force,
-    shift,
+    guidance,
     head,
-    turn,
+    root,
     pull,
-    overshoot,
-    blend_yield,
-    has_targets,
     blocks_per_task,
-    # in and out
+    # out
     out,
 ):
-    """Pass once from root to tip (algorithm 1) over all hairs.
+    """Pass once from root to tip (algorithm 1) over all hairs of a rigid head, three guides each, targets on the way.
 
     Args:
-        data: flat, `PER_HAIR + PER_SEGMENT * N` rows per block: 4 E I / W [m^2], stretch per unit of `force`, root at
-            rest [m], then per segment the rest rotation of the joint before it, times the root of its length, and its
-            end at rest [m].
+        data: records of each block (B, N + 1, 7 LANES). Of the hair: 4 E I / W [m^2], stretch per unit of force, root
+            at rest [m], weights of the second and the third guide. Of each segment: the rest rotation of the joint
+            before it, times the root of its length; its end at rest [m].
         hair: strand in each lane (B, LANES), empty lanes repeating another.
         filled: how many lanes are not empty (B,).
-        bundle: whose `shift` goes with each block (B,).
-        guide: guides of each block (B, K), K a multiple of 3.
-        weight: how much each counts for each strand (S, K).
-        force: (1 - alpha) f / W of the guides, at the hairs' segments (G, N, 3).
-        shift: how the guides of each bundle move the hairs' vertices, the turn apart (M, K, 3, V) [m].
-        head: rotation matrix of that turn (9,).
-        turn: how the skin has turned at each guide's root, and how the head has (G + 1, 4), all on the head's side.
+        bundle: of each block (B,).
+        guidance: see `fill_guidance`, with forces (1 - alpha) f / W.
+        head: rotation matrix of the head, nine numbers.
+        root: the same as a quaternion, four numbers.
         pull: alpha times drift.
-        overshoot: the same where eq. 22 is taken as printed, otherwise 0.
-        blend_yield: stretch per blended force; 0 unless eq. 12 is taken as printed.
-        has_targets: whether `out` holds the targets of the drift correction; otherwise they are skinned linearly.
         blocks_per_task: blocks that share scratch memory.
         out: points (S, 3 V) [m].
     """
-    segments = out.shape[1] // 3 - 1
-    rows = PER_HAIR + PER_SEGMENT * segments
-    blocks = len(hair)
+    blocks, records = data.shape[0], data.shape[1]
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
-        work = np.empty((POINTS + out.shape[1]) * LANES, np.float32)
+        vertices = np.empty((records, VERTEX_ROWS * LANES), np.float32)
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
-            start = block * rows * LANES
-            load_hairs(turn, guide, block, weight, hair, work)
-            copy_rows(data, start, 2, work, BEND * LANES)
-            if has_targets:
-                load_points(out, hair, block, work)
-            else:
-                copy_rows(data, start + 2 * LANES, 3, work, ORIGIN * LANES)
-                skin_target(shift, bundle[block], head, weight, hair, block, 0, work)
-                copy_rows(work, TARGET * LANES, 3, work, POINTS * LANES)
-            copy_rows(work, POINTS * LANES, 3, work, X * LANES)
-            for i in range(segments):
-                end = (POINTS + 3 * (i + 1)) * LANES
-                copy_rows(data, start + (PER_HAIR + PER_SEGMENT * i) * LANES, PER_SEGMENT, work, REST * LANES)
-                if has_targets:
-                    copy_rows(work, end, 3, work, TARGET * LANES)
-                else:
-                    skin_target(shift, bundle[block], head, weight, hair, block, i + 1, work)
-                blend_forces(force, guide, block, weight, hair, i, work)
-                turn_segment(pull, overshoot, blend_yield, work)
-                copy_rows(work, X * LANES, 3, work, end)
-            store_points(work, hair, block, filled, out)
+            own, guides = data[block, 0], guidance[bundle[block]]
+            place_roots(own, guides[0], head, root, vertices[0])
+            for i in range(1, records):
+                sweep_skinned(own, data[block, i], guides[i], head, pull, vertices[i - 1], vertices[i])
+            store_points(vertices, hair[block], filled[block], out)

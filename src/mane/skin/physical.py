@@ -12,7 +12,7 @@ from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.skin import _kernels_linear, _kernels_physical
+from mane.skin import _kernels_linear, _kernels_physical, _kernels_physical_given
 from mane.skin._reference_physical import Guidance, Hairs, Rules
 from mane.skin.base import Skin
 from mane.skin.linear import LinearSkin
@@ -26,7 +26,7 @@ from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
 from mane.strand.model import Float64Array, StrandModel
 
-BLOCKS_PER_TASK = 32
+BLOCKS_PER_TASK = 16
 STIFFER = 1e-9  # relative; more than rounding
 
 
@@ -94,8 +94,9 @@ class PhysicalSkin(LinearSkin):
         self._stiffened = int((solved.bend > (1 + STIFFER) * bend).sum())
         self._chain = ChainSolve(solved, self.params) if self.params.feels_beyond else None
         self._lanes = Lanes.cut(self.bundles)
-        self._data = self._lanes.pack(solved, hairs.rest_points - self._pivot, 1 - self.params.alpha)
-        self._block_guide = np.ascontiguousarray(self._guide[self._lanes.bundle])
+        self._data = self._lanes.pack(solved, hairs.rest_points - self._pivot, self._weight, 1 - self.params.alpha)
+        shape = (self.bundles.bundle_count, hairs.vertex_count, _kernels_physical.PER_GUIDES)
+        self._guidance = np.empty(shape, np.float32)
 
     @property
     def stiffened_count(self) -> int:
@@ -124,35 +125,52 @@ class PhysicalSkin(LinearSkin):
             self._target(frame, out)
 
     def _sweep(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
-        """Fill `out` with one sweep. On a rigid head with all guides present, targets are skinned on the way."""
+        """Fill `out` with one sweep."""
         rotation = quaternion.to_matrix(quaternion.normalize(frame.root_rotations.astype(np.float64)))
         matrices = self._turns(rotation.reshape(-1, 9).astype(np.float32), felt.weight)
-        has_targets = self._target is not None or felt.weight is not self._weight or len(matrices) != 9
-        if has_targets:
-            self._fill_targets(frame, out)
-        else:
+        lanes, params = self._lanes, self.params
+        force = ((1 - params.alpha) * felt.force).astype(np.float32)
+        pull = np.float32(params.alpha * params.drift)
+        points = out.reshape(len(out), -1)
+        # A rigid head with all its guides, three for each hair: what nearly every frame is.
+        if self._is_simple and felt.weight is self._weight and len(matrices) == 9:
             _kernels_linear.fill_guide_motion(frame.points, self._guide_rest, rotation, self._shift)
-            _kernels_linear.fill_tables(self._shift, self._guide, self._parameter, self._table)
-        params = self.params
-        pull = params.alpha * params.drift
-        _kernels_physical.sweep_hairs(
+            _kernels_physical.fill_guidance(self._shift, force, self._guide, self._parameter, self._guidance)
+            head, root = tuple(matrices), tuple(felt.turns[int(self.guides.active.argmax())].astype(np.float32))
+            _kernels_physical.sweep_hairs(
+                self._data,
+                lanes.hair,
+                lanes.filled,
+                lanes.bundle,
+                self._guidance,
+                head,
+                root,
+                pull,
+                BLOCKS_PER_TASK,
+                points,
+            )
+            return
+        self._fill_targets(frame, out)
+        _kernels_physical_given.sweep_hairs_to(
             self._data,
-            self._lanes.hair,
-            self._lanes.filled,
-            self._lanes.bundle,
-            self._block_guide,
+            lanes.hair,
+            lanes.filled,
+            lanes.bundle,
+            self._guide,
             felt.weight,
-            ((1 - params.alpha) * felt.force).astype(np.float32),
-            self._table,
-            matrices[:9],
+            force,
             felt.turns.astype(np.float32),
-            np.float32(pull),
-            np.float32(pull if params.overshoots else 0.0),
+            pull,
+            pull if params.overshoots else np.float32(0.0),
             np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
-            has_targets,
             BLOCKS_PER_TASK,
-            out.reshape(len(out), -1),
+            points,
         )
+
+    @property
+    def _is_simple(self) -> bool:
+        is_usual = self._guide.shape[1] == _kernels_physical.GROUP and self._target is None
+        return is_usual and not (self.params.overshoots or self.params.stretch_by_blend)
 
     def _leave_solids(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
         """Sweep the hairs that reach into a solid once more, with the penetration torque."""
@@ -173,4 +191,4 @@ class PhysicalSkin(LinearSkin):
     def nbytes(self) -> int:
         """Bytes that the binding holds, its buffer included."""
         chain = 0 if self._chain is None else self._chain.nbytes
-        return super().nbytes + self._data.nbytes + self._lanes.nbytes + self._block_guide.nbytes + chain
+        return super().nbytes + self._data.nbytes + self._lanes.nbytes + self._guidance.nbytes + chain

@@ -52,7 +52,8 @@ class GuideForces:
 
     def _in_weights(self, cut_force: Float64Array) -> Float64Array:
         scaled = cut_force / self.weight[:, None, None]
-        return np.einsum("ij,gjc->gic", self.places, scaled)
+        at_places: Float64Array = self.places @ scaled
+        return at_places
 
 
 @dataclass(frozen=True, eq=False)

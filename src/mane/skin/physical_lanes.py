@@ -40,35 +40,38 @@ class Lanes:
         hair = order[first[:, None] + np.where(place < filled[:, None], place, 0)]
         return cls(hair.astype(np.int32), filled.astype(np.int32), bundle.astype(np.int32))
 
-    def pack(self, rest: HairRest, points: NDArray[np.float64], force_share: float) -> NDArray[np.float32]:
+    def pack(
+        self, rest: HairRest, points: NDArray[np.float64], weights: NDArray[np.float32], force_share: float
+    ) -> NDArray[np.float32]:
         """Return what `_kernels_physical.sweep_hairs` calls `data`.
 
         Args:
             rest: of the hairs.
             points: of the groom [m], as seen from where the kernel's shifts are seen from, shape (S, V, 3).
+            weights: of the guides of each hair, shape (S, K), K at least 3.
             force_share: factor that the kernel's forces already have.
         """
         turned = rest.first * np.sqrt(rest.length)[..., None]
-        segments = np.concatenate([turned, points[:, 1:]], axis=2).reshape(len(points), -1)
-        strain = rest.strain / force_share
-        table = np.concatenate([4 * rest.bend[:, None], strain[:, None], points[:, 0], segments], axis=1)
-        return np.ascontiguousarray(table.astype(np.float32)[self.hair].transpose(0, 2, 1)).reshape(-1)
+        hair = np.concatenate(
+            [4 * rest.bend[:, None], rest.strain[:, None] / force_share, points[:, 0], weights[:, 1:3]], axis=1
+        )
+        records = np.concatenate([hair[:, None], np.concatenate([turned, points[:, 1:]], axis=2)], axis=1)
+        lanes = records.astype(np.float32)[self.hair].transpose(0, 2, 3, 1)
+        return np.ascontiguousarray(lanes).reshape(*lanes.shape[:2], -1)
 
     def unpack(self, data: NDArray[np.float32], hairs: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
-        """Return what `pack` took of some hairs: lengths (H, N), rest rotations (H, N, 4), stiffness, strain, both
-        (H,).
+        """Return what `pack` took of some hairs: lengths (H, N), rest rotations (H, N, 4), E I / W and strain (H,).
 
         The strain is that per unit of the kernel's forces.
         """
-        blocks, lanes = self.hair.shape
-        place = np.empty(int(self.hair.max()) + 1, np.int64)
-        used = np.arange(lanes) < self.filled[:, None]
+        used = np.arange(self.hair.shape[1]) < self.filled[:, None]
+        place = np.empty(int(used.sum()), np.int64)
         place[self.hair[used]] = np.flatnonzero(used)
-        block, lane = np.divmod(place[hairs], lanes)
-        table = data.reshape(blocks, -1, lanes)[block, :, lane].astype(np.float64)
-        segments = table[:, kernels.PER_HAIR :].reshape(len(hairs), -1, kernels.PER_SEGMENT)
-        length = (segments[..., :4] ** 2).sum(axis=2)
-        return length, segments[..., :4] / np.sqrt(length)[..., None], 0.25 * table[:, 0], table[:, 1]
+        block, lane = np.divmod(place[hairs], self.hair.shape[1])
+        records = data.reshape(*data.shape[:2], kernels.RECORD, -1)[block, :, :, lane].astype(np.float64)
+        length = (records[:, 1:, :4] ** 2).sum(axis=2)
+        rotation = records[:, 1:, :4] / np.sqrt(length)[..., None]
+        return length, rotation, 0.25 * records[:, 0, 0], records[:, 0, 1]
 
     @property
     def nbytes(self) -> int:

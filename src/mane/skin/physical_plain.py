@@ -17,17 +17,21 @@ def plain_sweep(skin: PhysicalSkin, frame: GuideFrame) -> Callable[[], FloatArra
 
     Everything is laid out as one would at first, `(strand, vertex, 3)`; shifts of the guides are prepared outside.
     """
-    skin(frame)  # fills the table of shifts
-    length, first, bend, strain = skin._lanes.unpack(skin._data, np.arange(skin.groom.strand_count))
+    skin._fill_targets(frame, np.empty_like(skin.groom.as_uniform()))  # fills the table of shifts
+    unpacked = skin._lanes.unpack(skin._data, np.arange(skin.groom.strand_count))
+    length, first, bend, strain = (array.astype(np.float32) for array in unpacked)
     rest = (skin.groom.as_uniform() - skin._pivot).astype(np.float32)
-    arrays = [array.astype(np.float32) for array in (rest, first, length, bend, strain)]
     share = 1 - skin.params.alpha
     force = (share * skin._forces.of_frame(frame)).astype(np.float32)
     out = np.empty_like(rest)
 
     def work() -> FloatArray:
         plain_physical_sweep(
-            *arrays,
+            rest,
+            first,
+            length,
+            bend,
+            strain,
             skin.bundles.of_hair,
             skin._guide,
             skin._weight,

@@ -206,7 +206,9 @@ def _angles(model: StrandModel, frames: Float64Array) -> Float64Array:
     step = np.diff(model.rest_points, axis=1)
     ways = (QUARTER, -QUARTER)
     angle = np.empty(frames.shape[:2])
-    starts = [_first_angle(model, frames[:, 0]) + number * QUARTER for number in range(4)]
+    # Half a quarter off the plane of bending, so that springs share it, and at the clamp, which bends most, one of them
+    # on either side.
+    starts = [_first_angle(model, frames[:, 0]) + (number + 1.5) * QUARTER for number in range(4)]
     scores = [np.maximum(*(_soundness(step, frames, 1, start, way) for way in ways)) for start in starts]
     angle[:, 0] = np.choose(_best_of(scores), starts)
     for j in range(1, frames.shape[1]):

@@ -33,8 +33,8 @@ def refused(capsys, *argv):
 
 def test_from_nothing_to_hair_on_disk(folder, capsys):
     assert told(capsys, "new", "curls")[1] == "curls.toml\nnow: mane simulate curls.toml\n"
-    code, out, err = told(capsys, "simulate", "curls.toml", *QUICK)
-    assert (code, err) == (0, "")
+    code, out, _ = told(capsys, "simulate", "curls.toml", *QUICK)
+    assert code == 0
     assert out.startswith("3 frames of 40 strands from 5 guides in ")
     assert "largest stretch" in out
     assert "ms per frame" in out

@@ -41,7 +41,7 @@ SCENES = tables(
         "groom": tables(
             {
                 "style": st.sampled_from(["ball", "carpet"]),
-                "strands": st.integers(8, 20),
+                "strands": st.just(12),
                 "vertices": st.integers(4, 7),
             },
             {},

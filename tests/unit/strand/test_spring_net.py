@@ -1,4 +1,4 @@
-"""The net of springs: stiffness of its joints, its forces against its energy, and rest lengths that carry the weight."""
+"""The net of springs: stiffness of its joints, forces against its energy, and rest lengths that carry the weight."""
 
 import numpy as np
 import pytest

@@ -145,6 +145,7 @@ def test_adopt_brings_auxiliary_particles_along():
     np.testing.assert_allclose(state.extra["auxiliary"], kept.extra["auxiliary"], atol=1e-7)
     np.testing.assert_allclose(state.frames, kept.frames, atol=1e-12)
 
+    kept = state.copy()
     turn = quaternion.from_axis_angle([0.0, 0.0, 1.0], 0.4)
     state.points[0] = quaternion.rotate(turn, state.points[0] - state.points[0, 0]) + state.points[0, 0]
     state.velocity[0] = np.cross([0.0, 0.0, 2.0], state.points[0] - state.points[0, 0])

@@ -14,7 +14,9 @@ class TiePlace:
     Attributes:
         point: its centre in the rest pose [m], shape (3,).
         radius: of the hair within it [m].
+        at_head: whether it sits at the head, held by the taut hair around it, or swings with the hair.
     """
 
     point: FloatArray
     radius: float
+    at_head: bool

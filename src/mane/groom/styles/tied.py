@@ -59,14 +59,14 @@ def braid(strands: int, vertices: int, seed: int, *, length: float = 0.27, cross
 
 def ponytail_ties(*, length: float, tie_radius: float) -> tuple[TiePlace, ...]:
     """Return the place of the one tie, from which the tail hangs."""
-    return (TiePlace(_ponytail_tie(), tie_radius),)
+    return (TiePlace(_ponytail_tie(), tie_radius, at_head=True),)
 
 
 def braid_ties(*, length: float, crossing: float) -> tuple[TiePlace, ...]:
     """Return the places of two ties: where the sets enter the braid, and above the tuft that they end in."""
     spine = _braid_spine(length)
     end = round(TUFT * (TAIL_POINTS - 1))
-    return TiePlace(spine[0], BRAID_RADIUS), TiePlace(spine[end], BRAID_RADIUS)
+    return TiePlace(spine[0], BRAID_RADIUS, at_head=True), TiePlace(spine[end], BRAID_RADIUS, at_head=False)
 
 
 def _ponytail_tie() -> FloatArray:
