@@ -20,6 +20,10 @@ RECORD_SIZE = 13
 # drift (3) [m].
 OVERLOAD, DRIFTED = 0, 1
 TRAIL_SIZE = 4
+# Part of its depth that a point inside is brought out in a step, so that it slows down on its way.
+RECOVERY = 0.5
+# Deeper than this part of the way that it is pushed out in a step, a point counts as being pushed out.
+DEEP = 0.05
 
 
 @njit(cache=True, error_model="numpy")
@@ -47,7 +51,7 @@ def friction_law(limit, hold, inertia, speed, overload):
 
 @njit(cache=True, error_model="numpy")
 def judge_contact(meets, start, d, n, y, surface, x, v, mass, old, laws, dt, row):
-    """Decide on one contact and fill its `row`; return by how much it lacks its goal [m/s], below zero if it acts.
+    """Decide on one contact and fill its `row`; return by how much it exceeds its goal [m/s], infinite if it does not act.
 
     Args:
         meets: whether the path meets the surface.
@@ -59,22 +63,25 @@ def judge_contact(meets, start, d, n, y, surface, x, v, mass, old, laws, dt, row
         x: the point of the strand [m].
         v: its velocity [m/s].
         mass: that a force meets there [kg].
-        old: normal force of this contact in the last step [N], force for friction [N], trail (TRAIL_SIZE,).
+        old: whether this contact was there in the last step, its normal force then [N], the force for friction [N], its
+            trail (TRAIL_SIZE,).
         laws: stiffness over mass [1/s^2], holding of friction over mass / dt, coefficient of friction, largest speed of
             pushing out [m/s].
         dt: length of the step [s].
         row: of `record`, filled if it acts.
     """
-    own_force, friction_force, trail = old
+    was_there, own_force, friction_force, trail = old
     stiffness, grip, friction, push_speed = laws
     solid_speed = (n[0] * (y[0] - x[0]) + n[1] * (y[1] - x[1]) + n[2] * (y[2] - x[2])) / dt
     goal = solid_speed - d / dt
     if start < 0.0:
-        goal = solid_speed + min(-d / dt, push_speed)
+        goal = solid_speed + min(-RECOVERY * d / dt, push_speed)
     speed = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
     # Without the push that the same contact gave in the last step; so a resting contact stays and a leaving one goes.
     excess = speed - dt * max(own_force, 0.0) / mass - goal
-    if excess >= 0.0 or not (meets or own_force > 0.0):
+    # What was pushed out must not fly on with the speed that it was given for that.
+    comes_out = was_there and start < -DEEP * push_speed * dt and speed - solid_speed < (1.0 + DEEP) * push_speed
+    if not (comes_out or (excess < 0.0 and (meets or own_force > 0.0))):
         return np.inf
     rx, ry, rz = v[0] - surface[0], v[1] - surface[1], v[2] - surface[2]
     leaving = n[0] * rx + n[1] * ry + n[2] * rz

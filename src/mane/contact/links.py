@@ -151,6 +151,10 @@ class StaticLinks(Force):
         if self._links is not None:
             self._links.health[...] = self._links.other >= 0
 
+    def reset(self) -> None:
+        """The guides are back at rest, and so are the links."""
+        self.mend()
+
     def report(self) -> dict[str, float]:
         """Share of the links that are broken."""
         health = self.health

@@ -10,9 +10,10 @@ or about a place of the head (a pin, a clip). Within the ball nothing pulls; hai
 slows it down relative to the tie, but not as it moves and turns with it.
 
 A bundle's pulls are solved implicitly per vertex against the inertia of its strand (`links_compliance`), so that they
-add up to nothing, force and moment, and no stiffness is too large for a step. The price is that a bundle gives way by
-dt^2 / m times its load, m being the mass of a vertex, some millimetres for hair that swings. A pull to the head enters
-the strand's own implicit solve and gives way by a three-hundredth of that.
+add up to nothing, force and moment, and no stiffness is too large for a step. The price is that a bundle
+is soft: its pull is at most what stops a vertex alone within a step, and draws it in no faster than `INWARD_SPEED`. A
+tie of 21 mm that held a ponytail in this way alone opened to 60 to 74 mm while the head shook by 40 degrees 2.5 times a
+second. A pull to the head enters the strand's own implicit solve and is hard: use it where a tie sits at the head.
 """
 
 from __future__ import annotations
@@ -169,6 +170,10 @@ class Ties(Force):
         for one in self._held:
             one.held.fill(True)
             one.load.fill(0.0)
+
+    def reset(self) -> None:
+        """The guides are back at rest, and tied."""
+        self.retie()
 
     def add(self, strands: StrandView, load: Load) -> None:
         """Add the pulls of all ties."""

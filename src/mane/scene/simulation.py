@@ -173,6 +173,8 @@ class Simulation:
         self._state: StrandState = self._solver.rest_state(self._roots)
         self.report = StepReport(0.0, 0.0, 0)
         self._forget_all()
+        for part in self._parts:
+            part.reset()
         return self.frame
 
     def teleport(self, head_pose: Pose) -> GuideFrame:

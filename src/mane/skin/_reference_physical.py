@@ -109,7 +109,7 @@ def exact_multiplier(v: Array, b: Array) -> Array:
     along = np.divide((b * act(v, b)).sum(-1, keepdims=True), size, out=np.zeros_like(size), where=size > 0)
     plus, minus = 0.5 * (bb + along), 0.5 * (bb - along)
     low, high = size.copy(), estimated_multiplier(v, b)
-    for _ in range(100):
+    for _ in range(60):
         middle = 0.5 * (low + high)
         with np.errstate(divide="ignore", invalid="ignore"):
             too_long = plus / (middle - size) ** 2 + minus / (middle + size) ** 2 > 1

@@ -120,6 +120,9 @@ class Part(ABC):  # noqa: B024 - the defaults are what most parts want; subclass
     def forget(self, strands: NDArray[np.bool_]) -> None:  # noqa: B027
         """Strands of the mask (G,) were carried elsewhere: what is remembered of where they were no longer holds."""
 
+    def reset(self) -> None:  # noqa: B027
+        """The guides were put back to rest: undo what has worn out or come loose."""
+
     def report(self) -> dict[str, float]:
         """Numbers about the last step for the `StepReport`, by name; the largest of all substeps is kept."""
         return {}

@@ -21,7 +21,7 @@ def symmetric(six):
 
 
 class PointSolver(StrandSolver):
-    """Solves M (v' - v) / dt = M g + F(v') for the load alone, densely, and moves points by dt v'."""
+    """Solves M (v' - v) / dt = M g + F(v') for the load alone and moves points by dt v'."""
 
     has_twist = False
 
@@ -34,18 +34,21 @@ class PointSolver(StrandSolver):
 
     def step(self, state, out, roots, load, *, dt):
         model = self.model
-        size = model.vertex_count
-        for s in range(model.strand_count):
-            matrix = np.zeros((size, 3, size, 3))
-            diagonal, beside = symmetric(load.resistance[s]), symmetric(load.coupling[s])
-            for j in range(size):
-                matrix[j, :, j, :] = diagonal[j] + model.mass[s, j] / dt * np.eye(3)
-            for j in range(size - 1):
-                matrix[j, :, j + 1, :] = matrix[j + 1, :, j, :] = beside[j]
-            momentum = model.mass[s, :, None] * (state.velocity[s] / dt + model.gravity)
-            solved = np.linalg.solve(matrix.reshape(3 * size, -1), (momentum + load.force[s]).ravel())
-            out.velocity[s] = solved.reshape(size, 3)
-            out.points[s] = state.points[s] + dt * out.velocity[s]
+        momentum = model.mass[..., None] * (state.velocity / dt + model.gravity) + load.force
+        matrix = symmetric(load.resistance) + (model.mass / dt)[..., None, None] * np.eye(3)
+        out.velocity[...] = np.linalg.solve(matrix, momentum[..., None])[..., 0]
+        for s in np.flatnonzero(load.coupling.any(axis=(1, 2))):
+            out.velocity[s] = self._coupled(matrix[s], symmetric(load.coupling[s]), momentum[s])
+        out.points[...] = state.points + dt * out.velocity
+
+    def _coupled(self, diagonal, beside, momentum):
+        size = len(diagonal)
+        matrix = np.zeros((size, 3, size, 3))
+        for j in range(size):
+            matrix[j, :, j, :] = diagonal[j]
+        for j in range(size - 1):
+            matrix[j, :, j + 1, :] = matrix[j + 1, :, j, :] = beside[j]
+        return np.linalg.solve(matrix.reshape(3 * size, -1), momentum.ravel()).reshape(size, 3)
 
     def adopt(self, state, strands):
         pass
@@ -66,8 +69,8 @@ def make_model(points, *, mass=1e-7, gravity=(0.0, -GRAVITY, 0.0), root=RootKind
         rest_points=np.asarray(points, np.float64),
         mass=np.asarray(mass),
         stretch_stiffness=np.asarray(1.0),
-        bend_stiffness=np.asarray(1e-9),
-        twist_stiffness=np.asarray(1e-9),
+        bend_stiffness=np.asarray(1e-20),
+        twist_stiffness=np.asarray(1e-20),
         damping=np.asarray(0.0),
         radius=np.asarray(4e-5),
         root_kind=np.asarray(root, np.int8),
@@ -79,8 +82,6 @@ class Scene:
     """Guides, solids (geometry, function from time to pose) and parts, stepped together."""
 
     def __init__(self, solver, forces=(), constraints=(), solids=()):
-        self.solver, self.dt_done = solver, 0.0
-        self.forces, self.constraints = forces, constraints
         self.stepper = Stepper(solver, forces, constraints)
         count = solver.model.strand_count
         turned = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (count, 4))

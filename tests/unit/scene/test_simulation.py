@@ -179,3 +179,21 @@ def test_bad_settings_are_refused(settings, message):
 def test_a_step_of_no_length_is_refused():
     with pytest.raises(ValueError, match="dt: must be a finite number above zero, got 0"):
         Simulation(bobbed()).step(dt=0)
+
+
+def test_reset_mends_what_has_worn_out():
+    class Wearing(Force):
+        worn = 0
+
+        def add(self, strands, load):
+            self.worn += 1
+
+        def reset(self):
+            self.worn = 0
+
+    part = Wearing()
+    sim = Simulation(bobbed(count=2), forces=[part])
+    sim.step()
+    assert part.worn > 0
+    sim.reset()
+    assert part.worn == 0

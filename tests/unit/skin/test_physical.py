@@ -1,0 +1,227 @@
+"""The physical skin: rest, rigid motion, fading guides and its settings, against its plain specification."""
+
+from dataclasses import replace
+
+import numba
+import numpy as np
+import pytest
+from skin_frames import SOMEWHERE, curls, frame_of, guides_of, reordered, reordered_frame, shaken
+
+from mane.geometry import quaternion
+from mane.groom import styles
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.skin import _reference_physical as reference
+from mane.skin.linear import LinearSkin
+from mane.skin.physical import PhysicalSkin
+from mane.skin.physical_forces import Felt, GuideForces, root_turns
+from mane.skin.physical_plain import plain_sweep
+from mane.strand.material import Material
+
+# A segment's direction is rounded by a few times 6e-8 rad, and turns all that lies beyond by as much: over the 15
+# segments of a hair of 0.3 m, less than 15 * 3e-7 * 0.3 m / 2.
+ROUNDING = 1e-6
+
+
+def weighted(guides, frame, material=None):
+    """The same frame with the cut forces of guides that carry their own weight, turned with the head."""
+    model = (material or Material()).model(guides)
+    beyond = np.cumsum(model.mass[:, :0:-1], axis=1)[:, ::-1, None] * model.gravity
+    turned = quaternion.rotate(frame.root_rotations[:, None].astype(np.float64), beyond)
+    return replace(frame, cut_force=turned.astype(np.float32))
+
+
+def pulled(guides, frame, seed=7):
+    """The same frame with forces of some weights in any direction."""
+    weight = GuideForces.of(Material().model(guides), guides.vertex_count - 1).weight
+    force = np.random.default_rng(seed).normal(0, 0.5, frame.cut_force.shape) * weight[:, None, None]
+    return replace(frame, cut_force=force.astype(np.float32))
+
+
+def specified(skin, frame, targets):
+    """What one sweep must give, in double precision, from the numbers that the skin holds."""
+    length, first, bend, strain = skin._lanes.unpack(skin._data, np.arange(skin.groom.strand_count))
+    params = skin.params
+    hairs = reference.Hairs(length, first, first, bend, strain * (1 - params.alpha))
+    weight, _ = skin._present_weights(frame, skin._weight, skin._guide)
+    felt = Felt(skin._forces.of_frame(frame), root_turns(frame), weight, skin._guide, skin.bundles.of_hair)
+    force, turn = felt.of_hairs(slice(None))
+    rules = reference.Rules(params.alpha, params.drift, params.overshoots, params.stretch_by_blend)
+    points, _ = reference.sweep(hairs, reference.Guidance(force, targets.astype(np.float64), turn), rules)
+    return points
+
+
+@pytest.mark.parametrize("vertices", [3, 12, 16])
+@pytest.mark.parametrize("binding", ["triangle", "single"])
+def test_it_is_its_reference_on_a_rigid_head(binding, vertices):
+    groom = curls(70, vertices)
+    skin = PhysicalSkin(groom, guides_of(groom, 12, vertices=9), binding=binding)
+    rest = frame_of(skin.guides, SOMEWHERE)
+    bent = shaken(skin.guides)
+    frame = pulled(skin.guides, replace(rest, points=bent.points, roots=bent.roots))
+    targets = LinearSkin(groom, skin.guides, binding=binding)(frame)
+    # With forces in any direction some segments point nearly against theirs, and turn by several times what it is off.
+    np.testing.assert_allclose(skin(frame), specified(skin, frame, targets), atol=3 * ROUNDING)
+
+
+@pytest.mark.parametrize("settings", [{"binding": "nearest", "count": 5}, {"stretch": "paper"}, {"alpha": 0.0},
+                                      {"drift_from": "unloaded", "drift": 1.0}])  # fmt: skip
+def test_it_is_its_reference_on_a_deforming_skin_with_fading_guides(settings):
+    groom = curls(60, 16)
+    skin = PhysicalSkin(groom, guides_of(groom, 12), **settings)
+    weight = np.linspace(0.2, 1, 12, dtype=np.float32)
+    frame = replace(pulled(skin.guides, shaken(skin.guides)), weight=weight)
+    chosen = {key: settings[key] for key in ("binding", "count") if key in settings}
+    targets = LinearSkin(groom, skin.guides, **chosen)(frame)
+    np.testing.assert_allclose(skin(frame), specified(skin, frame, targets), atol=3 * ROUNDING)
+
+
+@pytest.mark.parametrize("style", ["curly", "straight", "mohawk"])
+@pytest.mark.parametrize("settings", [{}, {"sag_free": False}, {"sweeps": 3}, {"sweeps": "converged", "alpha": 0.0},
+                                      {"sweeps": "converged"}, {"warm_start": "previous"}])  # fmt: skip
+def test_guides_at_rest_give_the_groom_and_a_moved_head_the_moved_groom(style, settings):
+    groom = styles.make(style, strands=150, vertices=16, seed=2)
+    guides = guides_of(groom, 15)
+    skin = PhysicalSkin(groom, guides, **settings)
+    still, moved = frame_of(guides), frame_of(guides, SOMEWHERE)
+    if skin.params.sag_free:
+        still, moved = weighted(guides, still), weighted(guides, moved)
+    np.testing.assert_allclose(skin(still), groom.as_uniform(), atol=ROUNDING)
+    expected = SOMEWHERE.apply(groom.as_uniform().astype(np.float64))
+    # The frame's own numbers are rounded to float32: 1.2e-7 of some 2 m.
+    np.testing.assert_allclose(skin(moved), expected, atol=3 * ROUNDING)
+
+
+def test_rest_forces_may_come_from_a_frame():
+    groom = curls(80, 12)
+    guides = guides_of(groom, 10)
+    still = pulled(guides, frame_of(guides))
+    np.testing.assert_allclose(PhysicalSkin(groom, guides, rest=still)(still), groom.as_uniform(), atol=ROUNDING)
+    assert np.abs(PhysicalSkin(groom, guides)(still) - groom.as_uniform()).max() > 1e-3
+
+
+def test_lengths_are_kept_where_linear_skinning_squashes_them():
+    groom = curls(200, 16)
+    guides = guides_of(groom, 20)
+    frame = weighted(guides, shaken(guides, size=0.1))
+    rest = np.linalg.norm(np.diff(groom.as_uniform(), axis=1), axis=2)
+
+    def largest_stretch(skin):
+        return np.abs(np.linalg.norm(np.diff(skin(frame), axis=1), axis=2) / rest - 1).max()
+
+    # Segments of 3 mm and more between points that are rounded by 1.2e-7 m.
+    assert largest_stretch(PhysicalSkin(groom, guides)) < 2e-4
+    assert largest_stretch(PhysicalSkin(groom, guides, stretch="paper")) > 0.02
+    assert largest_stretch(LinearSkin(groom, guides)) > 0.2
+
+
+def test_a_stronger_pull_brings_hairs_closer_to_their_targets():
+    groom = curls(150, 16)
+    guides = guides_of(groom, 15)
+    frame = weighted(guides, shaken(guides))
+    target = LinearSkin(groom, guides)
+    off = [
+        np.linalg.norm(PhysicalSkin(groom, guides, drift=drift)(frame) - target(frame), axis=2).mean()
+        for drift in (1.0, 10.0, 100.0, 1000.0)
+    ]
+    assert (np.diff(off) < 0).all()
+
+
+def test_targets_may_be_those_of_any_skin():
+    groom = curls(90, 16)
+    guides = guides_of(groom, 9)
+    frame = pulled(guides, shaken(guides))
+    single = LinearSkin(groom, guides, binding="single")
+    skin = PhysicalSkin(groom, guides, target=single)
+    np.testing.assert_allclose(skin(frame), specified(skin, frame, single(frame)), atol=3 * ROUNDING)
+
+
+def test_the_order_of_guides_does_not_matter():
+    groom = curls(120, 10)
+    guides = guides_of(groom, 15)
+    order = np.random.default_rng(0).permutation(15)
+    frame = pulled(guides, shaken(guides))
+    expected = PhysicalSkin(groom, guides)(frame)
+    found = PhysicalSkin(groom, reordered(guides, order))(reordered_frame(frame, order))
+    np.testing.assert_allclose(found, expected, atol=ROUNDING)
+
+
+def test_a_hair_without_guides_is_carried_by_the_head():
+    groom = curls(60, 10)
+    guides = guides_of(groom, 6)
+    gone = replace(
+        weighted(guides, frame_of(guides, SOMEWHERE)), active=np.zeros(6, np.bool_), weight=np.zeros(6, np.float32)
+    )
+    expected = SOMEWHERE.apply(groom.as_uniform().astype(np.float64))
+    np.testing.assert_allclose(PhysicalSkin(groom, guides)(gone), expected, atol=3 * ROUNDING)
+
+
+@pytest.mark.parametrize("settings", [{}, {"sweeps": 2}, {"stretch": "paper"}])
+def test_the_thread_count_changes_no_byte(settings):
+    groom = curls(600, 12)
+    skin = PhysicalSkin(groom, guides_of(groom, 10), **settings)
+    frame = pulled(skin.guides, frame_of(skin.guides, SOMEWHERE))
+    before = numba.get_num_threads()
+    found = []
+    for threads in (1, before):
+        numba.set_num_threads(threads)
+        found.append(skin(frame).tobytes())
+    numba.set_num_threads(before)
+    assert found[0] == found[-1]
+
+
+def test_the_plain_kernel_does_the_same_sums():
+    groom = curls(200, 16)
+    skin = PhysicalSkin(groom, guides_of(groom, 12))
+    frame = pulled(skin.guides, frame_of(skin.guides, SOMEWHERE))
+    np.testing.assert_allclose(plain_sweep(skin, frame)(), skin(frame), atol=ROUNDING)
+
+
+def test_stiffer_hairs_yield_less():
+    """The same pull on hairs of 30, 60 and 120 um of one shape: what it bends them by falls."""
+    groom = Groom.from_uniform(np.repeat(curls(1, 16).as_uniform(), 3, axis=0))
+    guides = Guides.chosen(groom, [0])
+    radius = np.array([15e-6, 30e-6, 60e-6])
+    skin = PhysicalSkin(
+        groom, guides, material=Material(radius=radius), guide_model=Material().model(guides), alpha=0.0, sag_free=False
+    )
+    frame = pulled(guides, frame_of(guides))
+    moved = np.linalg.norm(skin(frame) - groom.as_uniform(), axis=2).max(axis=1)
+    assert moved[0] > 1.5 * moved[1] > 1.5**2 * moved[2] > 0
+
+
+def test_hairs_of_another_length_feel_their_own_weight():
+    """Half a guide's shape, beside it: in weights of the hair, the same force at the same share of its length."""
+    guide = np.zeros((1, 9, 3), np.float32)
+    guide[0, :, 0] = np.linspace(0, 0.2, 9)
+    groom = Groom.from_uniform(0.5 * guide)
+    guides = Guides.from_groom(Groom.from_uniform(guide))
+    skin = PhysicalSkin(groom, guides)
+    model = Material().model(groom)
+    own = GuideForces.of(model, 8)
+    felt = Felt(skin._forces.at_rest(), root_turns(frame_of(guides)), skin._weight, skin._guide, skin.bundles.of_hair)
+    np.testing.assert_allclose(felt.of_hairs(slice(None))[0], own.at_rest(), rtol=1e-5, atol=1e-9)
+
+
+def test_bytes_held_stay_below_the_promise():
+    """250 MB for 100,000 hairs of 16 vertices are 156 bytes per vertex; blocks are nearly full where hairs are many."""
+    groom = curls(4000, 16)
+    skin = PhysicalSkin(groom, guides_of(groom, 8))
+    assert skin.nbytes / (4000 * 16) < 156
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": 1.0}, r"alpha: must be at least 0 and below 1, got 1\.0"),
+        ({"drift": 0.0}, r"drift: must be a finite number above zero, got 0\.0"),
+        ({"sweeps": 0}, r"sweeps: must be a whole number above zero or 'converged', got 0"),
+        ({"sweeps": "all"}, r"sweeps: must be a whole number above zero or 'converged', got 'all'"),
+        ({"stretch": "none"}, r"stretch: 'none' is unknown; choose from material, paper"),
+        ({"warm_start": "previous", "sweeps": "converged"}, r"warm_start: must be 'rest' with sweeps='converged'"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, message):
+    groom = curls(5, 8)
+    with pytest.raises(ValueError, match=message):
+        PhysicalSkin(groom, guides_of(groom, 2), **settings)
