@@ -24,6 +24,8 @@ Float64Array = NDArray[np.float64]
 # is normalised; further off it is a mistake, such as three Euler angles and a zero.
 UNIT_TOLERANCE = 1e-3
 
+ROUNDING = 4 * np.finfo(np.float64).eps
+
 EASE_IN = 0.5  # [s] from rest to full motion, as long as a person takes to set the head going
 
 
@@ -191,6 +193,8 @@ def unit_quaternion(name: str, value: ArrayLike) -> Float64Array:
             f"{name}: must be a unit quaternion (x, y, z, w), got {array.tolist()} of length {length:.6g}; "
             "divide it by its length if it is one"
         )
+    if abs(length - 1.0) <= ROUNDING:  # dividing again would change the last digit of what was normalised before
+        return array
     unit = array / length
     unit.flags.writeable = False
     return unit

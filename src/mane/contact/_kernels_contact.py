@@ -39,19 +39,20 @@ def friction_law(limit, hold, inertia, speed, overload):
     """Coulomb's law for a point that slides at `speed` [m/s]: resistance [kg/s], and whether it sticks.
 
     `limit` is the largest force that there can be [N], `hold` the resistance that stands for sticking, `inertia` the
-    mass over dt. A resistance limit / speed makes a force of `limit` that ends with the motion, never to reverse it. A
-    contact that stuck under a force `overload` above `limit` has no speed yet: it will be (overload - limit) / inertia.
+    mass over dt. A point sticks if `limit` can stop it within the step (chai2017 7.1). Otherwise a resistance
+    limit / speed makes a force of `limit` that ends with the motion, never to reverse it. A contact that stuck under a
+    force `overload` above `limit` has no speed yet: it will be (overload - limit) / inertia.
     """
     if overload > limit:
         return min(limit * inertia / (overload - limit), hold), False
-    if hold * speed > limit:
+    if inertia * speed > limit:
         return limit / speed, False
     return (hold, True) if limit > 0.0 else (0.0, False)
 
 
 @njit(cache=True, error_model="numpy")
 def judge_contact(meets, start, d, n, y, surface, x, v, mass, old, laws, dt, row):
-    """Decide on one contact and fill its `row`; return by how much it exceeds its goal [m/s], infinite if it does not act.
+    """Decide on one contact and fill its `row`; return how far it exceeds its goal [m/s], infinite if it does not act.
 
     Args:
         meets: whether the path meets the surface.

@@ -20,9 +20,9 @@ from mane.strand.ports import Force, Load, MovingSolid, StrandView
 
 MODES = ("hard", "penalty")
 # Resistance of a hard contact and of sticking, as a multiple of inertia / dt. Under a hundred times its own weight a
-# vertex then rests 2 g dt^2 / 3 deep, 7 micrometres at a millisecond. A solver that bends its linear solution back to the
-# true lengths of segments misses the goal of a contact by some 1e-4 of the velocities; more resistance would take that
-# for a force.
+# vertex then rests 2 g dt^2 / 3 deep, 7 micrometres at a millisecond. A solver that bends its linear solution back to
+# the true lengths of segments misses the goal of a contact by some 1e-4 of the velocities; more resistance would take
+# that for a force.
 HARD = 300.0
 # Largest eigenvalue of the bending stiffness of a chain, in units of E I / length^3.
 BENDING = 16.0

@@ -189,6 +189,6 @@ def _make_skin(assembly: Assembly) -> Skin:
     settings: dict[str, Any] = dict(table.settings)
     if table.method == "physical":
         settings["material"] = parts.make_material(assembly.scene.strand)
-        settings["guide_model"] = assembly.simulation._solver.model
+        settings["guide_model"] = assembly.simulation.strands
         settings["rest"] = assembly.rest
     return make_skin(table.method, assembly.hair.groom, assembly.guides, **settings)

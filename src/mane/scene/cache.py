@@ -149,8 +149,8 @@ class Cache:
         try:
             return GuideFrame(
                 **{name: arrays[name] for name in ARRAYS},
-                head=exact_pose(arrays["head"]),
-                solid_poses=tuple(exact_pose(row) for row in arrays["solid_poses"]),
+                head=_pose(arrays["head"]),
+                solid_poses=tuple(_pose(row) for row in arrays["solid_poses"]),
                 time=float(arrays["time"][0]),
             )
         except (KeyError, IndexError, ValueError) as error:
@@ -190,12 +190,6 @@ def _pose_row(pose: Pose) -> NDArray[np.float64]:
     return np.concatenate([pose.position, pose.rotation])
 
 
-def exact_pose(row: NDArray[np.float64]) -> Pose:
-    """Return the very pose that was written: making one normalises its rotation, which may change the last bit."""
-    pose = Pose(row[:3], row[3:])
-    object.__setattr__(pose, "rotation", row[3:].copy())
-    return pose
-
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
     try:
@@ -232,3 +226,8 @@ def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
     return {name: version(name) for name in ("mane", "numpy", "numba")}
+
+
+def _pose(row: NDArray[np.float64]) -> Pose:
+    """Seven numbers as `_pose_row` wrote them."""
+    return Pose(row[:3], row[3:])

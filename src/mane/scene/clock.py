@@ -55,7 +55,7 @@ class StageClock:
 
     def watch_parts(self, simulation: Simulation) -> None:
         """Count contact, air and interactions of a simulation as stages of their own."""
-        for part in simulation._parts:
+        for part in simulation.parts:
             kind = type(part).__name__
             name = "contact" if kind in CONTACT_PARTS else "air" if kind in AIR_PARTS else "interactions"
             for method in ("add", "settle", "project"):

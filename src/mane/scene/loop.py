@@ -15,7 +15,7 @@ from typing import Any
 
 from mane.geometry.checks import FloatArray
 from mane.scene.build import Assembly, build
-from mane.scene.cache import Cache, exact_pose
+from mane.scene.cache import Cache
 from mane.scene.clock import StageClock
 from mane.scene.config import OutputTable, Scene
 from mane.scene.outputs import check_cache, make_folders, make_log, make_sinks, open_or_make
@@ -293,8 +293,6 @@ def _first_needed(sink: Sink, start: int, last: int) -> int:
 
 def _restore(assembly: Assembly, checkpoint: dict[str, Any]) -> None:
     assembly.simulation.restore(checkpoint)
-    # Making a pose normalises its rotation, which may change the last bit.
-    assembly.simulation._pose = exact_pose(checkpoint["pose"])
 
 
 def _close(sinks: Sequence[Sink], summary: RunSummary) -> None:

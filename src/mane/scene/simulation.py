@@ -34,7 +34,7 @@ from mane.scene.surroundings import Surroundings
 from mane.strand.frame import GuideFrame
 from mane.strand.hold import HoldReport, hold
 from mane.strand.material import MATERIALS, Material
-from mane.strand.model import STANDARD_GRAVITY
+from mane.strand.model import STANDARD_GRAVITY, StrandModel
 from mane.strand.ports import Constraint, Force, MovingSolid, Part
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
@@ -143,6 +143,11 @@ class Simulation:
                 raise ValueError(f"forces: must be Force or Constraint parts, got {type(part).__name__}")
 
     @property
+    def strands(self) -> StrandModel:
+        """The guides as mechanics sees them, stiffened where that was asked for."""
+        return self._solver.model
+
+    @property
     def solids(self) -> tuple[Solid, ...]:
         """Body first, if there is one, then the solids: the order of `GuideFrame.solid_poses`."""
         return self.surroundings.solids
@@ -173,7 +178,7 @@ class Simulation:
         self._state: StrandState = self._solver.rest_state(self._roots)
         self.report = StepReport(0.0, 0.0, 0)
         self._forget_all()
-        for part in self._parts:
+        for part in self.parts:
             part.reset()
         return self.frame
 
@@ -230,7 +235,7 @@ class Simulation:
         arrays["roots.positions"] = self._roots.positions.copy()
         arrays["roots.rotations"] = self._roots.rotations.copy()
         arrays["active"], arrays["weight"] = self.active.copy(), self.weight.copy()
-        for index, part in enumerate(self._parts):
+        for index, part in enumerate(self.parts):
             arrays.update({f"part{index}.{name}": np.array(array) for name, array in part.memory().items()})
         return arrays
 
@@ -248,13 +253,14 @@ class Simulation:
         self._pose = Pose(checkpoint["pose"][:3], checkpoint["pose"][3:])
         self._roots = RootPose(np.array(checkpoint["roots.positions"]), np.array(checkpoint["roots.rotations"]))
         self.active[...], self.weight[...] = checkpoint["active"], checkpoint["weight"]
-        for index, part in enumerate(self._parts):
+        for index, part in enumerate(self.parts):
             prefix = f"part{index}."
             part.restore({name.removeprefix(prefix): a for name, a in checkpoint.items() if name.startswith(prefix)})
         return self.frame
 
     @property
-    def _parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Part, ...]:
+        """Everything that acts on the guides, the simulation's own parts included, in the order in which it acts."""
         return (*self._stepper.forces, *self._stepper.constraints)
 
     def _pose_at(self, time: float) -> Pose:
@@ -277,7 +283,7 @@ class Simulation:
 
     def _forget_all(self) -> None:
         everyone = np.ones(len(self.active), np.bool_)
-        for part in self._parts:
+        for part in self.parts:
             part.forget(everyone)
 
     def _substep_count(self, pose: Pose, dt: float) -> int:
