@@ -7,10 +7,10 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OUT    ?= out
 
-.PHONY: help demo test lint stress bench gallery lock clean
+.PHONY: help demo test lint stress bench gallery lock recompile clean
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY)  ## groom a bust and draw it; the pictures are in out/
 	$(BIN)/mane demo -o $(OUT)
@@ -36,6 +36,9 @@ lock: $(READY)  ## renew requirements/lock.txt after a change of dependencies
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" --upgrade --quiet -o requirements/lock.txt
+
+recompile:  ## forget compiled kernels: Numba does not notice a change in a kernel that another file imports
+	find src -name '*.nb[ci]' -delete
 
 clean:  ## forget the environment and everything generated
 	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .mypy_cache .hypothesis
