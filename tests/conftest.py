@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numba
 import pytest
 from hypothesis import settings
 
@@ -28,3 +29,11 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no real hair files here; set MANE_TEST_DATA to their folder")
     return folder
+
+
+def pytest_runtest_setup(item):
+    """Start every test with one thread: two workers share two cores, and threads waiting for each other cost most.
+
+    Tests about threads set their number themselves.
+    """
+    numba.set_num_threads(1)
