@@ -53,6 +53,7 @@ RECORD = LANES * np.uint64(ROW_COUNT)
 RECORD_2, RECORD_3 = np.uint64(2) * RECORD, np.uint64(3) * RECORD
 
 ROOT = np.uint64(3)  # record of the first vertex
+TURN, GOES_ON = TENSION, TENSION + LANES  # of the empty first record: largest turn squared; 1 until a lane has settled
 EMPTY = 3  # records behind the last particle
 ZERO, ONE, TWO, FOUR = (np.uint64(k) for k in (0, 1, 2, 4))
 
@@ -146,14 +147,18 @@ def add_spring(buf, i, k, which, block):
 
 
 @in_lanes
-def note_tension(buf, i, k, which):
-    """Note the tension of a spring as the solve has it, to first order in the change."""
-    ux, uy, uz, length, _, apart = spring(buf, i, k)
+def note_tension(buf, i, k, which, goes_on):
+    """Note the tension of a spring as the solve has it, to first order in the change; return the square of its turn."""
+    ux, uy, uz, length, inv, apart = spring(buf, i, k)
     x, y, z = load3(buf, i + FORCE)
     a, b, c = load3(buf, k + FORCE)
+    dx, dy, dz = x - a, y - b, z - c
     stiffness, lag = buf[i + STIFFNESS + which], buf[i + LAG]
-    change = ux * (x - a) + uy * (y - b) + uz * (z - c)
-    buf[i + TENSION + which] = stiffness * (length - buf[i + REST + which] + lag * apart + (1.0 + lag) * change)
+    change = ux * dx + uy * dy + uz * dz
+    tension = stiffness * (length - buf[i + REST + which] + lag * apart + (1.0 + lag) * change)
+    before = buf[i + TENSION + which]
+    buf[i + TENSION + which] = before + goes_on * (tension - before)
+    return (dx * dx + dy * dy + dz * dz - change * change) * inv * inv
 
 
 @in_block
@@ -286,18 +291,35 @@ def assemble(buf, records):
 
 
 @in_block
-def advance(buf, records):
-    """Note the tensions that belong to the solved change, then move the estimate of the end by it."""
+def advance(buf, records, tolerance):
+    """Note the tensions that belong to the solved change, then move the estimate of the end by it.
+
+    Lanes that have settled are left alone. A lane has settled once no segment turns by more than `tolerance` [rad]:
+    what the solve has neglected goes with the square of that. Returns whether any has not.
+    """
     for p in range(ROOT):
         for s in range(LANES):
             store3(buf, p * RECORD + FORCE + s, 0.0, 0.0, 0.0)
+    for s in range(LANES):
+        buf[TURN + s] = 0.0
     for p in range(ROOT + ONE, records):
         for s in range(LANES):
             i = p * RECORD + s
-            note_tension(buf, i, i - RECORD, ZERO)
-            note_tension(buf, i, i - RECORD_2, LANES)
-            note_tension(buf, i, i - RECORD_3, LANES_2)
+            goes_on = buf[GOES_ON + s]
+            turn = note_tension(buf, i, i - RECORD, ZERO, goes_on)
+            next_turn = note_tension(buf, i, i - RECORD_2, LANES, goes_on)
+            note_tension(buf, i, i - RECORD_3, LANES_2, goes_on)
+            turn = turn if turn > next_turn else next_turn
+            largest = buf[TURN + s]
+            buf[TURN + s] = turn if turn > largest else largest
     for p in range(ROOT, records):
         for s in range(LANES):
             i = p * RECORD + s
-            add3(buf, i + END, *load3(buf, i + FORCE))
+            x, y, z = load3(buf, i + FORCE)
+            goes_on = buf[GOES_ON + s]
+            add3(buf, i + END, goes_on * x, goes_on * y, goes_on * z)
+    left = 0.0
+    for s in range(LANES):
+        buf[GOES_ON + s] *= 1.0 if buf[TURN + s] > tolerance * tolerance else 0.0
+        left += buf[GOES_ON + s]
+    return left > 0.0

@@ -22,6 +22,7 @@ from mane.strand._kernels_spring import (
     END,
     FORCE,
     FREE,
+    GOES_ON,
     INERTIA,
     LAG,
     NEAR,
@@ -247,13 +248,17 @@ def store_cut_forces(buf, first, count, cut_force):
 
 
 @in_block
-def step_block(block, constants, is_free, now, held, load, gravity, limit, iterations, dt, buf, out, cut_force):
+def step_block(
+    block, constants, is_free, now, held, load, gravity, limit, iterations, tolerance, dt, buf, out, cut_force
+):
     """Take one block of strands one step further; arguments as in `step_strands`."""
     first = block * LANE_COUNT
     count = min(LANE_COUNT, is_free.shape[0] - first)
     records = np.uint64(constants.shape[0] + 1)
     load_constants(buf, constants, dt)
     load_block(buf, first, now, held, load, gravity, is_free, dt)
+    for s in range(LANES):
+        buf[GOES_ON + s] = 1.0
     for _ in range(iterations):
         balance_inertia(buf, records)
         balance_coupling(buf, records)
@@ -264,7 +269,8 @@ def step_block(block, constants, is_free, now, held, load, gravity, limit, itera
         factorise(buf, records)
         solve_forwards(buf, records)
         solve_backwards(buf, records)
-        advance(buf, records)
+        if not advance(buf, records, tolerance):
+            break
     find_cut_forces(buf, records)
     store_cut_forces(buf, first, count, cut_force)
     limit_strain(buf, records, limit)
@@ -273,7 +279,9 @@ def step_block(block, constants, is_free, now, held, load, gravity, limit, itera
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def step_strands(constants, is_free, now, held, load, gravity, limit, iterations, dt, scratch, out, cut_force):
+def step_strands(
+    constants, is_free, now, held, load, gravity, limit, iterations, tolerance, dt, scratch, out, cut_force
+):
     """Take all strands one step further.
 
     Args:
@@ -284,7 +292,8 @@ def step_strands(constants, is_free, now, held, load, gravity, limit, iterations
         load: force, resistance, coupling.
         gravity: shape (3,).
         limit: of the strain of a segment.
-        iterations: Newton steps.
+        iterations: Newton steps at most.
+        tolerance: turn of a segment [rad] in a Newton step after which none follows.
         dt: length of the step.
         scratch: shape (chunks, records * RECORD), zero before its first use.
         out: points, velocity, auxiliary particles, their velocity, frames, spin, tensions.
@@ -303,6 +312,7 @@ def step_strands(constants, is_free, now, held, load, gravity, limit, iterations
                 gravity,
                 limit,
                 iterations,
+                tolerance,
                 dt,
                 scratch[chunk],
                 out,

@@ -38,8 +38,8 @@ class SpringParams:
     replace the model's stiffness, and with it what `hold` has done to it.
 
     Attributes:
-        iterations: Newton steps per step; 1 is linearly implicit Euler, more approach the fully implicit one. Without a
-            number, 1 for steps up to `LONG_STEP` and 2 for longer ones.
+        iterations: Newton steps per step at most; with 1 it is linearly implicit Euler.
+        tolerance: no further Newton step is taken for a strand once the last has turned no segment by more [rad].
         strain_limit: segments are kept within this part of their rest length.
         stretch: of segments and braces [m/s^2], or None.
         bend: of bending springs [m/s^2], or None.
@@ -48,7 +48,8 @@ class SpringParams:
         friction: Coulomb's coefficient that belongs to a preset, for contacts to read; the solver does not.
     """
 
-    iterations: int | None = None
+    iterations: int = 6
+    tolerance: float = 0.003
     strain_limit: float = 0.03
     stretch: float | None = None
     bend: float | None = None
@@ -57,8 +58,10 @@ class SpringParams:
     friction: float | None = None
 
     def __post_init__(self) -> None:
-        if self.iterations is not None and self.iterations < 1:
+        if self.iterations < 1:
             raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
+        if not (np.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise ValueError(f"tolerance: must be a finite number of at least zero, got {self.tolerance}")
         if not 0 < self.strain_limit < 1:
             raise ValueError(f"strain_limit: must be above 0 and below 1, got {self.strain_limit}")
         for name in ("stretch", "bend", "twist"):
@@ -72,10 +75,6 @@ class SpringParams:
         if self.damping is not None and self.bend is None:
             raise ValueError("damping: needs `bend` to be a time constant; without it the model's damping is used")
 
-
-# Beyond this step [s] one Newton step leaves segments of a swinging hair so far from their length, by parts in a
-# thousand, that the energy of stretching rises now and then; a second one takes that away.
-LONG_STEP = 0.0025
 
 # chai2017 table 1.
 PRESETS = {
@@ -156,7 +155,8 @@ class SpringSolver(StrandSolver):
             (load.force, load.resistance, load.coupling),
             self.model.gravity,
             self.params.strain_limit,
-            self.params.iterations or (1 if dt <= LONG_STEP else 2),
+            self.params.iterations,
+            self.params.tolerance,
             dt,
             self._scratch_buffer(),
             (

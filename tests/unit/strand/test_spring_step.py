@@ -50,7 +50,7 @@ def random_load(model, rng):
 def test_kernel_agrees_with_the_dense_reference(iterations):
     rng, dt = np.random.default_rng(4), 0.004
     model = hair(helix(11, 6, turns=0.8, length=0.06, seed=1), root=np.arange(11) % 3, damping=0.003)
-    solver = SpringSolver(model, iterations=iterations, strain_limit=0.9)
+    solver = SpringSolver(model, iterations=iterations, tolerance=0.0, strain_limit=0.9)
     state = shaken(solver, rng)
     load, resistance = random_load(model, rng)
     turned = RootPose(still(model).positions + 1e-4, np.tile(quaternion.normalize([0.01, 0.02, 0.0, 1.0]), (11, 1)))
@@ -72,6 +72,18 @@ def test_kernel_agrees_with_the_dense_reference(iterations):
         # Condition of the matrix, some 1e5 (stretch against bending), times rounding of positions of some 0.1 m.
         np.testing.assert_allclose(got[g], estimate[0], atol=1e-11)
         np.testing.assert_allclose(out.extra["tension"][g], estimate[1], atol=1e-9 * np.abs(estimate[1]).max())
+
+
+def test_further_newton_steps_are_taken_until_nothing_turns():
+    model = hair(straight(2, 10, 0.1))
+    results = []
+    for settings in ({"tolerance": 0.0, "iterations": 20}, {}, {"iterations": 1}):
+        solver = SpringSolver(model, sag_free=False, **settings)
+        results.append(go(solver, solver.rest_state(still(model)), still(model), 5, dt=0.01).points)
+    converged, usual, once = results
+    # A last turn of 0.003 rad leaves its square, 1e-5 of a length of 10 cm, over five steps.
+    assert np.abs(usual - converged).max() < 5e-6
+    assert np.abs(once - converged).max() > 10 * np.abs(usual - converged).max()
 
 
 def test_clamp_follows_the_root():
@@ -212,6 +224,7 @@ def test_cut_force_is_the_load_beyond_the_cut():
     ("settings", "message"),
     [
         ({"iterations": 0}, "iterations: must be at least 1"),
+        ({"tolerance": -1.0}, "tolerance: must be a finite number of at least zero"),
         ({"strain_limit": 0.0}, "strain_limit: must be above 0"),
         ({"bend": -1.0}, "bend: must be a finite number above zero"),
         ({"friction": float("nan")}, "friction: must be a finite number"),
