@@ -190,7 +190,6 @@ def _pose_row(pose: Pose) -> NDArray[np.float64]:
     return np.concatenate([pose.position, pose.rotation])
 
 
-
 def _load(path: Path) -> dict[str, NDArray[Any]]:
     try:
         # Opened here, because np.load leaves a file open that is no archive.

@@ -31,6 +31,7 @@ from mane.strand.model import joint_lengths
 
 Array = NDArray[np.float64]
 
+LEAST_INVERSE = 0.1  # of a segment's length over its rest length; it is never stretched to less
 BISECTIONS = 34  # of an angle within pi: 2e-10 rad, far below what float32 can hold
 FIXED_POINT_STEPS = 30
 # Share of the largest moment of a joint that a groom may need before its hair is stiffened.
@@ -156,12 +157,17 @@ def _unloaded_as_printed(
 
 
 def _split(edge: Array, stretch: Array) -> tuple[Array, Array]:
-    """Length l and unit tangent t with edge = l (stretch + t) (eq. 12): a quadratic in 1 / l."""
+    """Length l and unit tangent t with edge = l (stretch + t) (eq. 12): a quadratic in 1 / l.
+
+    A segment that is stretched by more than itself (`stretch="paper"` with little drift) may have no solution. Then the
+    nearest one is taken, and the groom is not met.
+    """
     a = (edge**2).sum(axis=2)
     b = (edge * stretch).sum(axis=2)
     c = (stretch**2).sum(axis=2) - 1.0
-    length = a / (b + np.sqrt(b * b - a * c))
-    return length, edge / length[..., None] - stretch
+    inverse = np.maximum((b + np.sqrt(np.maximum(b * b - a * c, 0.0))) / a, LEAST_INVERSE / np.sqrt(a))
+    tangent = edge * inverse[..., None] - stretch
+    return 1 / inverse, tangent / np.linalg.norm(tangent, axis=2, keepdims=True)
 
 
 def blend(off_target: Array, force: Array, params: PhysicalParams) -> Array:

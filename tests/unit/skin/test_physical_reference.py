@@ -120,9 +120,22 @@ def test_a_strong_pull_overshoots_only_where_eq_22_is_taken_as_printed():
     assert found["unloaded"] > 0.2
 
 
-@pytest.mark.parametrize("chosen", [{}, {"alpha": 0.0}, {"stretch": "paper"}, {"drift_from": "unloaded"},
-                                      {"drift_from": "unloaded", "stretch": "paper"}, {"drift": 300.0},
-                                      {"sweeps": 4}, {"sweeps": 4, "stretch": "paper"}])  # fmt: skip
+PRINTED = {"alpha": 0.1, "drift": 10.0}
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"alpha": 0.0},
+        {"drift": 300.0},
+        {"sweeps": 4},
+        PRINTED | {"stretch": "paper"},
+        PRINTED | {"drift_from": "unloaded"},
+        PRINTED | {"drift_from": "unloaded", "stretch": "paper"},
+        PRINTED | {"sweeps": 4, "stretch": "paper"},
+    ],
+)
 def test_the_rest_shape_is_solved_so_that_the_sweep_returns_the_groom(chosen):
     rng = np.random.default_rng(0)
     points = np.cumsum(rng.normal(0, 0.01, (40, 12, 3)) + [0.01, -0.01, 0], axis=1)
@@ -151,3 +164,14 @@ def test_hairs_are_stiffened_only_where_they_must_hold_more_than_they_can():
     for sweeps, stiffened in ((1, [False, False]), ("converged", [True, False])):
         rest = solve_rest(points, force, bend, np.zeros(2), PhysicalParams(sweeps=sweeps, alpha=0.0))
         np.testing.assert_array_equal(rest.bend > 1.001 * bend, stiffened)
+
+
+def test_a_stretch_that_no_length_can_have_is_met_as_nearly_as_can_be():
+    """Eq. 12 as printed with a k_ss of half a weight: a segment across the force would be stretched to nowhere."""
+    _, guidance = straight_hair()
+    force = guidance.force.copy()
+    force[:, :, 1] = -1.0
+    params = PhysicalParams(stretch="paper", drift=0.5)
+    rest = solve_rest(guidance.target, force, np.array([1e-4]), np.zeros(1), params)
+    assert np.isfinite(rest.first).all()
+    assert (rest.length > 0).all()
