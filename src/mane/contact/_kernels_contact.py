@@ -16,12 +16,10 @@ from numba import njit
 # whether it sticks, way that a sticking contact has been dragged off (3) [m].
 NORMAL, SURFACE, GOAL, ALONG, ACROSS, STICKS, DRIFT = 0, 3, 6, 7, 8, 9, 10
 RECORD_SIZE = 13
-# What is remembered of a contact beside its normal force: the force of one that stuck, if it was too much [N], the
-# speed at which it slid [m/s], and its drift (3) [m].
-OVERLOAD, SLID, DRIFTED = 0, 1, 2
-TRAIL_SIZE = 5
-# Deeper than this part of the way that it is pushed out in a step, a point counts as being pushed out.
-DEEP = 0.05
+# What is remembered of a contact beside its normal force: the force of one that stuck, if it was too much [N], and its
+# drift (3) [m].
+OVERLOAD, DRIFTED = 0, 1
+TRAIL_SIZE = 4
 
 
 @njit(cache=True, error_model="numpy")
@@ -37,9 +35,8 @@ def friction_law(limit, hold, inertia, speed, overload):
     """Coulomb's law for a point that slides at `speed` [m/s]: resistance [kg/s], and whether it sticks.
 
     `limit` is the largest force that there can be [N], `hold` the resistance that stands for sticking, `inertia` the
-    mass over dt. A resistance limit / speed makes a force of `limit` that ends with the motion, never to reverse it;
-    when the speed is next to nothing it sticks. A contact that stuck under a force `overload` above `limit` has no
-    speed yet: it will be (overload - limit) / inertia, as chai2017 7.1 has it.
+    mass over dt. A resistance limit / speed makes a force of `limit` that ends with the motion, never to reverse it. A
+    contact that stuck under a force `overload` above `limit` has no speed yet: it will be (overload - limit) / inertia.
     """
     if overload > limit:
         return min(limit * inertia / (overload - limit), hold), False
@@ -50,7 +47,7 @@ def friction_law(limit, hold, inertia, speed, overload):
 
 @njit(cache=True, error_model="numpy")
 def judge_contact(meets, start, d, n, y, surface, x, v, mass, old, laws, dt, row):
-    """Decide on one contact and fill its `row`; return how far it exceeds its goal [m/s], infinite if it does not act.
+    """Decide on one contact and fill its `row`; return by how much it lacks its goal [m/s], below zero if it acts.
 
     Args:
         meets: whether the path meets the surface.
@@ -62,35 +59,28 @@ def judge_contact(meets, start, d, n, y, surface, x, v, mass, old, laws, dt, row
         x: the point of the strand [m].
         v: its velocity [m/s].
         mass: that a force meets there [kg].
-        old: whether this contact was there in the last step, its normal force then [N], the force for friction [N], its
-            trail (TRAIL_SIZE,).
+        old: normal force of this contact in the last step [N], force for friction [N], trail (TRAIL_SIZE,).
         laws: stiffness over mass [1/s^2], holding of friction over mass / dt, coefficient of friction, largest speed of
-            pushing out [m/s], and the part of its depth that a point inside is brought out in a step.
+            pushing out [m/s].
         dt: length of the step [s].
         row: of `record`, filled if it acts.
     """
-    was_there, own_force, friction_force, trail = old
-    stiffness, grip, friction, push_speed, recovery = laws
+    own_force, friction_force, trail = old
+    stiffness, grip, friction, push_speed = laws
     solid_speed = (n[0] * (y[0] - x[0]) + n[1] * (y[1] - x[1]) + n[2] * (y[2] - x[2])) / dt
     goal = solid_speed - d / dt
     if start < 0.0:
-        goal = solid_speed + min(-recovery * d / dt, push_speed)
+        goal = solid_speed + min(-d / dt, push_speed)
     speed = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
     # Without the push that the same contact gave in the last step; so a resting contact stays and a leaving one goes.
     excess = speed - dt * max(own_force, 0.0) / mass - goal
-    # What was pushed out must not fly on with the speed that it was given for that.
-    comes_out = was_there and start < -DEEP * push_speed * dt and speed - solid_speed < (1.0 + DEEP) * push_speed
-    if not (comes_out or (excess < 0.0 and (meets or own_force > 0.0))):
+    if excess >= 0.0 or not (meets or own_force > 0.0):
         return np.inf
     rx, ry, rz = v[0] - surface[0], v[1] - surface[1], v[2] - surface[2]
     leaving = n[0] * rx + n[1] * ry + n[2] * rz
     rx, ry, rz = rx - leaving * n[0], ry - leaving * n[1], rz - leaving * n[2]
-    limit, inertia = friction * friction_force, mass / dt
     sliding = math.sqrt(rx * rx + ry * ry + rz * rz)
-    if was_there and inertia * (sliding - trail[SLID]) < limit:
-        # A solid that turns changes its velocity in every step; what friction follows is not sliding.
-        sliding = trail[SLID]
-    across, sticks = friction_law(limit, grip * inertia, inertia, sliding, trail[OVERLOAD])
+    across, sticks = friction_law(friction * friction_force, grip * mass / dt, mass / dt, sliding, trail[OVERLOAD])
     for i in range(3):
         row[NORMAL + i] = n[i]
         row[SURFACE + i] = surface[i]
@@ -151,13 +141,11 @@ def settle_contact(row, friction, v, dt, trail):
     force = row[ALONG] * (row[GOAL] - (nx * v[0] + ny * v[1] + nz * v[2]))
     rx, ry, rz = v[0] - row[SURFACE], v[1] - row[SURFACE + 1], v[2] - row[SURFACE + 2]
     leaving = nx * rx + ny * ry + nz * rz
-    rx, ry, rz = rx - leaving * nx, ry - leaving * ny, rz - leaving * nz
-    trail[SLID] = math.sqrt(rx * rx + ry * ry + rz * rz)
     # How far a sticking contact has been dragged off by now; what pulls it back is in proportion.
     sticks = row[STICKS] > 0.0
-    rx = row[DRIFT] + dt * rx if sticks else 0.0
-    ry = row[DRIFT + 1] + dt * ry if sticks else 0.0
-    rz = row[DRIFT + 2] + dt * rz if sticks else 0.0
+    rx = row[DRIFT] + dt * (rx - leaving * nx) if sticks else 0.0
+    ry = row[DRIFT + 1] + dt * (ry - leaving * ny) if sticks else 0.0
+    rz = row[DRIFT + 2] + dt * (rz - leaving * nz) if sticks else 0.0
     held = row[ACROSS] * math.sqrt(rx * rx + ry * ry + rz * rz) / dt
     trail[OVERLOAD] = held if force > 0.0 and held > friction * force else 0.0
     trail[DRIFTED], trail[DRIFTED + 1], trail[DRIFTED + 2] = rx, ry, rz

@@ -93,8 +93,8 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
 def remembered(row, old_force, inherited, old_trail, nothing):
     """What the last step left of a contact, as `judge_contact` wants it."""
     if row >= 0:
-        return True, old_force[row], inherited, old_trail[row]
-    return False, 0.0, inherited, nothing
+        return old_force[row], inherited, old_trail[row]
+    return 0.0, inherited, nothing
 
 
 @njit(cache=True, error_model="numpy")

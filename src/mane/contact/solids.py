@@ -20,15 +20,12 @@ from mane.strand.ports import Force, Load, MovingSolid, StrandView
 
 MODES = ("hard", "penalty")
 # Resistance of a hard contact and of sticking, as a multiple of inertia / dt. Under a hundred times its own weight a
-# vertex then rests 2 g dt^2 / 3 deep, 7 micrometres at a millisecond. A solver that bends its linear solution back to
-# the true lengths of segments misses the goal of a contact by some 1e-4 of the velocities; more resistance would take
-# that for a force.
+# vertex then rests g dt^2 / 3 deep, 3 micrometres at a millisecond. A solver that bends its linear solution back to the
+# true lengths of segments misses the goal of a contact by some 1e-4 of the velocities; more resistance would take that
+# for a force.
 HARD = 300.0
 # Largest eigenvalue of the bending stiffness of a chain, in units of E I / length^3.
 BENDING = 16.0
-# Part of its depth that a vertex inside is brought out in a step, so that it slows down on its way.
-RECOVERY = 0.5
-Laws = tuple[float, float, float, float, float]  # see `_kernels_contact.judge_contact`
 EARTH = 9.81  # [m/s^2], for the load that a penalty is stated for
 
 
@@ -62,12 +59,11 @@ class ContactParams:
         for name in ("push_out_speed", "penalty_depth", "penalty_load"):
             require_positive(f"contact.{name}", getattr(self, name))
 
-    def laws(self, dt: float) -> Laws:
+    def laws(self, dt: float) -> tuple[float, float, float, float]:
         """Return what `_kernels_solids.judge_contact` calls the laws."""
         soft = self.penalty_load * EARTH / self.penalty_depth
-        if self.mode == "penalty":
-            return soft, HARD, self.friction, self.push_out_speed, 1.0
-        return HARD / dt**2, HARD, self.friction, self.push_out_speed, RECOVERY
+        stiffness = HARD / dt**2 if self.mode == "hard" else soft
+        return stiffness, HARD, self.friction, self.push_out_speed
 
     def inertia(self, model: StrandModel, dt: float) -> Float64Array:
         """What a contact pushes against [kg], shape (G, V): mass, for a hard one with what bending adds in a step."""
@@ -198,7 +194,7 @@ class _OneSolid:
         inertia: Float64Array,
         arc: Float64Array,
         held: NDArray[np.bool_],
-        laws: Laws,
+        laws: tuple[float, float, float, float],
         load: Load,
     ) -> None:
         """Find the contacts of the coming step and add them to `load`."""

@@ -63,14 +63,14 @@ class PointSolver(StrandSolver):
         return np.zeros_like(self.model.rest_length)
 
 
-def make_model(points, *, mass=1e-7, gravity=(0.0, -GRAVITY, 0.0), root=RootKind.FREE):
-    """A model with the given rest points (G, V, 3); its stiffness is nobody's business here."""
+def make_model(points, *, mass=1e-7, gravity=(0.0, -GRAVITY, 0.0), root=RootKind.FREE, bend=1e-20):
+    """A model with the given rest points (G, V, 3); the solver knows nothing of its stiffness, but a part may."""
     return StrandModel(
         rest_points=np.asarray(points, np.float64),
         mass=np.asarray(mass),
         stretch_stiffness=np.asarray(1.0),
-        bend_stiffness=np.asarray(1e-20),
-        twist_stiffness=np.asarray(1e-20),
+        bend_stiffness=np.asarray(bend),
+        twist_stiffness=np.asarray(bend),
         damping=np.asarray(0.0),
         radius=np.asarray(4e-5),
         root_kind=np.asarray(root, np.int8),
@@ -82,6 +82,7 @@ class Scene:
     """Guides, solids (geometry, function from time to pose) and parts, stepped together."""
 
     def __init__(self, solver, forces=(), constraints=(), solids=()):
+        self.solver, self.forces = solver, forces
         self.stepper = Stepper(solver, forces, constraints)
         count = solver.model.strand_count
         turned = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (count, 4))

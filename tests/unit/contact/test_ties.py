@@ -31,7 +31,7 @@ def bundle(strands=7, seed=0, **settings):
     points[..., 1] = -np.linspace(0, 0.1, 5)
     points[..., [0, 2]] += rng.uniform(-0.02, 0.02, (strands, 1, 2))
     tie = Tie(np.arange(strands), np.full(strands, 2), **{"radius": 0.005, **settings})
-    return make_model(points, mass=MASS, gravity=(0, 0, 0)), tie
+    return make_model(points, mass=MASS, gravity=(0, 0, 0), bend=1e-9), tie
 
 
 def momenta(model, state):
