@@ -11,7 +11,20 @@ from collections.abc import Sequence
 from typing import TextIO
 
 # In the order in which `mane --help` lists them.
-COMMANDS = ("demo", "new", "simulate", "bake", "style", "info", "convert", "repair", "render", "bench", "validate")
+COMMANDS = (
+    "demo",
+    "new",
+    "simulate",
+    "bake",
+    "style",
+    "info",
+    "convert",
+    "repair",
+    "render",
+    "bench",
+    "validate",
+    "reproduce",
+)
 
 DESCRIPTION = """\
 Animate a full head of hair, or a coat of fur, from a few hundred simulated guide strands.
