@@ -103,14 +103,25 @@ class Dresser:
         return Groom.from_uniform(finer, strand=groom.strand, group_names=groom.group_names)
 
 
-def build(scene: Scene, clock: StageClock | None = None) -> Assembly:
-    """Make what a scene describes; ValueError and OSError name the line of the scene, or the file."""
+def build(
+    scene: Scene, clock: StageClock | None = None, *, hair: Hair | None = None, guides: Guides | None = None
+) -> Assembly:
+    """Make what a scene describes; ValueError and OSError name the line of the scene, or the file.
+
+    Args:
+        scene: the description.
+        clock: to count the time with.
+        hair: in place of what [groom] describes, say of a scene that was built before.
+        guides: in place of what [guides] describes.
+    """
     clock = clock or StageClock()
     places = scene.places
-    with clock.stage("groom"), naming_place(places, "groom"):
-        hair = load_hair(scene)
-    with clock.stage("choose guides"), naming_place(places, "guides"):
-        guides = _choose_guides(scene, hair.groom)
+    if hair is None:
+        with clock.stage("groom"), naming_place(places, "groom"):
+            hair = load_hair(scene)
+    if guides is None:
+        with clock.stage("choose guides"), naming_place(places, "guides"):
+            guides = _choose_guides(scene, hair.groom)
     with clock.stage("prepare simulation"):
         simulation, rest = _make_simulation(scene, guides)
     return Assembly(scene, hair, guides, simulation, rest, clock)

@@ -18,7 +18,7 @@ from mane.scene.build import Assembly, build
 from mane.scene.cache import Cache
 from mane.scene.clock import StageClock
 from mane.scene.config import OutputTable, Scene
-from mane.scene.outputs import check_cache, make_folders, make_log, make_sinks, open_or_make
+from mane.scene.outputs import cache_folder, check_output, make_log, make_sinks, open_or_make
 from mane.scene.run_log import RunLog
 from mane.scene.scene_file import naming_place
 from mane.scene.sinks import Sink
@@ -105,12 +105,17 @@ def run_scene(scene: Scene, *, resume: bool = False, restart: bool = False, prog
         SolverDiverged: the simulation left the finite numbers, with the frame.
     """
     started = time.perf_counter()
-    cache_path = None if scene.output.cache is None else scene.path(scene.output.cache)
-    check_cache(scene, cache_path, resume, restart)
-    make_folders(scene)
-    clock = StageClock()
-    assembly = build(scene, clock)
-    clock.watch_parts(assembly.simulation)
+    check_output(scene, resume=resume, restart=restart)
+    summary = run_assembly(build(scene), resume=resume, progress=progress)
+    summary.seconds = time.perf_counter() - started
+    return summary
+
+
+def run_assembly(assembly: Assembly, *, resume: bool = False, progress: Told | None = None) -> RunSummary:
+    """Run a scene that was built already; what its cache holds of an earlier run is lost, or gone on with."""
+    started = time.perf_counter()
+    cache_path = cache_folder(assembly.scene)
+    assembly.clock.watch_parts(assembly.simulation)
     try:
         summary = _run(assembly, cache_path, resume, progress)
     except OSError as error:
@@ -140,8 +145,7 @@ def bake_cache(
         progress: is told after every frame.
     """
     started = time.perf_counter()
-    clock = StageClock()
-    assembly = build(cache.scene if scene is None else scene, clock)
+    assembly = build(cache.scene if scene is None else scene)
     different = cache.changed(assembly.keys)
     if different:
         raise ValueError(f"{cache.path}: cannot be baked, {different}")
@@ -151,13 +155,23 @@ def bake_cache(
     if not frames:
         raise ValueError(f"{cache.path}: holds no finished frame yet; `mane simulate --resume` goes on with it")
     numbers = range(frames[0], frames[-1] + 1, every)
-    sinks = make_sinks(assembly, output, None, numbers)
+    summary = play_cache(cache, assembly, make_sinks(assembly, output, None, numbers), numbers, progress)
+    summary.seconds = time.perf_counter() - started
+    return summary
+
+
+def play_cache(
+    cache: Cache, assembly: Assembly, sinks: Sequence[Sink], numbers: Sequence[int], progress: Told | None = None
+) -> RunSummary:
+    """Take frames of a cache through skin, finish and sinks; `assembly` has the hair that its guides carry."""
+    started = time.perf_counter()
     for sink in sinks:
         sink.open(resume=False)
     _bind_if_needed(assembly, sinks)
-    clock.end_setup()
+    assembly.clock.end_setup()
     summary = _summary_of(assembly)
-    _play(_cached(cache, numbers, clock), assembly, sinks, summary, _Teller(progress, len(numbers), 0))
+    frames = _cached(cache, numbers, assembly.clock)
+    _play(frames, assembly, sinks, summary, _Teller(progress, len(numbers), 0))
     _close(sinks, summary)
     summary.seconds = time.perf_counter() - started
     return summary

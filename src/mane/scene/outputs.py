@@ -25,7 +25,8 @@ def make_sinks(assembly: Assembly, output: OutputTable, cache: Cache | None, num
 
         folder = None if output.pictures is None else path(output.pictures)
         movie = None if output.movie is None else path(output.movie)
-        sinks.append(PictureSink(assembly, folder=folder, movie=movie, every=output.every, numbers=numbers))
+        drawn = numbers[:: output.every]
+        sinks.append(PictureSink(assembly, folder=folder, movie=movie, drawn=drawn, numbers=numbers))
     if output.metrics is not None:
         from mane.scene.sink_metrics import MetricsSink
 
@@ -33,6 +34,17 @@ def make_sinks(assembly: Assembly, output: OutputTable, cache: Cache | None, num
     if cache is not None:
         sinks.append(CacheSink(cache, assembly.simulation))
     return sinks
+
+
+def cache_folder(scene: Scene) -> Path | None:
+    """Folder of the cache that a scene asks for, or None."""
+    return None if scene.output.cache is None else scene.path(scene.output.cache)
+
+
+def check_output(scene: Scene, *, resume: bool, restart: bool) -> None:
+    """Refuse, before anything is built, what cannot be written, resumed, or would be lost; make missing folders."""
+    check_cache(scene, cache_folder(scene), resume, restart)
+    make_folders(scene)
 
 
 def check_cache(scene: Scene, path: Path | None, resume: bool, restart: bool) -> None:

@@ -6,14 +6,14 @@ import json
 import math
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mane.body.motion import Pose
 from mane.body.solid import Solid
-from mane.geometry.checks import FloatArray, as_floats
+from mane.geometry.checks import FloatArray, IntArray, as_floats
 from mane.io.atomic import atomic_write
 from mane.metrics.flicker import WINDOW, flicker
 from mane.metrics.summary import METRICS, measure_all
@@ -24,27 +24,49 @@ if TYPE_CHECKING:
     from mane.scene.build import Assembly
 
 SAMPLED_STRANDS = 5000  # enough for means to a percent, and quick
-SQUARED_FLICKER = "squared_flicker"
+# Mean squares over all strands [m^2], whose mean over the frames has to be taken before the root.
+SQUARED_FLICKER, SQUARED_GUIDE_FLICKER = "squared_flicker", "squared_guide_flicker"
+
+
+class Reference(Protocol):
+    """Where some hairs should be.
+
+    Attributes:
+        strands: which of the groom they are, shape (R,).
+    """
+
+    strands: IntArray
+
+    def points(self, index: int) -> FloatArray:
+        """Those hairs at a frame [m], world, shape (R, V, 3)."""
 
 
 class MetricsSink(Sink):
     """Measures a sample of the strands of every frame, spread evenly over the groom.
 
     Flicker is seen from the head, so that its motion does not count.
+
+    Args:
+        path: of the file.
+        assembly: whose hair is measured.
+        reference: hairs that are measured too, and how far they are from where they should be.
     """
 
     name = "metrics"
     history = WINDOW - 1
 
-    def __init__(self, path: Path, assembly: Assembly) -> None:
+    def __init__(self, path: Path, assembly: Assembly, reference: Reference | None = None) -> None:
         self.path = path
         self._solids = assembly.simulation.solids
         groom = assembly.hair.groom
+        self._reference = reference
         count = min(SAMPLED_STRANDS, groom.strand_count)
-        self._rows = np.linspace(0, groom.strand_count - 1, count).astype(np.int64)
+        spread = np.linspace(0, groom.strand_count - 1, count).astype(np.int64)
+        self._rows = spread if reference is None else np.concatenate([reference.strands, spread])
         self._rest = np.ascontiguousarray(groom.as_uniform()[self._rows])
         self._stride = 2**assembly.scene.finish.subdivide
         self._window: deque[FloatArray] = deque(maxlen=WINDOW)
+        self._guide_window: deque[FloatArray] = deque(maxlen=WINDOW)
         self._measured: dict[int, dict[str, float]] = {}
 
     def open(self, *, resume: bool) -> None:
@@ -64,15 +86,22 @@ class MetricsSink(Sink):
         """Remember where the hair was."""
         assert points is not None
         self._window.append(frame.head.inverse_apply(self._sampled(points)))
+        self._guide_window.append(frame.head.inverse_apply(frame.points[frame.active]))
 
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Measure the frame and write all frames so far."""
         assert points is not None
         self.recall(index, frame, points)
         placed = [PlacedDistance(s, pose, frame.time) for s, pose in zip(self._solids, frame.solid_poses, strict=True)]
-        measured = measure_all(self._sampled(points), self._rest, solids=placed)
+        wanted: dict[str, Any] = {}
+        if self._reference is not None:
+            own = np.arange(len(self._reference.strands))
+            wanted = {"reference": self._reference.points(index), "reference_strands": own}
+        measured = measure_all(self._sampled(points), self._rest, solids=placed, **wanted)
         if len(self._window) == WINDOW:
-            measured[SQUARED_FLICKER] = float(np.square(flicker(*self._window), dtype=np.float64).mean())
+            measured[SQUARED_FLICKER] = _mean_square(flicker(*self._window))
+            if len({len(guides) for guides in self._guide_window}) == 1:  # none was inserted or removed meanwhile
+                measured[SQUARED_GUIDE_FLICKER] = _mean_square(flicker(*self._guide_window))
         self._measured[index] = measured
         with atomic_write(self.path) as file:
             file.write(json.dumps(self._document(), indent=1, allow_nan=False).encode())
@@ -91,14 +120,25 @@ class MetricsSink(Sink):
         result = {
             key: float(np.mean([r[key] for r in rows if key in r])) for key in METRICS if any(key in r for r in rows)
         }
-        squares = [row[SQUARED_FLICKER] for row in rows if SQUARED_FLICKER in row]
-        if squares:
-            result["flicker"] = math.sqrt(sum(squares) / len(squares))
+        hair, guides = (_root_mean(rows, key) for key in (SQUARED_FLICKER, SQUARED_GUIDE_FLICKER))
+        if hair is not None:
+            result["flicker"] = hair
+            if guides:
+                result["relative_flicker"] = hair / guides
         return result
 
     def close(self) -> list[Path]:
         """Name the file."""
         return [self.path]
+
+
+def _mean_square(values: FloatArray) -> float:
+    return float(np.square(values, dtype=np.float64).mean())
+
+
+def _root_mean(rows: list[dict[str, float]], key: str) -> float | None:
+    squares = [row[key] for row in rows if key in row]
+    return math.sqrt(sum(squares) / len(squares)) if squares else None
 
 
 class PlacedDistance:

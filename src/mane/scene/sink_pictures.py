@@ -5,6 +5,7 @@ A movie cannot be gone on with, so its frames are kept as pictures until all are
 
 from __future__ import annotations
 
+from collections.abc import Container
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -32,17 +33,17 @@ class PictureSink(Sink):
         assembly: what is drawn.
         folder: for pictures, or None.
         movie: file of a movie, or None.
-        every: a picture of every so many frames; the movie has all.
+        drawn: numbers of the frames whose pictures go to the folder; the movie has all.
         numbers: of all frames, for the camera.
     """
 
     name = "draw"
 
     def __init__(
-        self, assembly: Assembly, *, folder: Path | None, movie: Path | None, every: int, numbers: range
+        self, assembly: Assembly, *, folder: Path | None, movie: Path | None, drawn: Container[int], numbers: range
     ) -> None:
         self._assembly = assembly
-        self._folder, self._movie, self._every, self._numbers = folder, movie, every, numbers
+        self._folder, self._movie, self._drawn_numbers, self._numbers = folder, movie, drawn, numbers
         self._reel = None if movie is None else movie.with_name(f"{movie.name}.frames")
         self._is_resumed = False
 
@@ -61,8 +62,7 @@ class PictureSink(Sink):
         """Files that a frame is drawn to."""
         from mane.render.movie import frame_path
 
-        wanted = (index - self._numbers.start) % self._every == 0
-        folders = [self._folder if wanted else None, self._reel]
+        folders = [self._folder if index in self._drawn_numbers else None, self._reel]
         return [frame_path(folder / PICTURE, index) for folder in folders if folder is not None]
 
     def has(self, index: int) -> bool:
