@@ -43,10 +43,15 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.io import read_mesh as read_mesh
     from mane.io import write_groom as write_groom
     from mane.io import write_mesh as write_mesh
+    from mane.measure.compare import compare as compare
     from mane.render.camera import Camera as Camera
     from mane.render.looks import LOOKS as LOOKS
     from mane.render.looks import Look as Look
     from mane.render.renderer import render as render
+    from mane.scene.config import Scene as Scene
+    from mane.scene.loop import bake_cache as bake_cache
+    from mane.scene.loop import run_scene as run_scene
+    from mane.scene.scene_file import read_scene as read_scene
     from mane.scene.simulation import Simulation as Simulation
     from mane.skin.table import make_skin as skin  # noqa: F401
     from mane.strand.frame import GuideFrame as GuideFrame
@@ -89,6 +94,12 @@ PUBLIC = {
     "Material": "mane.strand.material",
     "GuideFrame": "mane.strand.frame",
     "RootPose": "mane.strand.roots",
+    # scene files
+    "Scene": "mane.scene.config",
+    "read_scene": "mane.scene.scene_file",
+    "run_scene": "mane.scene.loop",
+    "bake_cache": "mane.scene.loop",
+    "compare": "mane.measure.compare",
     # how they carry every hair
     "skin": "mane.skin",
     "metrics": "mane.metrics",

@@ -16,6 +16,7 @@ COMMANDS = (
     "new",
     "simulate",
     "bake",
+    "compare",
     "style",
     "info",
     "convert",

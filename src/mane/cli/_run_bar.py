@@ -70,10 +70,11 @@ class RunBar:
 
 
 def _frame_text(progress: Progress, rate: float) -> str:
-    return (
-        f"frame {progress.index} ({progress.done} of {progress.count}), {rate:.1f} fps, "
-        f"stretch {100 * progress.stretch:.2g} %, penetration {1e3 * progress.penetration:.2g} mm"
-    )
+    text = f"frame {progress.index} ({progress.done} of {progress.count}), {rate:.1f} fps"
+    step = progress.step
+    if step is None:
+        return text
+    return f"{text}, stretch {100 * step.stretch:.2g} %, penetration {1e3 * step.penetration:.2g} mm"
 
 
 def _clock_text(seconds: float) -> str:

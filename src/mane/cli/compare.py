@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mane.scene.loop import Progress
 
 DESCRIPTION = """\
-Run a scene with every model and every skin that you name. Writes a movie and pictures with all of them side by side, one
-table of every metric and of the milliseconds of every stage (comparison.md, comparison.json), and the caches.
+Run a scene with every model and every skin that you name. Writes a movie and pictures with all of them side by side,
+one table of every metric and of the milliseconds of every stage (comparison.md, comparison.json), and the caches.
 """
 EXAMPLES = """\
 examples:

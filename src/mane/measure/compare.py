@@ -1,7 +1,8 @@
 """`compare`: one scene with every chosen strand model and every chosen skin, side by side in pictures and numbers.
 
-The guides of each model are simulated once, into a cache, and every skin carries the same frames of it. With a reference,
-hairs sampled from the full head are simulated one by one as well: where they go is where a perfect skin would put them.
+The guides of each model are simulated once, into a cache, and every skin carries the same frames of it. With a
+reference, hairs sampled from the full head are simulated one by one as well: where they go is where a perfect skin
+would put them.
 
 ```python
 comparison = mane.compare(mane.read_scene("curls.toml"), "out", skins=("linear", "physical"), reference=200)
@@ -18,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from mane.body.cache import content_key
 from mane.geometry.checks import FloatArray, IntArray, require_choice
 from mane.groom.guides import Guides
 from mane.io.atomic import atomic_write
@@ -145,6 +145,7 @@ class _Comparing:
     size: tuple[int, int]
     progress: Told | None
     figures: Figures = field(default_factory=lambda: Figures("compare"))
+    references: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
 
     def run(self) -> Comparison:
@@ -187,7 +188,8 @@ class _Comparing:
         built = build(replace(scene, interactions=alone), hair=assembly.hair, guides=Guides.chosen(groom, strands))
         _, cache, _ = self._run(built, f"{model}: simulating {self.reference} hairs")
         reference = _Reference(cache, strands)
-        self._add_metrics(f"{model}, simulated hairs", reference.metrics(groom.as_uniform()[strands]))
+        self.references.append(f"{model}, simulated hairs")
+        self._add_metrics(self.references[-1], reference.metrics(groom.as_uniform()[strands]))
         return reference
 
     def _run(self, assembly: Assembly, label: str) -> tuple[Assembly, Cache, dict[str, float]]:
@@ -246,7 +248,8 @@ class _Comparing:
     def _write_tables(self) -> list[Path]:
         frames, name = self.scene.frames, self.scene.groom.style or self.scene.groom.file
         title = f"{name}, frames {frames.start} to {frames.end}, seed {self.scene.seed}"
-        texts = {"comparison.md": to_markdown(self.figures, title), "comparison.json": self.figures.to_json() + "\n"}
+        page = to_markdown(self.figures, title, self.references)
+        texts = {"comparison.md": page, "comparison.json": self.figures.to_json() + "\n"}
         for file, text in texts.items():
             with atomic_write(self.folder / file) as out:
                 out.write(text.encode())

@@ -39,7 +39,9 @@ class Panels:
     def stills(self) -> list[int]:
         """Numbers of the frames that become pictures of their own: ends of equal parts, for hair starts at rest."""
         count = len(self._numbers)
-        return sorted({self._numbers[part * count // STILLS - 1] for part in range(1, STILLS + 1) if part * count >= STILLS})
+        return sorted(
+            {self._numbers[part * count // STILLS - 1] for part in range(1, STILLS + 1) if part * count >= STILLS}
+        )
 
     @property
     def _movie_file(self) -> Path:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -36,17 +37,15 @@ class Progress:
         index: number of the frame that was finished.
         done: frames that are finished, those of earlier runs included.
         count: frames in all.
-        stretch: largest |length / rest length - 1| of a segment of the guides.
-        penetration: deepest vertex of the guides inside a solid [m].
         seconds: of each stage of this frame.
+        step: how the guides' step went: largest stretch, deepest penetration; None where guides come from a cache.
     """
 
     index: int
     done: int
     count: int
-    stretch: float
-    penetration: float
     seconds: dict[str, float]
+    step: StepReport | None
 
 
 @dataclass
@@ -126,7 +125,7 @@ def run_assembly(assembly: Assembly, *, resume: bool = False, progress: Told | N
 
 
 def bake_cache(
-    cache: Cache,
+    cache: Cache | str | os.PathLike[str],
     output: OutputTable,
     *,
     scene: Scene | None = None,
@@ -137,7 +136,7 @@ def bake_cache(
     """Make the full head of the frames of a cache, with its own skin or another.
 
     Args:
-        cache: from `Cache.open`.
+        cache: a folder that `run_scene` wrote, or `Cache.open` of it.
         output: what to write; `cache` in it is left alone.
         scene: that of the cache with another skin, finish or camera; by default that of the cache.
         strands: a random choice of so many; None for all.
@@ -145,6 +144,7 @@ def bake_cache(
         progress: is told after every frame.
     """
     started = time.perf_counter()
+    cache = cache if isinstance(cache, Cache) else Cache.open(cache)
     assembly = build(cache.scene if scene is None else scene)
     different = cache.changed(assembly.keys)
     if different:
@@ -270,7 +270,7 @@ def _play(
         if report is not None:
             summary.stretch = max(summary.stretch, report.stretch)
             summary.penetration = max(summary.penetration, report.penetration)
-        teller.tell(index, report or AT_REST, seconds)
+        teller.tell(index, report, seconds)
 
 
 def _hand_out(index: int, frame: GuideFrame, assembly: Assembly, sinks: Sequence[Sink]) -> None:
@@ -329,13 +329,13 @@ class _Teller:
     def __init__(self, progress: Told | None, count: int, done: int, log: RunLog | None = None) -> None:
         self._progress, self._count, self._done, self._log = progress, count, done, log
 
-    def tell(self, index: int, report: StepReport, seconds: dict[str, float]) -> None:
+    def tell(self, index: int, report: StepReport | None, seconds: dict[str, float]) -> None:
         """Say that a frame is finished."""
         self._done += 1
-        if self._log is not None:
+        if self._log is not None and report is not None:
             self._log.write(index, {**seconds, "largest stretch": report.stretch, "penetration": report.penetration})
         if self._progress is not None:
-            self._progress(Progress(index, self._done, self._count, report.stretch, report.penetration, seconds))
+            self._progress(Progress(index, self._done, self._count, seconds, report))
 
 
 def _one_line(error: OSError) -> str:
