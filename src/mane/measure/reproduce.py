@@ -1,8 +1,8 @@
 """`mane reproduce`: the scenes of a paper again, with pictures, figures beside the paper's, and where ours falls short.
 
-A scene is a module of this room with `run(report, *, quick, tell)`: it simulates, adds figures, pictures and notes to
-the `Report`, and calls `tell` with what it does and the share that is done. A new scene is one file and one line in
-`PAPERS`, a new paper one entry.
+A scene is a function `run(report, *, quick, tell)` of a module of this room: it simulates, adds figures, pictures and
+notes to the `Report`, and calls `tell` with what it does and the share that is done. A new scene is one function and
+one line in `PAPERS`, a new paper one entry.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Paper:
 
     Attributes:
         title: authors and title.
-        scenes: name of each scene -> module of this room.
+        scenes: name of each scene -> module of this room, with the name of the function where it is not `run`.
     """
 
     title: str
@@ -36,6 +36,21 @@ PAPERS: dict[str, Paper] = {
     "chang2002": Paper(
         "Chang, Jin, Yu: A Practical Model for Hair Mutual Interactions",
         {"dense": "reproduce_chang2002_dense"},
+    ),
+    "hsu2024": Paper(
+        "Hsu, Wang, Pan, Gao, Yuksel, Wu: Real-Time Physically Guided Hair Interpolation",
+        {
+            "short_curls": "reproduce_hsu2024:short_curls",
+            "many_guides": "reproduce_hsu2024:many_guides",
+            "long_curls": "reproduce_hsu2024:long_curls",
+            "straight": "reproduce_hsu2024:straight",
+            "separation": "reproduce_hsu2024:separation",
+            "slow": "reproduce_hsu2024:slow",
+            "capture": "reproduce_hsu2024:capture",
+            "sweeps": "reproduce_hsu2024_ablations:sweeps",
+            "drift": "reproduce_hsu2024_ablations:drift",
+            "penetration": "reproduce_hsu2024_ablations:penetration",
+        },
     ),
 }
 
@@ -100,7 +115,8 @@ def reproduce(
     for name in chosen:
         report = Report(name, target / name, Figures(f"{paper} {name}"))
         report.folder.mkdir(parents=True, exist_ok=True)
-        run = import_module(f"mane.measure.{PAPERS[paper].scenes[name]}").run
+        module, _, function = PAPERS[paper].scenes[name].partition(":")
+        run = getattr(import_module(f"mane.measure.{module}"), function or "run")
         run(report, quick=quick, tell=_of_scene(name, tell))
         reports.append(report)
         write_reports(paper, target, reports)  # after every scene, so that a long run that is stopped leaves something

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mane.cli import main
+from mane.cli import reproduce as command
 from mane.measure import reproduce
 
 
@@ -27,7 +28,7 @@ def tiny_paper(monkeypatch):
     monkeypatch.setattr(
         reproduce, "PAPERS", {"tiny": reproduce.Paper("Tiny", {"a": "scene_kept", "b": "scene_missed"})}
     )
-    monkeypatch.setattr("mane.cli.reproduce.PAPERS", reproduce.PAPERS)
+    monkeypatch.setattr(command, "PAPERS", reproduce.PAPERS)
     monkeypatch.setattr(
         reproduce, "import_module", lambda name: type("Scene", (), {"run": staticmethod(modules[name.split(".")[-1]])})
     )
@@ -64,5 +65,6 @@ def test_an_unknown_scene_is_refused_before_anything_is_written(tmp_path, capsys
 
 @pytest.mark.parametrize("paper", reproduce.PAPERS)
 def test_every_scene_can_be_loaded(paper):
-    for module in reproduce.PAPERS[paper].scenes.values():
-        assert callable(import_module(f"mane.measure.{module}").run)
+    for scene in reproduce.PAPERS[paper].scenes.values():
+        module, _, function = scene.partition(":")
+        assert callable(getattr(import_module(f"mane.measure.{module}"), function or "run"))
