@@ -238,14 +238,13 @@ def speeds_along(flat_velocity, vertices, corner, nx, ny, nz):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def update_strips(points, active, pairs, rest_width, breaks, heals, densest, broken, density):
+def update_strips(points, there, pairs, rest_width, breaks, heals, densest, broken, density):
     """Break triangles that are `breaks` times as wide as at rest, heal those that are below `heals` times.
 
     `density` (P, 2 N) becomes how dense the hair on each triangle is: rest width over width, at most `densest`; 0 where
-    it is broken or a guide is missing.
+    it is broken or the strip is not `there` (P,).
     """
     for p in prange(pairs.shape[0]):
-        there = active[pairs[p, 0]] and active[pairs[p, 1]]
         for triangle in range(rest_width.shape[1]):
             ratio = width(points, pairs, p, triangle) / rest_width[p, triangle]
             if ratio > breaks:
@@ -253,7 +252,7 @@ def update_strips(points, active, pairs, rest_width, breaks, heals, densest, bro
             elif ratio < heals:
                 broken[p, triangle] = False
             dense = min(1.0 / ratio, densest) if ratio > 0.0 else densest
-            density[p, triangle] = dense if there and not broken[p, triangle] else 0.0
+            density[p, triangle] = dense if there[p] and not broken[p, triangle] else 0.0
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

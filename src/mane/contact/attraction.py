@@ -11,6 +11,7 @@ from mane.contact import _kernels_attraction as kernels
 from mane.geometry.checks import as_array, require_choice, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.strand.halfway import halfway_points
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 from mane.strand.roots import RootPose
@@ -65,7 +66,7 @@ class Attraction(Force):
 
     def prepare(self, model: StrandModel) -> None:
         """Lay the rate out over the strands."""
-        layout = Layout.with_maps(model.rest_points, self._guides)
+        layout = Layout.of_model(model, self._guides)
         self._rate = resolve("attraction.rate", self._rate_given, layout, at_least=0)
         self._before, self._after = np.empty((2, *model.rest_points.shape))
         if self.target is None:
@@ -103,6 +104,9 @@ class Attraction(Force):
 
 
 def _checked(target: ArrayLike, model: StrandModel) -> Float64Array:
-    shape: Float64Array = as_array("attraction.target", target, model.rest_points.shape, np.float64)
+    own = model.own_count
+    shape: Float64Array = as_array("attraction.target", target, model.rest_points[:own].shape, np.float64)
     require_finite("attraction.target", shape)
-    return shape
+    spare = model.parents[own:]
+    between = halfway_points(shape, spare, shape[spare, 0].mean(axis=1), model.rest_length[own:])
+    return np.concatenate([shape, between])

@@ -32,7 +32,7 @@ class RootDamping(Force):
 
     def prepare(self, model: StrandModel) -> None:
         """Lay the rate out over the strands."""
-        layout = Layout.with_maps(model.rest_points, self._guides)
+        layout = Layout.of_model(model, self._guides)
         self._rate = resolve("root damping rate", self._rate_given, layout, at_least=0)
         self._carried = np.empty(model.rest_points.shape)
 

@@ -85,7 +85,7 @@ class Drag(Force):
 
     def prepare(self, model: StrandModel) -> None:
         """Lay the scale out over the strands."""
-        layout = Layout.with_maps(model.rest_points, self._guides)
+        layout = Layout.of_model(model, self._guides)
         self._scale = resolve("drag.scale", self._scale_given, layout, at_least=0)
         self._slenderness = np.log(np.maximum(model.strand_length[:, None] / model.radius, LEAST_SLENDERNESS))
         self._air = np.zeros((model.strand_count, model.vertex_count, 3))

@@ -97,10 +97,10 @@ class StaticLinks(Force):
     def prepare(self, model: StrandModel) -> None:
         """Lay the rate out over the strands."""
         self._model = model
-        layout = Layout.with_maps(model.rest_points, self._guides)
+        layout = Layout.of_model(model, self._guides)
         rate = resolve("links.rate", self._rate_given, layout, at_least=0)
         self._rate = 0.5 * (rate[:, :-1] + rate[:, 1:])
-        self._groups = checked_groups("links.groups", self._groups_given, model.strand_count)
+        self._groups = checked_groups("links.groups", self._groups_given, model)
         self._compliance = Compliance(model)
         self._links = None
         self._dt = 0.0
@@ -109,7 +109,8 @@ class StaticLinks(Force):
         """Add the pull of all links, and weaken those that are drawn out too far."""
         if self._links is None:
             points = strands.points if self._wants_current else strands.model.rest_points
-            self._tie(find_links(points, strands.active & (self._groups >= 0), self._groups, self.count, self.reach))
+            linked = strands.active & (self._groups >= 0) & ~strands.model.is_spare
+            self._tie(find_links(points, linked, self._groups, self.count, self.reach))
             self._wants_current = False
         links = self._links
         assert links is not None
@@ -211,12 +212,16 @@ class StaticLinks(Force):
         return give
 
 
-def checked_groups(name: str, groups: ArrayLike | None, strand_count: int) -> IntArray:
-    """Return one group number per strand, shape (G,), int64; all zero for None."""
+def checked_groups(name: str, groups: ArrayLike | None, model: StrandModel) -> IntArray:
+    """Return one group number per strand, shape (G,), int64; all zero for None.
+
+    A spare strand is of its first parent's group, and of none where either parent is.
+    """
     if groups is None:
-        return np.zeros(strand_count, np.int64)
-    checked: IntArray = as_array(name, groups, (strand_count,), np.int64)
-    return checked
+        return np.zeros(model.strand_count, np.int64)
+    checked: IntArray = as_array(name, groups, (model.own_count,), np.int64)
+    of_parents = checked[model.parents]
+    return np.where((of_parents >= 0).all(axis=1), of_parents[:, 0], of_parents.min(axis=1))
 
 
 def _by_strand(other: IntArray, segments: int) -> tuple[IntArray, IntArray, IntArray]:

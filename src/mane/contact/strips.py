@@ -24,7 +24,7 @@ from mane.contact import _kernels_strips as search_kernels
 from mane.contact import _kernels_strips_contact as kernels
 from mane.contact.links import checked_groups
 from mane.contact.links_compliance import Compliance
-from mane.contact.strips_pairs import NEIGHBOURHOODS, checked_pairs, find_pairs
+from mane.contact.strips_pairs import NEIGHBOURHOODS, checked_pairs, find_pairs, with_split
 from mane.contact.strips_search import Candidates, Contacts, Grid
 from mane.geometry.checks import IntArray, require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
@@ -118,7 +118,7 @@ class TriangleStrips(Force):
         """Get ready for guides of this model."""
         self._model = model
         strands, vertices = model.strand_count, model.vertex_count
-        self._groups = checked_groups("strips.groups", self._groups_given, strands)
+        self._groups = checked_groups("strips.groups", self._groups_given, model)
         self._compliance = Compliance(model)
         held = model.root_kind != RootKind.FREE
         self._inv_mass = 1.0 / model.mass
@@ -136,13 +136,21 @@ class TriangleStrips(Force):
 
     @property
     def pairs(self) -> IntArray:
-        """Guides that have a strip between them, shape (P, 2); known from the first step on."""
+        """Guides that have a strip between them, shape (P, 2); known from the first step on.
+
+        Behind them are the halves that some are split into while a guide is inserted in their middle.
+        """
         return self._pairs.copy() if self._is_made else np.zeros((0, 2), np.int64)
 
     @property
     def broken(self) -> NDArray[np.bool_]:
         """Which triangles are broken, shape (P, 2 N), two for each segment."""
         return self._broken.copy() if self._is_made else np.zeros((0, 2 * self._model.segment_count), np.bool_)
+
+    @property
+    def density(self) -> Float64Array:
+        """How dense the hair on each triangle is, 1 as groomed, shape (P, 2 N); 0 where broken, split or not there."""
+        return self._density.copy() if self._is_made else np.zeros((0, 2 * self._model.segment_count))
 
     def set_pairs(self, pairs: ArrayLike, *, rest_points: ArrayLike | None = None) -> None:
         """Make strips between these guides (P, 2) instead; those that were there before keep what is broken.
@@ -154,12 +162,15 @@ class TriangleStrips(Force):
         chosen = checked_pairs(pairs, self._model.strand_count)
         rest = self._model.rest_points if rest_points is None else np.asarray(rest_points, np.float64)
         old = {tuple(pair): row for pair, row in zip(self.pairs.tolist(), self.broken, strict=True)}
-        self._make(chosen, _widths(rest, chosen, LEAST_WIDTH * self.params.thickness))
-        for row, pair in enumerate(chosen.tolist()):
+        self._make(chosen, rest)
+        for row, pair in enumerate(self._pairs.tolist()):
             if tuple(pair) in old:
                 self._broken[row] = old[tuple(pair)]
 
-    def _make(self, pairs: IntArray, rest_width: Float64Array) -> None:
+    def _make(self, own_pairs: IntArray, rest_points: Float64Array, rest_width: Float64Array | None = None) -> None:
+        pairs, self._splitter = with_split(own_pairs, self._model.parents)
+        if rest_width is None:
+            rest_width = _widths(rest_points, pairs, LEAST_WIDTH * self.params.thickness)
         self._pairs = pairs
         self._rest_width = rest_width
         self._broken = np.zeros(rest_width.shape, np.bool_)
@@ -175,13 +186,14 @@ class TriangleStrips(Force):
         """List what touches as groomed, which keeps its groomed gap."""
         rest = np.ascontiguousarray(self._model.rest_points)
         still = np.zeros_like(rest)
-        everyone = np.ones(len(rest), np.bool_)
+        members = self._groups >= 0
+        every = members[self._pairs[:, 0]] & members[self._pairs[:, 1]]
         nothing = [Contacts(len(rows.count)) for rows in (self._segments, self._faces)]
         self._groomed = [_groomed(contacts) for contacts in nothing]
         kept = self._segment_contacts
         self._segment_contacts = nothing[0]
-        self._search(rest, everyone & (self._groups >= 0))
-        self._touch(rest, still, everyone, 1.0)
+        self._search(rest, members, every)
+        self._touch(rest, still, every, 1.0)
         self._groomed = [_groomed(self._segment_contacts), _groomed(self._face_contacts)]
         self._segment_contacts, self._face_contacts = kept, Contacts(len(self._pairs))
         self._broken.fill(False)
@@ -195,24 +207,26 @@ class TriangleStrips(Force):
         if not self._is_made:
             self._make_first(strands.model, takes_part)
         points, velocity = strands.points, strands.velocity
+        there = self._there(takes_part)
         if strands.time >= self._next_search:
-            self._search(points, takes_part)
+            self._search(points, takes_part, there)
             self._next_search = strands.time + self.params.refresh
-        self._touch(points, velocity, takes_part, strands.dt)
+        self._touch(points, velocity, there, strands.dt)
         self._push(velocity, strands.dt, load)
 
     def _make_first(self, model: StrandModel, takes_part: NDArray[np.bool_]) -> None:
         params = self.params
         pairs = np.zeros((0, 2), np.int64)
         if params.strips:
-            pairs = find_pairs(model.rest_points[:, 0], takes_part, self._groups, params.neighbours, params.reach)
-        self._make(pairs, _widths(model.rest_points, pairs, LEAST_WIDTH * params.thickness))
+            own = takes_part & ~model.is_spare
+            pairs = find_pairs(model.rest_points[:, 0], own, self._groups, params.neighbours, params.reach)
+        self._make(pairs, model.rest_points)
 
     @property
     def _zone(self) -> float:
         return (1 + AHEAD) * self.params.thickness
 
-    def _search(self, points: Float64Array, takes_part: NDArray[np.bool_]) -> None:
+    def _search(self, points: Float64Array, takes_part: NDArray[np.bool_], there: NDArray[np.bool_]) -> None:
         """List everything that could touch before the next search."""
         reach = self._zone + MARGIN * self.params.thickness
         search_kernels.find_directions(points, self._along_segment, self._along_vertex)
@@ -229,7 +243,7 @@ class TriangleStrips(Force):
             if not rows.grown():
                 break
         if len(self._pairs):
-            self._search_faces(points, takes_part, reach)
+            self._search_faces(points, takes_part, there, reach)
         for rows, contacts, groomed, span in (
             (self._segments, self._segment_contacts, self._groomed[0], half.size),
             (self._faces, self._face_contacts, self._groomed[1], points.shape[0] * points.shape[1]),
@@ -238,11 +252,14 @@ class TriangleStrips(Force):
             kernels.recall(*rows.listed, span, known, groomed, self.params.thickness, *rows.memo)
         self._searched_at[...], self._took_part[...] = points, takes_part
 
-    def _search_faces(self, points: Float64Array, takes_part: NDArray[np.bool_], reach: float) -> None:
+    def _search_faces(
+        self, points: Float64Array, takes_part: NDArray[np.bool_], there: NDArray[np.bool_], reach: float
+    ) -> None:
         flat = points.reshape(-1, 3)
         count = self._vertex_grid.sort(flat, np.repeat(takes_part, points.shape[1]), CELL * reach)
         np.take(flat, self._vertex_grid.order[:count], axis=0, out=self._sorted[:count])
         widest = self.params.breaks_at * self._rest_width + MARGIN * self.params.thickness
+        widest[~there] = -1.0
         rows = self._faces
         while True:
             search_kernels.find_faces(
@@ -262,7 +279,13 @@ class TriangleStrips(Force):
             if not rows.grown():
                 return
 
-    def _touch(self, points: Float64Array, velocity: Float64Array, takes_part: NDArray[np.bool_], dt: float) -> None:
+    def _there(self, takes_part: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Strips (P,) whose guides both take part, and that no inserted guide has split."""
+        is_split = (self._splitter >= 0) & takes_part[self._splitter]
+        there: NDArray[np.bool_] = takes_part[self._pairs].all(axis=1) & ~is_split
+        return there
+
+    def _touch(self, points: Float64Array, velocity: Float64Array, there: NDArray[np.bool_], dt: float) -> None:
         """Find which candidates touch."""
         params = self.params
         ahead = AHEAD * params.thickness
@@ -285,7 +308,7 @@ class TriangleStrips(Force):
             return
         kernels.update_strips(
             points,
-            takes_part,
+            there,
             self._pairs,
             self._rest_width,
             params.breaks_at,
@@ -361,12 +384,25 @@ class TriangleStrips(Force):
         self._segment_contacts.count.fill(0)
         if "pairs" not in memory:
             return
-        self._make(np.array(memory["pairs"]), np.array(memory["rest_width"]))
+        given = np.array(memory["pairs"])
+        own = given[~self._model.is_spare[given].any(axis=1)]
+        self._make(own, self._model.rest_points, np.array(memory["rest_width"]))
         self._broken[...] = memory["broken"]
         for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
             contacts.fill(memory[f"{name}.starts"], memory[f"{name}.keys"], memory[f"{name}.sides"])
-        self._search(np.array(memory["searched_at"]), np.array(memory["took_part"]))
+        took_part = np.array(memory["took_part"])
+        self._search(np.array(memory["searched_at"]), took_part, self._there(took_part))
         self._next_search = float(memory["next_search"])
+
+    def regroup(self, strands: NDArray[np.bool_]) -> None:
+        """Guides of the mask (G,) came or went: halves of a strip begin as broken as the whole."""
+        if not self._is_made:
+            return
+        wholes = {spare: row for row, spare in enumerate(self._splitter.tolist()) if spare >= 0}
+        for row in np.flatnonzero(strands[self._pairs].any(axis=1)):
+            spare = int(self._pairs[row][strands[self._pairs[row]]][0])
+            self._broken[row] = self._broken[wholes[spare]]
+        self._next_search = -np.inf
 
     def forget(self, strands: NDArray[np.bool_]) -> None:
         """Strands of the mask (G,) were carried elsewhere and touch nothing that they touched before."""

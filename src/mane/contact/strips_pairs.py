@@ -59,6 +59,30 @@ def _gabriel(roots: Float64Array, members: IntArray, reach: float | None) -> Int
     return members[near[free]]
 
 
+def with_split(pairs: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:
+    """Add the strips that a strip is split into while a spare strand is inserted in its middle (chang2002 4.3).
+
+    Args:
+        pairs: of guides, shape (P, 2).
+        parents: of all strands, as in `StrandModel`, shape (G, 2).
+
+    Returns:
+        Pairs (Q, 2): those given, and behind them two for each that a spare strand lies between; and the spare strand
+        that each is split by, or -1, shape (Q,).
+    """
+    row_of = {(min(a, b), max(a, b)): row for row, (a, b) in enumerate(pairs.tolist())}
+    splitter = np.full(len(pairs), -1)
+    halves: list[tuple[int, int]] = []
+    for spare in np.flatnonzero(parents[:, 0] != parents[:, 1]).tolist():
+        a, b = parents[spare].tolist()
+        row = row_of.get((min(a, b), max(a, b)))
+        if row is not None:
+            splitter[row] = spare
+            halves += [(a, spare), (spare, b)]
+    added = np.array(halves, np.int64).reshape(-1, 2)
+    return np.concatenate([pairs, added]), np.concatenate([splitter, np.full(len(added), -1)])
+
+
 def checked_pairs(pairs: ArrayLike, strand_count: int) -> IntArray:
     """Return pairs of strands as int64 (P, 2); ValueError names the first that is none."""
     checked: IntArray = as_array("strips.pairs", np.asarray(pairs, dtype=np.int64).reshape(-1, 2), ("P", 2), np.int64)

@@ -85,9 +85,11 @@ class VolumeGrid(Force):
     def prepare(self, model: StrandModel) -> None:
         """Choose the size of the cells; what is allocated here is used in every step."""
         count, vertices = model.mass.shape
-        given = np.ones(count, np.bool_) if self._strands_given is None else self._strands_given
+        own = model.own_count
+        given = np.ones(own, np.bool_) if self._strands_given is None else self._strands_given
         self._model = model
-        self._chosen: NDArray[np.bool_] = as_array("volume grid strands", given, (count,), np.bool_)
+        chosen = as_array("volume grid strands", given, (own,), np.bool_)
+        self._chosen: NDArray[np.bool_] = chosen[model.parents[:, 0]] & chosen[model.parents[:, 1]]
         self.cell = usual_cell(model) if self._cell_given is None else float(self._cell_given)
         size = count * vertices
         self._mass = model.mass.reshape(-1)
@@ -210,9 +212,9 @@ class VolumeGrid(Force):
 def usual_cell(model: StrandModel) -> float:
     """Return a cell size for guides [m], from the distances between their middles and the length of their segments."""
     segment = float(model.rest_length.mean())
-    if model.strand_count == 1:
+    if model.own_count == 1:
         return segment
-    middles = model.rest_points[:, model.vertex_count // 2]
+    middles = model.rest_points[: model.own_count, model.vertex_count // 2]
     distance, _ = PointIndex(middles).nearest(middles, 2)
     apart = distance[:, 1][distance[:, 1] > 0]  # an empty slot repeats a strand
     spacing = float(np.median(apart)) if len(apart) else 0.0

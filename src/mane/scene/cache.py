@@ -30,13 +30,14 @@ from mane.groom.guides import Guides
 from mane.io.atomic import atomic_write
 from mane.scene.config import Scene
 from mane.scene.scene_file import scene_from_dict
-from mane.strand.frame import GuideFrame
+from mane.strand.frame import GuideFrame, InsertedGuides
 
 FORMAT = 1
 HEADER, GUIDES, CHECKPOINT = "cache.json", "guides.npz", "checkpoint.npz"
 FRAME_NAME = re.compile(r"frame\.(-?\d+)\.npz")
 FRAME_INDEX = "frame"
-ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in ("head", "solid_poses", "time")]
+ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in ("head", "solid_poses", "time", "inserted")]
+INSERTED = [f.name for f in fields(InsertedGuides)]
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -137,6 +138,7 @@ class Cache:
                 file,
                 allow_pickle=False,
                 **{name: getattr(frame, name) for name in ARRAYS},
+                **_inserted_arrays(frame),
                 head=_pose_row(frame.head),
                 solid_poses=poses,
                 time=np.array([frame.time]),
@@ -147,11 +149,13 @@ class Cache:
         path = self.frame_file(index)
         arrays = _load(path)
         try:
+            own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
             return GuideFrame(
-                **{name: arrays[name] for name in ARRAYS},
+                **own,
                 head=_pose(arrays["head"]),
                 solid_poses=tuple(_pose(row) for row in arrays["solid_poses"]),
                 time=float(arrays["time"][0]),
+                inserted=_inserted(arrays),
             )
         except (KeyError, IndexError, ValueError) as error:
             raise ValueError(f"{path}: is no frame of a cache ({error})") from None
@@ -184,6 +188,19 @@ def _deciding(scene: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
+
+
+def _inserted_arrays(frame: GuideFrame) -> dict[str, NDArray[Any]]:
+    if frame.inserted is None:
+        return {}
+    return {f"inserted.{name}": getattr(frame.inserted, name) for name in INSERTED}
+
+
+def _inserted(arrays: Arrays) -> InsertedGuides | None:
+    """Guides beside the groom's; frames of a run without any have none, nor had those of earlier versions."""
+    if "inserted.parents" not in arrays:
+        return None
+    return InsertedGuides(**{name: arrays[f"inserted.{name}"] for name in INSERTED})
 
 
 def _pose_row(pose: Pose) -> NDArray[np.float64]:

@@ -34,6 +34,7 @@ INTERACTIONS = {
     "strips": ("mane.contact.strips", "TriangleStrips"),
     "ties": ("mane.contact.ties", "Ties"),
     "grid": ("mane.contact.volume_grid", "VolumeGrid"),
+    "adaptive": ("mane.contact.adaptive", "AdaptiveGuides"),
 }
 PROPS = ("comb", "gear", "hairbrush", "hand", "rod")
 SHAPES = ("box", "capsule", "plane", "sphere", "torus")

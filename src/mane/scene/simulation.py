@@ -22,6 +22,7 @@ from mane.body.motion import Motion, Pose
 from mane.body.motion_keys import MAX_SPEED, MAX_SPIN
 from mane.body.shapes import Shape
 from mane.body.solid import Solid
+from mane.contact.adaptive import AdaptiveGuides
 from mane.contact.drag import Drag
 from mane.contact.projection import SolidProjection
 from mane.contact.solids import SolidContact
@@ -30,8 +31,10 @@ from mane.contact.wind_shelter import Shelter
 from mane.geometry import quaternion
 from mane.geometry.checks import require_choice, require_positive
 from mane.groom.guides import Guides
+from mane.scene.spare import adaptive_part, single_precision, with_spare
 from mane.scene.surroundings import Surroundings
-from mane.strand.frame import GuideFrame
+from mane.strand.frame import GuideFrame, InsertedGuides
+from mane.strand.halfway import halfway_roots
 from mane.strand.hold import HoldReport, hold
 from mane.strand.material import MATERIALS, Material
 from mane.strand.model import STANDARD_GRAVITY, StrandModel
@@ -61,7 +64,7 @@ class Simulation:
         material: a `Material`, or the name of a preset: straight, wavy, curly, fine, coarse.
         body: what the hair grows on; it moves with the head and hair collides with it.
         solids: what else hair collides with, each with its own motion.
-        forces: parts that act on the guides besides: `Force`s and `Constraint`s.
+        forces: parts that act on the guides besides: `Force`s, `Constraint`s, and `AdaptiveGuides`.
         head: the motion of the head, for `step()` without a pose.
         wind: what blows on the hair: a vector [m/s], a `Wind`, a function of (points, time); None is still air.
         shelters: what keeps the wind away, such as `SolidShelter()` and `HairShelter()`.
@@ -80,6 +83,7 @@ class Simulation:
         report: how the last step went.
         hold_report: which strands stand by themselves, and what was done about the others; `str` of it is one line.
         time: of the current frame [s].
+        adaptive: the part that inserts guides, or None.
     """
 
     def __init__(
@@ -113,9 +117,13 @@ class Simulation:
         self.frame_dt = 1.0 / frame_rate
         self.substeps = substeps
         self.head = head
-        self.active = guides.active.copy()
-        self.weight = guides.weight.copy()
-        strands, self.hold_report = _held_model(guides, material, root, gravity, hold if sag_free else "off")
+        self.adaptive = adaptive_part(forces)
+        mode = hold if sag_free else "off"
+        self._own, self.hold_report = _held_model(guides, material, root, gravity, mode)
+        strands = self._own if self.adaptive is None else with_spare(self._own, self.adaptive, guides.active, mode)
+        spare = strands.strand_count - self._own.strand_count
+        self.active = np.concatenate([guides.active, np.zeros(spare, np.bool_)])
+        self.weight = np.concatenate([guides.weight, np.zeros(spare, np.float32)])
         self._solver = make_solver(model, strands, sag_free=sag_free, **settings)
         self._rest_roots = strands.rest_points[:, 0].copy()
         self.surroundings = Surroundings(body, solids)
@@ -128,6 +136,8 @@ class Simulation:
             [*(part for part in forces if isinstance(part, Constraint)), *own_constraints],
             self.active,
         )
+        if self.adaptive is not None:
+            self.adaptive.prepare(strands)
         self._require_parts(forces)
         self._reach = float(strands.strand_length.max())
         self.reset()
@@ -139,13 +149,13 @@ class Simulation:
 
     def _require_parts(self, parts: Sequence[Part]) -> None:
         for part in parts:
-            if not isinstance(part, Force | Constraint):
-                raise ValueError(f"forces: must be Force or Constraint parts, got {type(part).__name__}")
+            if not isinstance(part, Force | Constraint | AdaptiveGuides):
+                raise ValueError(f"forces: must be Force, Constraint or AdaptiveGuides, got {type(part).__name__}")
 
     @property
     def strands(self) -> StrandModel:
         """The guides as mechanics sees them, stiffened where that was asked for."""
-        return self._solver.model
+        return self._own
 
     @property
     def solids(self) -> tuple[Solid, ...]:
@@ -155,20 +165,22 @@ class Simulation:
     @property
     def frame(self) -> GuideFrame:
         """The guides as they are now; its arrays are copies."""
-        state = self._state
+        own = slice(0, self._own.strand_count)
         return GuideFrame(
-            state.points.astype(np.float32),
-            state.velocity.astype(np.float32),
-            state.frames.astype(np.float32),
-            state.cut_force.astype(np.float32),
-            self._roots.positions.astype(np.float32),
-            self._roots.rotations.astype(np.float32),
-            self.active.copy(),
-            self.weight.copy(),
-            self._pose,
-            self.surroundings.poses(self._pose, self.time),
-            self.time,
+            **single_precision(self._state, self._roots, own),
+            active=self.active[own].copy(),
+            weight=self.weight[own].copy(),
+            head=self._pose,
+            solid_poses=self.surroundings.poses(self._pose, self.time),
+            time=self.time,
+            inserted=None if self.adaptive is None else self._inserted(),
         )
+
+    def _inserted(self) -> InsertedGuides:
+        own = self._own.strand_count
+        rows = own + np.flatnonzero(self.active[own:])
+        arrays = single_precision(self._state, self._roots, rows)
+        return InsertedGuides(self._solver.model.parents[rows], self.weight[rows], **arrays)
 
     def reset(self, head_pose: Pose | None = None, *, time: float = 0.0) -> GuideFrame:
         """Put the guides back to rest on a head at `head_pose`, by default where its motion has it, at `time` [s]."""
@@ -180,6 +192,7 @@ class Simulation:
         self._forget_all()
         for part in self.parts:
             part.reset()
+        self._follow_adaptive()
         return self.frame
 
     def teleport(self, head_pose: Pose) -> GuideFrame:
@@ -221,11 +234,31 @@ class Simulation:
         out = self._state.copy()
         self.report = self._stepper.step(self._state, out, path, time=end, dt=dt, substeps=count)
         self._state, self._pose, self._roots, self.time = out, pose, goal, end
+        self._adapt(dt)
         return self.frame
 
+    def _adapt(self, dt: float) -> None:
+        """Insert guides and take them out, for the frames to come."""
+        if self.adaptive is None:
+            return
+        changed = self.adaptive.adapt(self._solver, self._state, self._roots, dt)
+        self._follow_adaptive()
+        self.report.parts.update(self.adaptive.report())
+        if changed.any():
+            for part in self.parts:
+                part.regroup(changed)
+
+    def _follow_adaptive(self) -> None:
+        if self.adaptive is not None:
+            own = self._own.strand_count
+            self.active[own:], self.weight[own:] = self.adaptive.present, self.adaptive.weight
+
     def energy(self) -> NDArray[np.float64]:
-        """Kinetic, elastic and gravitational energy of each guide [J], shape (G,)."""
-        return self._solver.energy(self._state)
+        """Kinetic, elastic and gravitational energy of each guide [J], shape (G,).
+
+        With `AdaptiveGuides` there is one more for each guide that may be inserted, 0 while it is not.
+        """
+        return np.where(self.active | ~self._solver.model.is_spare, self._solver.energy(self._state), 0.0)
 
     def checkpoint(self) -> dict[str, NDArray[Any]]:
         """Everything that is needed to continue exactly, as arrays by name; copies."""
@@ -261,7 +294,8 @@ class Simulation:
     @property
     def parts(self) -> tuple[Part, ...]:
         """Everything that acts on the guides, the simulation's own parts included, in the order in which it acts."""
-        return (*self._stepper.forces, *self._stepper.constraints)
+        last = () if self.adaptive is None else (self.adaptive,)
+        return (*self._stepper.forces, *self._stepper.constraints, *last)
 
     def _pose_at(self, time: float) -> Pose:
         if self.head is not None:
@@ -269,7 +303,8 @@ class Simulation:
         return getattr(self, "_pose", None) or Pose.identity()
 
     def _checked_roots(self, roots: RootPose) -> RootPose:
-        return RootPose.checked(roots.positions, roots.rotations, len(self._rest_roots))
+        checked = RootPose.checked(roots.positions, roots.rotations, self._own.strand_count)
+        return halfway_roots(checked, self._solver.model.parents[self._own.strand_count :])
 
     def _is_jump(self, pose: Pose, goal: RootPose, dt: float) -> bool:
         way = np.linalg.norm(goal.positions - self._roots.positions, axis=1).max()

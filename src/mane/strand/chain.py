@@ -15,6 +15,7 @@ References: chang2002 3.1, 3.2 and 8; Featherstone's articulated-body method.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
+from mane.geometry.checks import IntArray
 from mane.strand import chain_shape as shape
 from mane.strand._kernels_chain_lanes import LANES, PACKED, SLOT
 from mane.strand.chain_spine import spine_points
@@ -52,6 +54,20 @@ class ChainParams:
     def __post_init__(self) -> None:
         if self.iterations < 1:
             raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
+
+
+# Arrays of a solver whose first axis is the strand, besides those of its model.
+_PER_STRAND = (
+    "_clamped",
+    "length",
+    "rest_base",
+    "_rest_frames",
+    "offset",
+    "stiffness",
+    "_weight",
+    "rest_curvature",
+    "spin_inertia",
+)
 
 
 class ChainSolver(StrandSolver):
@@ -151,6 +167,16 @@ class ChainSolver(StrandSolver):
         )
         out.extra["clamp"][...] = clamp
         out.extra["clamp_spin"][...] = rate
+
+    def taken(self, rows: IntArray) -> ChainSolver:
+        """Return a solver of some of the strands; see `StrandSolver.taken`."""
+        other = copy(self)
+        other.model = self.model.taken(rows)
+        for name in _PER_STRAND:
+            setattr(other, name, getattr(self, name)[rows])
+        other._roots = (other.model.mass[:, 0].copy(), other.model.root_kind.copy(), other.spin_inertia)
+        other._packed = other._pack()
+        return other
 
     def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
         """Points or velocities of the strands of the mask (G,) were changed from outside: make the rest agree.

@@ -9,6 +9,7 @@ stable at any size, and it loses a little energy instead of gaining any.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
-from mane.geometry.checks import require_choice
+from mane.geometry.checks import IntArray, require_choice
 from mane.strand import _kernels_cosserat as direct
 from mane.strand import _kernels_cosserat_sweep as sweep
 from mane.strand._kernels_small import LANE_COUNT
@@ -101,6 +102,14 @@ class CosseratSolver(StrandSolver):
             step = sweep.step_sweep
         step(*moving, *acting, *fixed, *result)
         out.extra["clamp"][...] = clamp
+
+    def taken(self, rows: IntArray) -> CosseratSolver:
+        """Return a solver of some of the strands; see `StrandSolver.taken`."""
+        other = copy(self)
+        other.model, other.rest = self.model.taken(rows), self.rest.taken(rows)
+        other._pinned = self._pinned[rows]
+        other._constants = pack_constants(other.model, other.rest)
+        return other
 
     def _thread_scratch(self) -> Float64Array:
         """One row per thread; zero where no strand ever writes, which stands for neighbours that are not there."""

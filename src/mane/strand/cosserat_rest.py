@@ -7,12 +7,13 @@ tells the rest length and the segment's axis, and the bend-twist constraint tell
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
+from mane.geometry.checks import IntArray
 from mane.geometry.frames import segment_frames
 from mane.strand.model import Float64Array, RootKind, StrandModel, joint_lengths
 
@@ -42,6 +43,11 @@ class RestShape:
     frames: Float64Array
     cut_force: Float64Array
     overloaded: float = 0.0
+
+    def taken(self, rows: IntArray) -> RestShape:
+        """Return that of some of the strands."""
+        names = ("length", "darboux", "clamp", "frames", "cut_force")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     @property
     def joint_length(self) -> Float64Array:

@@ -8,7 +8,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.motion import Pose
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class InsertedGuides:
+    """Guides that were inserted between two of the groom's and are there at one frame; K of them, perhaps none.
+
+    Attributes:
+        parents: the two guides that each was inserted half-way between, shape (K, 2), int64.
+        weight: how far the full head follows each, 0 to 1, shape (K,), float32.
+        points: as in `GuideFrame`, shape (K, V, 3), float32; so are the others.
+        velocity: shape (K, V, 3).
+        frames: shape (K, N, 4).
+        cut_force: shape (K, N, 3).
+        roots: shape (K, 3).
+        root_rotations: shape (K, 4).
+    """
+
+    parents: IntArray
+    weight: FloatArray
+    points: FloatArray
+    velocity: FloatArray
+    frames: FloatArray
+    cut_force: FloatArray
+    roots: FloatArray
+    root_rotations: FloatArray
+
+    @property
+    def count(self) -> int:
+        """Number of guides, K."""
+        return len(self.parents)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +57,7 @@ class GuideFrame:
         head: pose of the head since rest.
         solid_poses: pose of each solid of the simulation, in its order.
         time: [s].
+        inserted: guides beside those of the groom, or None where a simulation inserts none.
     """
 
     points: FloatArray
@@ -40,3 +71,4 @@ class GuideFrame:
     head: Pose
     solid_poses: tuple[Pose, ...]
     time: float
+    inserted: InsertedGuides | None = None

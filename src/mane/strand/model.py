@@ -19,7 +19,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mane.geometry.checks import as_array, first_not_finite
+from mane.geometry.checks import IntArray, as_array, first_not_finite
 
 Float64Array = NDArray[np.float64]
 
@@ -52,6 +52,8 @@ class StrandModel:
         radius: of the hair at each vertex [m], shape (G, V).
         root_kind: a `RootKind` per strand, shape (G,), int8.
         gravity: [m/s^2], shape (3,).
+        parents: the two strands that a spare one lies half-way between (`halfway`), shape (G, 2), int64; a strand of
+            its own, which all are by default, is its own parent. Spare ones are behind all others.
         rest_length: of each segment as groomed [m], shape (G, N).
         joint_length: of the rod that each joint stands for [m], shape (G, N).
     """
@@ -65,6 +67,7 @@ class StrandModel:
     radius: Float64Array
     root_kind: NDArray[np.int8]
     gravity: Float64Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
+    parents: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     rest_length: Float64Array = field(init=False)
     joint_length: Float64Array = field(init=False)
 
@@ -91,6 +94,9 @@ class StrandModel:
         _require("root_kind: must be 0 (clamped), 1 (hinged) or 2 (free)", (kinds >= 0) & (kinds <= 2), kinds)
         object.__setattr__(self, "root_kind", kinds)
         object.__setattr__(self, "gravity", _checked("gravity", self.gravity, (3,)))
+        own = np.repeat(np.arange(strands)[:, None], 2, axis=1)
+        parents = as_array("parents", self.parents if len(self.parents) else own, (strands, 2), np.int64)
+        object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "rest_length", length)
         object.__setattr__(self, "joint_length", joint_lengths(length))
 
@@ -103,6 +109,22 @@ class StrandModel:
     def vertex_count(self) -> int:
         """Number of vertices of every strand, V."""
         return self.rest_points.shape[1]
+
+    @property
+    def is_spare(self) -> NDArray[np.bool_]:
+        """Which strands lie half-way between two others, shape (G,)."""
+        spare: NDArray[np.bool_] = self.parents[:, 0] != self.parents[:, 1]
+        return spare
+
+    @property
+    def own_count(self) -> int:
+        """Number of strands that are not spare; they come first."""
+        return self.strand_count - int(self.is_spare.sum())
+
+    def taken(self, rows: IntArray) -> StrandModel:
+        """Return some of the strands, each its own parent."""
+        chosen = {name: getattr(self, name)[rows] for name in ("rest_points", "root_kind", *_PROPERTY_NAMES)}
+        return StrandModel(**chosen, gravity=self.gravity)
 
     @property
     def segment_count(self) -> int:
@@ -132,6 +154,7 @@ _PROPERTIES = (
     ("damping", "N", False),
     ("radius", "V", True),
 )
+_PROPERTY_NAMES = tuple(name for name, _, _ in _PROPERTIES)
 
 
 def _checked(name: str, value: ArrayLike, shape: tuple[int | str, ...]) -> Float64Array:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from mane.body.motion import Pose
 from mane.body.solid import Solid
+from mane.geometry.checks import IntArray
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.roots import RootPose
 
@@ -53,6 +54,10 @@ class Load:
             np.zeros((strand_count, vertex_count, 6)),
             np.zeros((strand_count, vertex_count - 1, 6)),
         )
+
+    def taken(self, rows: IntArray) -> Load:
+        """Return what acts on some of the strands; copies."""
+        return Load(self.force[rows], self.resistance[rows], self.coupling[rows])
 
     def clear(self) -> None:
         """Forget everything that was added."""
@@ -119,6 +124,10 @@ class Part(ABC):  # noqa: B024 - the defaults are what most parts want; subclass
 
     def forget(self, strands: NDArray[np.bool_]) -> None:  # noqa: B027
         """Strands of the mask (G,) were carried elsewhere: what is remembered of where they were no longer holds."""
+
+    def regroup(self, strands: NDArray[np.bool_]) -> None:
+        """Spare strands of the mask (G,) were inserted or taken out between two frames."""
+        self.forget(strands)
 
     def reset(self) -> None:  # noqa: B027
         """The guides were put back to rest: undo what has worn out or come loose."""

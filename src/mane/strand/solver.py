@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.geometry.checks import require_choice
+from mane.geometry.checks import IntArray, require_choice
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
@@ -44,6 +44,13 @@ class StrandSolver(ABC):
 
         Gravity is the solver's own matter; `load` holds everything else.
         """
+
+    def taken(self, rows: IntArray) -> StrandSolver:
+        """Return a solver of some of the strands, which steps them as this one does, to the last bit.
+
+        What makes spare strands free; a solver that never meets any may do without.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot step some of its strands alone")
 
     @abstractmethod
     def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:

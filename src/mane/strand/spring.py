@@ -9,6 +9,7 @@ step has left too long or too short. The price is Euler's numerical damping, fir
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
-from mane.geometry.checks import require_choice, require_positive
+from mane.geometry.checks import IntArray, require_choice, require_positive
 from mane.strand import spring_net
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -171,6 +172,15 @@ class SpringSolver(StrandSolver):
             out.cut_force,
         )
         new["clamp"][...] = clamp
+
+    def taken(self, rows: IntArray) -> SpringSolver:
+        """Return a solver of some of the strands; see `StrandSolver.taken`."""
+        other = copy(self)
+        other.model, other.net = self.model.taken(rows), self.net.taken(rows)
+        other._carries_weight, other._is_free = self._carries_weight[rows], self._is_free[rows]
+        other._constants = _in_lanes(other.net)
+        other._scratch = None
+        return other
 
     def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
         """Points or velocities of the strands of the mask (G,) were changed from outside: make the rest agree."""

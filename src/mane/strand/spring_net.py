@@ -27,12 +27,13 @@ joint are three turns against three springs and two altitudes, and those are giv
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
+from mane.geometry.checks import IntArray
 from mane.strand.model import Float64Array, RootKind, StrandModel
 
 GHOSTS = 2  # particles in front of the root
@@ -85,6 +86,10 @@ class SpringNet:
     frames: Float64Array
     azimuth: Float64Array
     offset: Float64Array
+
+    def taken(self, rows: IntArray) -> SpringNet:
+        """Return the net of some of the strands."""
+        return SpringNet(**{each.name: getattr(self, each.name)[rows] for each in fields(self)})
 
     def with_springs(self, stiffness: Float64Array, rest_length: Float64Array, altitude: Float64Array) -> SpringNet:
         """Return the same particles with other springs."""

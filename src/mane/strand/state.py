@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
+from mane.geometry.checks import IntArray
 from mane.strand.model import Float64Array
 
 
@@ -58,6 +59,16 @@ class StrandState:
     def copy(self) -> StrandState:
         """Return a state with arrays of its own."""
         return StrandState.from_arrays(self.arrays())
+
+    def taken(self, rows: IntArray) -> StrandState:
+        """Return that of some of the strands; copies."""
+        return StrandState.from_arrays({name: array[rows] for name, array in self.arrays().items()})
+
+    def put(self, rows: IntArray, other: StrandState) -> None:
+        """Copy the numbers of `other` to some of the strands."""
+        mine = self.arrays()
+        for name, array in other.arrays().items():
+            mine[name][rows] = array
 
     def assign(self, other: StrandState) -> None:
         """Copy the numbers of `other` into this state's own arrays."""

@@ -67,6 +67,8 @@ class Stepper:
         self.constraints = tuple(constraints)
         model = solver.model
         self.active = np.ones(model.strand_count, np.bool_) if active is None else active
+        self._is_spare = model.is_spare
+        self._rows, self._busy = np.arange(model.strand_count), solver
         self._load = Load.empty(model.strand_count, model.vertex_count)
         for part in (*self.forces, *self.constraints):
             part.prepare(model)
@@ -118,7 +120,7 @@ class Stepper:
         self._load.clear()
         for force in self.forces:
             force.add(view(source), self._load)
-        self.solver.step(source, out, after, self._load, dt=h)
+        self._solve(source, out, after, h)
         for force in self.forces:
             force.settle(view(out))
         for constraint in self.constraints:
@@ -128,6 +130,21 @@ class Stepper:
         for part in (*self.forces, *self.constraints):
             for name, value in part.report().items():
                 found[name] = value if name == "penetration" else max(found.get(name, 0.0), value)
+
+    def _solve(self, source: StrandState, out: StrandState, roots: RootPose, h: float) -> None:
+        """Step all strands but the spare ones that nobody needs, which stay as they are."""
+        if not (self._is_spare & ~self.active).any():
+            self.solver.step(source, out, roots, self._load, dt=h)
+            return
+        rows = np.flatnonzero(self.active | ~self._is_spare)
+        if not np.array_equal(rows, self._rows):
+            self._rows, self._busy = rows, self.solver.taken(rows)
+        few = source.taken(rows)
+        where = RootPose(roots.positions[rows], roots.rotations[rows])
+        self._busy.step(few, few, where, self._load.taken(rows), dt=h)
+        if out is not source:
+            out.assign(source)
+        out.put(rows, few)
 
     def _require_finite(self, state: StrandState, time: float) -> None:
         if np.isfinite(state.points).all() and np.isfinite(state.velocity).all():

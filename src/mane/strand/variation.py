@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mane.geometry.checks import as_array, require_finite, shape_text
+from mane.geometry.checks import IntArray, as_array, require_finite, shape_text
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.strand.model import Float64Array
+from mane.strand.model import Float64Array, StrandModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +35,13 @@ class Layout:
     Attributes:
         fraction: arc length from the root over the length of the strand, shape (G, V).
         groom: whose attributes may be named as painted maps, or None.
+        parents: of spare strands behind the others, as in `StrandModel`, shape (G, 2), or None. What is given for the
+            others alone is spread: a spare strand takes the mean of its parents.
     """
 
     fraction: Float64Array
     groom: Groom | None = None
+    parents: IntArray | None = None
 
     @classmethod
     def of(cls, strands: Guides | Groom | ArrayLike) -> Layout:
@@ -56,6 +59,25 @@ class Layout:
                 f"got {shape_text(rest_points(groom).shape[:2])}"
             )
         return cls(fraction, groom)
+
+    @classmethod
+    def of_model(cls, model: StrandModel, maps: Guides | Groom | None) -> Layout:
+        """Lay out over the strands of a model, with the painted maps of `maps`, which must have its own strands."""
+        own = cls.with_maps(model.rest_points[: model.own_count], maps)
+        if model.own_count == model.strand_count:
+            return own
+        return cls(_fractions(model.rest_points), own.groom, model.parents)
+
+    @property
+    def own_count(self) -> int:
+        """Number of strands that are not spare."""
+        return len(self.fraction) if self.parents is None else int((self.parents[:, 0] == self.parents[:, 1]).sum())
+
+    def spread(self, values: Float64Array) -> Float64Array:
+        """Give spare strands the mean of what their parents have; `values` are (own_count, ...) or (G, ...)."""
+        if self.parents is None or len(values) == len(self.fraction):
+            return values
+        return 0.5 * (values[self.parents[:, 0]] + values[self.parents[:, 1]])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -229,13 +251,16 @@ def _given(name: str, value: ArrayLike, layout: Layout) -> Float64Array:
             f"{name}: must be a number, a curve, an array of shape ({strands},) or ({strands}, {vertices}), "
             f"or the name of a painted map, got {type(value).__name__} {value!r:.60}"
         )
-    if array.shape not in ((), (strands,), (strands, vertices)):
+    own = layout.own_count
+    if array.shape not in ((), (strands,), (strands, vertices), (own,), (own, vertices)):
         raise ValueError(
             f"{name}: an array must have shape ({strands},) (per strand) or ({strands}, {vertices}) (per vertex), "
             f"got {shape_text(array.shape)}"
         )
     numbers = array.astype(np.float64)
-    return numbers[:, None] if numbers.ndim == 1 else numbers
+    if numbers.ndim == 0:
+        return numbers
+    return layout.spread(numbers[:, None] if numbers.ndim == 1 else numbers)
 
 
 def _attribute(name: str, attribute: str, layout: Layout) -> Float64Array:
@@ -244,9 +269,9 @@ def _attribute(name: str, attribute: str, layout: Layout) -> Float64Array:
         raise ValueError(f"{name}: painted map {attribute!r} needs guides with attributes, got points alone")
     if attribute in groom.strand:
         painted: NDArray[Any] = groom.strand[attribute]
-        shape: tuple[int, ...] = (layout.shape[0], 1)
+        shape: tuple[int, ...] = (layout.own_count, 1)
     elif attribute in groom.vertex:
-        painted, shape = groom.vertex[attribute], layout.shape
+        painted, shape = groom.vertex[attribute], (layout.own_count, layout.shape[1])
     else:
         known = ", ".join(sorted([*groom.strand, *groom.vertex])) or "none"
         raise ValueError(f"{name}: the guides have no painted map {attribute!r}; they have {known}")
@@ -254,4 +279,4 @@ def _attribute(name: str, attribute: str, layout: Layout) -> Float64Array:
         raise ValueError(
             f"{name}: painted map {attribute!r} must hold one number each, got {shape_text(painted.shape[1:])}"
         )
-    return painted.astype(np.float64).reshape(shape)
+    return layout.spread(painted.astype(np.float64).reshape(shape))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mane.scene.build import build
-from mane.scene.cache import ARRAYS, CHECKPOINT, HEADER, Cache
+from mane.scene.cache import ARRAYS, CHECKPOINT, HEADER, INSERTED, Cache
+from mane.scene.config import InteractionTable
 
 
 @pytest.fixture
@@ -34,6 +35,20 @@ def test_frames_come_back_bit_for_bit(filled):
         for ours, theirs in poses:
             assert ours.rotation.tobytes() == theirs.rotation.tobytes()
             assert ours.position.tobytes() == theirs.position.tobytes()
+
+
+def test_inserted_guides_come_back_and_runs_without_any_have_none(filled, tmp_path, tiny_scene):
+    cache, _, _ = filled
+    assert cache.read_frame(1).inserted is None
+    parts = (InteractionTable("adaptive", {"opens_at": 0.002, "limit": 3}),)
+    assembly = build(tiny_scene(tmp_path, interactions=parts))
+    frame = [assembly.simulation.step() for _ in range(4)][-1]
+    cache.write_frame(3, frame)
+    read = cache.read_frame(3).inserted
+    assert read.count == frame.inserted.count == 3
+    for name in INSERTED:
+        ours, theirs = getattr(read, name), getattr(frame.inserted, name)
+        assert (ours.dtype, ours.tobytes()) == (theirs.dtype, theirs.tobytes())
 
 
 def test_a_checkpoint_goes_on_exactly(filled):

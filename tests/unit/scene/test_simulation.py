@@ -167,7 +167,7 @@ def test_a_force_of_ones_own_takes_part():
         ({"frame_rate": 0}, "frame_rate: must be a finite number above zero, got 0"),
         ({"substeps": 0}, 'substeps: must be "auto" or a whole number of at least 1, got 0'),
         ({"solids": [HEAD]}, r"solids\[0\]: must be a Solid, got Sphere; mane.Solid\(mesh\) is one"),
-        ({"forces": ["wind"]}, "forces: must be Force or Constraint parts, got str"),
+        ({"forces": ["wind"]}, "forces: must be Force, Constraint or AdaptiveGuides, got str"),
         ({"hold": "spray"}, "hold: 'spray' is unknown"),
     ],
 )

@@ -1,0 +1,50 @@
+"""What `Simulation` needs for guides that come and go: spare strands behind the groom's own in all its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.contact.adaptive import AdaptiveGuides
+from mane.geometry.checks import FloatArray, IntArray
+from mane.strand.halfway import with_halfway
+from mane.strand.hold import hold
+from mane.strand.model import StrandModel
+from mane.strand.ports import Part
+from mane.strand.roots import RootPose
+from mane.strand.state import StrandState
+
+
+def adaptive_part(parts: Sequence[Part]) -> AdaptiveGuides | None:
+    """Return the part that inserts guides, of which there may be one."""
+    found = [part for part in parts if isinstance(part, AdaptiveGuides)]
+    if len(found) > 1:
+        raise ValueError(
+            f"forces: must hold one AdaptiveGuides at most, got {len(found)}; its groups= tells them apart"
+        )
+    return found[0] if found else None
+
+
+def with_spare(model: StrandModel, adaptive: AdaptiveGuides, active: NDArray[np.bool_], mode: str) -> StrandModel:
+    """Return the strands of `model` and behind them one for each pair, held up as the others are."""
+    pairs = adaptive.choose_pairs(model, active)
+    if len(pairs) == 0:
+        return model
+    whole = with_halfway(model, pairs)
+    own = model.strand_count
+    held, _ = hold(whole.taken(np.arange(own, whole.strand_count)), mode=mode)
+    return replace(
+        whole,
+        bend_stiffness=np.concatenate([whole.bend_stiffness[:own], held.bend_stiffness]),
+        twist_stiffness=np.concatenate([whole.twist_stiffness[:own], held.twist_stiffness]),
+    )
+
+
+def single_precision(state: StrandState, roots: RootPose, rows: slice | IntArray) -> dict[str, FloatArray]:
+    """Arrays that a `GuideFrame` and its `InsertedGuides` share, of some strands, by name; copies."""
+    arrays = {name: getattr(state, name)[rows] for name in ("points", "velocity", "frames", "cut_force")}
+    arrays["roots"], arrays["root_rotations"] = roots.positions[rows], roots.rotations[rows]
+    return {name: array.astype(np.float32) for name, array in arrays.items()}
