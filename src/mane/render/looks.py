@@ -14,6 +14,7 @@ from mane.groom.groom import Groom
 from mane.render import pigments
 from mane.render.fibre import Fibre
 from mane.render.pigments import Floats
+from mane.render.strand_numbers import strand_numbers, uniform
 
 Triple = tuple[float, float, float]
 
@@ -136,11 +137,11 @@ class Look:
         Strands differ by their attribute `id`, else by `root_uv`, else by the place of their root, never by their
         order. Without the first two, each strand's tint changes when its root moves, so give moving hair ids.
         """
-        numbers, owner = _strand_numbers(groom), groom.strand_of_point
+        numbers, owner = strand_numbers(groom), groom.strand_of_point
         along = _length_shares(groom)
         base, factors = self._base_absorption(groom), self._strand_factors(numbers)
         fade = np.float32(self.tip_pigment) ** along
-        is_grey = (_uniform(numbers, 3) < self.grey_fraction)[owner]
+        is_grey = (uniform(numbers, 3) < self.grey_fraction)[owner]
         colors = np.empty((groom.point_count, 3), np.float32)
         for channel in range(3):  # one at a time: a head of hair has millions of points
             absorption = self._dyed_tips(base[:, channel] * fade, along, channel) * factors[owner, channel]
@@ -178,7 +179,7 @@ class Look:
 
     def _strand_factors(self, numbers: NDArray[np.uint64]) -> FloatArray:
         """Factor on each strand's absorption, shape (S, 3)."""
-        depth, hue = ndtri(_uniform(numbers, 1)), ndtri(_uniform(numbers, 2))
+        depth, hue = ndtri(uniform(numbers, 1)), ndtri(uniform(numbers, 2))
         logarithm = depth[:, None] + HUE_SPREAD * hue[:, None] * np.array([-1.0, 0.0, 1.0])
         return np.exp(self.variation * logarithm).astype(np.float32)
 
@@ -203,33 +204,6 @@ def _length_shares(groom: Groom) -> FloatArray:
 def _smooth_step(x: FloatArray) -> FloatArray:
     x = np.clip(x, 0.0, 1.0)
     return x * x * (3.0 - 2.0 * x)
-
-
-def _strand_numbers(groom: Groom) -> NDArray[np.uint64]:
-    """A number per strand that follows it through any reordering, shape (S,)."""
-    if "id" in groom.strand:
-        words = groom.strand["id"].astype(np.uint32)[:, None]
-    else:
-        place = groom.strand.get("root_uv", groom.roots)
-        words = (np.ascontiguousarray(place, np.float32) + np.float32(0.0)).view(np.uint32)  # -0 becomes 0
-    numbers = np.zeros(groom.strand_count, np.uint64)
-    for column in words.T:
-        numbers = _mix(numbers ^ column.astype(np.uint64))
-    return numbers
-
-
-def _uniform(numbers: NDArray[np.uint64], stream: int) -> Floats:
-    """Evenly spread numbers between 0 and 1, both excluded, shape (S,); each stream is independent."""
-    mixed = _mix(numbers ^ _mix(np.full(1, stream, np.uint64)))
-    return ((mixed >> np.uint64(12)).astype(np.float64) + 0.5) / 2.0**52
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread the bits of 64-bit numbers (the finaliser of SplitMix64, Steele et al. 2014)."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 _BROWN = Look()

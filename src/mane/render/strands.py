@@ -46,7 +46,14 @@ class SmoothStrands:
 
     @classmethod
     def of_groom(
-        cls, groom: Groom, view: View, *, pixel: float = 1.0, width: float | None = None, most: int = MOST_POINTS
+        cls,
+        groom: Groom,
+        view: View,
+        *,
+        pixel: float = 1.0,
+        width: float | None = None,
+        wider: float = 1.0,
+        most: int = MOST_POINTS,
     ) -> SmoothStrands:
         """Smooth a groom for a view.
 
@@ -55,6 +62,7 @@ class SmoothStrands:
             view: who looks at them.
             pixel: columns and rows of the view that make one pixel of the picture.
             width: diameter of every strand at the root [m]; None takes the groom's, see `strand_widths`.
+            wider: how many strands each one stands for; it is so many times wider.
             most: points to stay below; segments are cut less finely where there would be more.
         """
         screen = view.project(groom.points)
@@ -74,7 +82,7 @@ class SmoothStrands:
         kernels.fill_smooth(groom.points, groom.offsets, starts, pieces, points)
         offsets = np.append(starts[groom.offsets[:-1]], total)
         strands = cls(points, offsets, np.empty(0, np.float32), starts, pieces, groom.offsets)
-        widths = strands.spread(strand_widths(groom, width)[:, None])[:, 0]
+        widths = strands.spread(strand_widths(groom, width, wider)[:, None])[:, 0]
         if "width" not in groom.vertex or width is not None:
             kernels.taper(points, offsets, np.float32(TIP_WIDTH), np.float32(TAPER_START), widths)
         object.__setattr__(strands, "width", widths)
@@ -111,15 +119,16 @@ class SmoothStrands:
         return points, tangents, spread
 
 
-def strand_widths(groom: Groom, width: float | None = None) -> FloatArray:
+def strand_widths(groom: Groom, width: float | None = None, wider: float = 1.0) -> FloatArray:
     """Diameter at each point of a groom [m], shape (P,).
 
     The groom's own, or a human hair's; wider where there are fewer strands than on a full head, so that a thinned-out
-    groom keeps something of its body. A `width` that is asked for is taken as it is.
+    groom keeps something of its body. A `width` that is asked for is taken as it is. Where each strand stands for
+    several of a fuller groom, it is `wider` so many times.
     """
     if width is not None:
         require_positive("hair_width", width)
-        return np.full(groom.point_count, width, np.float32)
+        return np.full(groom.point_count, wider * width, np.float32)
     own = groom.per_vertex("width", HAIR_WIDTH)
-    boosted = own * np.float32(np.sqrt(max(1.0, FULL_HEAD / groom.strand_count)))
-    return np.maximum(np.minimum(boosted, np.float32(WIDEST_DEFAULT)), own).astype(np.float32)
+    boosted = own * np.float32(np.sqrt(max(1.0, FULL_HEAD / (wider * groom.strand_count))))
+    return np.asarray(np.maximum(np.minimum(boosted, WIDEST_DEFAULT), own) * wider, np.float32)
