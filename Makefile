@@ -12,7 +12,7 @@ OUT    ?= out
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY)  ## groom a bust and draw it; the pictures are in out/
+demo: $(READY)  ## simulate a full head of curls through a head shake; movie, pictures and USD are in out/
 	$(BIN)/mane demo -o $(OUT)
 
 test: lint  ## everything that must hold: lint, types, tests (under ten minutes on two cores)

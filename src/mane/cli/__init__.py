@@ -30,7 +30,7 @@ COMMANDS = (
 DESCRIPTION = """\
 Animate a full head of hair, or a coat of fur, from a few hundred simulated guide strands.
 
-  mane demo -o out                      see it work: a groom on a bust, drawn from two sides
+  mane demo -o out                      see it work: a head shake and a comb, as a movie
   mane style curly -o curly.usd         make a procedural groom
   mane info curly.usd                   what is in a groom file, and what is wrong with it
   mane convert curly.usd curly.hair     from one format to another

@@ -1,49 +1,210 @@
-"""`mane demo`: a groom on a bust, its guides, and something to look at."""
+"""`mane demo`: the main job once through, with something to look at at the end."""
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from mane.cli._run_bar import RunBar
+
+if TYPE_CHECKING:
+    from mane.scene.build import Assembly
+    from mane.scene.cache import Cache
 
 Result = TypeVar("Result")
+
+USD_STRANDS = 10_000  # of the head go into the USD stage: 2 MB per frame instead of 20
+STILL_SIZE = (720, 720)  # of each half of the comparison [pixels]
+SKINS = ("linear", "physical")
+SHOWN_METRICS = ("length_error", "kink", "curvature_distance", "penetration_rate")
+
+SCENE = """\
+# The scene of `mane demo`. Change it and run it again: mane simulate {file} --restart
+seed = 1
+
+[groom]
+style = "curly"
+strands = {strands}
+vertices = 16
+
+[guides]
+count = {guides}
+vertices = 16
+
+[frames]
+end = {frames}
+
+[head]
+motion = "shake"
+
+[[solids]]
+prop = "comb"
+turn = [0.0, 1.5708, 0.0]
+way = [[0.0, 0.16, 0.05, 0.0], [0.5, 0.11, 0.05, 0.0], [1.8, 0.11, -0.2, 0.0]]
+
+[strand]
+material = "curly"
+
+[skin]
+method = "physical"
+
+[camera]
+size = [960, 540]
+finest = 0.2
+
+[output]
+cache = "demo.cache"
+movie = "demo.mp4"
+"""
+
+# Draws one hair before a triangle, so that the renderer's kernels are compiled while the main process simulates.
+WARM_UP = """
+import numpy as np
+import mane
+hair = np.linspace(0, 0.1, 4)[None, :, None] * np.ones((2, 1, 3))
+mesh = mane.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+mane.render(hair, mesh, size=(32, 32), threads=1)
+"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the subcommand."""
     parser = subparsers.add_parser(
         "demo",
-        help="see it work: a groom on a bust, drawn",
-        description="Grow a full head of curly hair on a bust, choose its guide strands, write it as USD and draw it.",
-        epilog="example: mane demo -o out --strands 50000",
+        help="see it work: a full head through a head shake and a comb, as a movie",
+        description="Simulate a full head of curly hair through a head shake with a comb passing through: a movie, a "
+        "picture of two ways to carry the hair side by side, a USD stage, and the scene file to go on from.",
+        epilog="example: mane demo -o out --strands 20000 --frames 24",
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("out"), metavar="DIR", help="folder for the results")
     parser.add_argument("--strands", type=int, default=100_000, metavar="N", help="how many (default: %(default)s)")
+    parser.add_argument("--frames", type=int, default=48, metavar="N", help="how many (default: %(default)s)")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo and say where the results are and how long each stage took."""
-    from mane.groom.select import select_guides
-    from mane.groom.styles import make
-    from mane.io import write_groom
-    from mane.render.gallery import draw_style
-    from mane.render.sheet import write_png
+    for name, least in (("strands", 1), ("frames", 2)):
+        if getattr(args, name) < least:
+            raise ValueError(f"--{name}: must be at least {least}, got {getattr(args, name)}")
+    stages = Stages()
+    with _renderer_warming_up():
+        assembly, cache = _simulate(args, stages)
+    still, table = stages.run("compare skins", lambda: _compare(assembly, cache, args.output / "skins.png"))
+    stage = stages.run("write USD", lambda: _write_usd(assembly, cache, args.output / "demo.usda"))
+    files = {
+        args.output / "demo.mp4": f"{len(cache.frames)} frames of {assembly.hair.groom.strand_count:,} strands",
+        still: f"{' and '.join(SKINS)}, side by side",
+        stage: f"{min(USD_STRANDS, args.strands):,} of the strands, moving",
+        cache.path: f"the {assembly.guides.count} guides; mane bake {cache.path} -o all.usda makes every hair",
+        args.output / "demo.toml": "the scene, to change and run again",
+    }
+    width = max(len(str(file)) for file in files)
+    sys.stdout.write(f"{table}\n\n{stages.summary()}\n\n")
+    sys.stdout.write("".join(f"{file!s:<{width}}  {what}\n" for file, what in files.items()))
+    return 0
+
+
+def _simulate(args: argparse.Namespace, stages: Stages) -> tuple[Assembly, Cache]:
+    """Write the scene, build it and run it: guides into the cache, every hair into the movie."""
+    from mane.scene.build import build
+    from mane.scene.cache import Cache
+    from mane.scene.loop import run_assembly
+    from mane.scene.outputs import check_output
+    from mane.scene.scene_file import read_scene
 
     args.output.mkdir(parents=True, exist_ok=True)
-    picture, guide_picture, stage = (args.output / name for name in ("curly.png", "guides.png", "curly.usd"))
-    clock = Stages()
-    groom = clock.run("grow", lambda: make("curly", strands=args.strands, seed=1))
-    guides = clock.run("choose guides", lambda: select_guides(groom, min(128, args.strands), seed=1))
-    clock.run("write USD", lambda: write_groom(stage, groom))
-    clock.run("draw", lambda: write_png(picture, draw_style("curly", groom)))
-    clock.run("draw guides", lambda: write_png(guide_picture, draw_style("curly", guides.strands)))
-    sys.stdout.write(f"{groom.strand_count:,} strands from {guides.count} guides\n{clock.summary()}\n")
-    sys.stdout.write("".join(f"{path}\n" for path in (picture, guide_picture, stage)))
-    return 0
+    file = args.output / "demo.toml"
+    guides = min(128, args.strands)
+    file.write_text(SCENE.format(file=file, strands=args.strands, guides=guides, frames=args.frames), encoding="utf-8")
+    scene = read_scene(file)
+    check_output(scene, resume=False, restart=True)
+    assembly = stages.run("grow and choose guides", lambda: build(scene))
+    sys.stderr.write("mane: simulate and draw ...\n")
+    with RunBar("demo") as bar:
+        summary = run_assembly(assembly, progress=bar.tell)
+    stages.seconds |= {"bind": summary.setup.get("bind skin", 0.0), **summary.stages}
+    return assembly, Cache.open(args.output / "demo.cache")
+
+
+def _compare(assembly: Assembly, cache: Cache, file: Path) -> tuple[Path, str]:
+    """Draw the frame with the most movement under each skin, with what was measured; returns also a table."""
+    from tempfile import TemporaryDirectory
+
+    from mane.metrics.table import MetricTable
+    from mane.render.movie import frame_path
+    from mane.render.panels import side_by_side
+    from mane.render.sheet import read_picture, write_png
+    from mane.scene.loop import play_cache
+    from mane.scene.sink_metrics import MetricsSink
+    from mane.scene.sink_pictures import PICTURE, PictureSink
+
+    index = _wildest(cache, assembly)
+    table, pictures, captions = MetricTable(), [], []
+    with TemporaryDirectory() as folder:
+        for skin in SKINS:
+            dressed = _with_skin(assembly, skin)
+            meter = MetricsSink(Path(folder) / f"{skin}.json", dressed)
+            numbers = range(cache.frames[0], cache.frames[-1] + 1)
+            drawing = PictureSink(dressed, folder=Path(folder) / skin, movie=None, drawn=[index], numbers=numbers)
+            play_cache(cache, dressed, [meter, drawing], [index])
+            means = meter.means
+            table.add(skin, {name: means[name] for name in SHOWN_METRICS})
+            pictures.append(read_picture(frame_path(Path(folder) / skin / PICTURE, index)))
+            captions.append(f"{skin}\nlength error {100 * means['length_error']:.2g} %, kink {means['kink']:.2f} rad")
+    write_png(file, side_by_side(pictures, captions, title=f"Frame {index}: guides carry the same hair in two ways"))
+    return file, table.to_markdown()
+
+
+def _wildest(cache: Cache, assembly: Assembly) -> int:
+    """Number of the frame in which guides are furthest from where the head alone would have carried them."""
+    import numpy as np
+
+    def drift(index: int) -> float:
+        frame = cache.read_frame(index)
+        carried = frame.head.apply(assembly.rest.points)
+        return float(np.linalg.norm(frame.points - carried, axis=2).mean())
+
+    return max(cache.frames, key=drift)
+
+
+def _with_skin(assembly: Assembly, skin: str) -> Assembly:
+    from mane.scene.clock import StageClock
+    from mane.scene.config import SkinTable
+
+    scene = assembly.scene
+    camera = replace(scene.camera, size=STILL_SIZE, finest=0.0)
+    return replace(assembly, scene=replace(scene, skin=SkinTable(skin), camera=camera), clock=StageClock())
+
+
+def _write_usd(assembly: Assembly, cache: Cache, file: Path) -> Path:
+    from mane.scene.loop import play_cache
+    from mane.scene.sinks import UsdSink
+
+    count = min(USD_STRANDS, assembly.hair.source.strand_count)
+    some = assembly.with_hair(assembly.hair.thinned(count, assembly.scene.seed))
+    play_cache(cache, some, [UsdSink(file, some)], cache.frames)
+    return file
+
+
+@contextmanager
+def _renderer_warming_up() -> Iterator[None]:
+    """Compile the renderer in a process of its own while the block runs; if that fails, it is compiled when needed."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", WARM_UP], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
+    )
+    try:
+        yield
+    finally:
+        child.kill()
+        child.wait()
 
 
 class Stages:
@@ -51,6 +212,7 @@ class Stages:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self._began = time.perf_counter()
 
     def run(self, name: str, work: Callable[[], Result]) -> Result:
         """Run one stage and return its result."""
@@ -61,5 +223,6 @@ class Stages:
         return result
 
     def summary(self) -> str:
-        """One line with the seconds of every stage."""
-        return ", ".join(f"{name} {seconds:.1f} s" for name, seconds in self.seconds.items())
+        """The seconds of every stage, and of all together."""
+        lines = [f"{name:<24}{seconds:>8.1f} s" for name, seconds in self.seconds.items() if seconds >= 0.05]
+        return "\n".join([*lines, f"{'in all':<24}{time.perf_counter() - self._began:>8.1f} s"])

@@ -10,7 +10,7 @@ import numpy as np
 
 from mane.render.movie import MovieWriter, frame_path, write_movie
 from mane.render.panels import side_by_side
-from mane.render.sheet import Image, write_png
+from mane.render.sheet import Image, read_picture, write_png
 from mane.scene.build import Assembly
 from mane.scene.sink_pictures import PICTURE, PictureSink
 
@@ -73,12 +73,5 @@ class Panels:
     def _panel(self, index: int, captions: Sequence[Sequence[str]]) -> Image:
         rows = []
         for folders, row in zip(self._cases.values(), captions, strict=True):
-            rows.append(side_by_side([_read(frame_path(folder / PICTURE, index)) for folder in folders], row))
+            rows.append(side_by_side([read_picture(frame_path(folder / PICTURE, index)) for folder in folders], row))
         return np.concatenate(rows)
-
-
-def _read(path: Path) -> Image:
-    from PIL import Image as PillowImage
-
-    with PillowImage.open(path) as picture:
-        return np.asarray(picture.convert("RGB"))

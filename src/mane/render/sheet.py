@@ -30,6 +30,14 @@ def write_png(path: str | os.PathLike[str], image: ArrayLike) -> None:
         PillowImage.fromarray(pixels).save(partial, format="PNG")
 
 
+def read_picture(path: str | os.PathLike[str]) -> Image:
+    """Read a picture as display RGB, (H, W, 3) uint8."""
+    from PIL import Image as PillowImage
+
+    with PillowImage.open(path) as picture:
+        return np.asarray(picture.convert("RGB"))
+
+
 def write_jpeg(path: str | os.PathLike[str], image: ArrayLike, *, quality: int = 88) -> None:
     """Write display RGB (H, W, 3), uint8, as a JPEG: a tenth of the size, for pages; atomic like `write_png`."""
     from PIL import Image as PillowImage

@@ -72,12 +72,15 @@ class CameraTable:
         direction: three-quarter, front, left, right, back, rear, above or top
         follow: the camera travels along with the head
         look: brown, black, blond, red ...; see `mane render --list`
+        finest: hairs thinner than this are drawn as fewer, wider ones [pixels]; 0 draws every hair
     """
 
     size: tuple[int, int] = (960, 540)
     direction: str = "three-quarter"
     follow: bool = False
     look: str | None = None
+    finest: float = 0.15
 
     def __post_init__(self) -> None:
+        require(0 <= self.finest < 100, "finest", "must be at least 0 pixels and below 100", self.finest)
         require(all(16 <= side <= 16384 for side in self.size), "size", "must be 16 to 16384 pixels", self.size)

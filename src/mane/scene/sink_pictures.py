@@ -79,7 +79,9 @@ class PictureSink(Sink):
         table = self._assembly.scene.camera
         camera = self._cameras[self._numbers.index(index)]
         groom = self._drawn.with_points(points.reshape(-1, 3))
-        image = render(groom, self._meshes(frame), camera=camera, look=self._look(groom), size=table.size)
+        image = render(
+            groom, self._meshes(frame), camera=camera, look=self._look(groom), size=table.size, finest=table.finest
+        )
         for file in self._files(index):
             write_png(file, image)
 
@@ -92,14 +94,12 @@ class PictureSink(Sink):
         return made
 
     def _encode(self, movie: Path, reel: Path) -> None:
-        from PIL import Image
-
         from mane.render.movie import frame_path, write_movie
+        from mane.render.sheet import read_picture
 
         def pictures() -> Any:
             for index in self._numbers:
-                with Image.open(frame_path(reel / PICTURE, index)) as image:
-                    yield np.asarray(image.convert("RGB"))
+                yield read_picture(frame_path(reel / PICTURE, index))
 
         write_movie(movie, pictures(), fps=self._assembly.scene.frames.rate)
         for index in self._numbers:
