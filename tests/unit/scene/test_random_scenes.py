@@ -1,5 +1,6 @@
 """Random scenes: valid ones run, invalid ones are refused with the line of the fault."""
 
+import os
 import re
 import tomllib
 
@@ -10,14 +11,12 @@ from hypothesis import strategies as st
 
 from mane.scene.cache import Cache
 from mane.scene.loop import run_scene
-from mane.scene.options import interaction_kinds
+from mane.scene.options import arguments_of, interaction_kinds, interaction_maker
 from mane.scene.scene_file import SceneError, parse_scene, read_scene
 from mane.scene.starter import toml_value
 from mane.skin.table import SKINS
 from mane.strand.material import MATERIALS
 from mane.strand.solver import SOLVERS
-
-KINDS = sorted(set(interaction_kinds()) & {"attraction", "root_damping", "links", "strips"})
 
 
 def numbers(low, high):
@@ -36,6 +35,26 @@ SOLIDS = tables(
     {"shape": st.just("sphere"), "center": vectors(0.02), "radius": numbers(0.005, 0.02)},
     {"position": vectors(0.2), "turn": vectors(1.0)},
 )
+# kind of interaction -> settings that a scene may give it
+PARTS = {
+    "attraction": {"rate": numbers(1, 30)},
+    "root_damping": {"rate": numbers(1, 30)},
+    "links": {"rate": numbers(1, 60), "breaks_at": numbers(0.5, 2)},
+    "strips": {"rate": numbers(1, 60), "friction": numbers(0, 1)},
+    "ties": {"point": vectors(0.05), "radius": numbers(0.2, 0.4)},
+    "grid": {"cell": numbers(0.01, 0.05), "friction": numbers(0, 1)},
+}
+
+
+def interactions():
+    """One part of any kind that a scene file can describe in full."""
+    parts = {kind: PARTS.get(kind, {}) for kind in interaction_kinds()}
+    known = {kind: set(arguments_of(interaction_maker(kind))) for kind in parts}
+    return st.one_of(
+        [tables({"kind": st.just(kind), **parts[kind]}, {}) for kind in parts if set(parts[kind]) <= known[kind]]
+    )
+
+
 SCENES = tables(
     {
         "groom": tables(
@@ -73,7 +92,7 @@ SCENES = tables(
         ),
         "contact": tables({}, {"mode": st.sampled_from(["hard", "penalty"]), "friction": numbers(0, 1)}),
         "wind": tables({"velocity": vectors(3)}, {"gusts": numbers(0, 0.5)}),
-        "interactions": st.lists(tables({"kind": st.sampled_from(KINDS), "rate": numbers(1, 30)}, {}), max_size=2),
+        "interactions": st.lists(interactions(), max_size=3),
         "skin": tables({"method": st.sampled_from(sorted(SKINS))}, {}),
         "finish": tables({}, {"push_out": st.booleans(), "subdivide": st.integers(0, 2)}),
     },
@@ -94,6 +113,17 @@ def as_toml(scene):
 @settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(scene=SCENES)
 def test_random_valid_scenes_run(scene, tmp_path_factory):
+    check_that_it_runs(scene, tmp_path_factory)
+
+
+@pytest.mark.stress
+@settings(max_examples=int(os.environ.get("MANE_STRESS_EXAMPLES", "300")), suppress_health_check=list(HealthCheck))
+@given(scene=SCENES)
+def test_many_random_valid_scenes_run(scene, tmp_path_factory):
+    check_that_it_runs(scene, tmp_path_factory)
+
+
+def check_that_it_runs(scene, tmp_path_factory):
     folder = tmp_path_factory.mktemp("scene")
     (folder / "scene.toml").write_text(as_toml(scene))
     summary = run_scene(read_scene(folder / "scene.toml"))
