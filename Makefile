@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OUT    ?= out
 
-.PHONY: help demo test lint stress bench gallery lock recompile clean
+.PHONY: help demo test lint stress bench gallery blender lock recompile clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ bench: $(READY)  ## every benchmark, one after the other (run nothing else meanw
 
 gallery: $(READY)  ## redraw the pictures of the README
 	$(BIN)/mane style --strands 60000 --sheet docs/images/styles.jpg --looks docs/images/looks.jpg
+
+blender:  ## Blender as a Python module in an environment of its own (Python 3.11), for Alembic; see docs/blender.md
+	$(PYTHON) -m venv .venv-blender
+	.venv-blender/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/blender.txt
 
 lock: $(READY)  ## renew requirements/lock.txt after a change of dependencies
 	$(BIN)/python -m pip install --quiet uv

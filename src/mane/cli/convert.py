@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from mane.cli._frames import FrameProgress
 from mane.cli._waiting import busy
 from mane.cli.info import add_input_arguments
 
+if TYPE_CHECKING:
+    from mane.groom.groom import Groom
+    from mane.io.moments import Moments
+
 DESCRIPTION = """\
 Write a groom in another format, chosen by the suffix of the output, with other units, axes, vertex counts or only its
-guides. Damaged strands are mended or left out, and counted. Meshes are converted too, to .obj or .ply.
+guides. Motion is kept where the output has room for it: USD, and Alembic (.abc, which needs Blender: docs/blender.md).
+Damaged strands are mended or left out, and counted. Meshes are converted too, to .obj or .ply.
 """
 EXAMPLES = """\
 examples:
@@ -18,6 +28,7 @@ examples:
   mane convert wCurly.hair curly.usd --from-up z --unit cm --up y
   mane convert dense.npz guides.usd --guides 128 --resample 16
   mane convert animated.usd frame12.npz --time 12
+  mane convert animated.usd animated.abc
 """
 
 
@@ -31,7 +42,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("input", metavar="A", help="groom or mesh to read")
-    parser.add_argument("output", metavar="B", help="file to write: .usd .usda .usdc .hair .data .npz, or .obj .ply")
+    parser.add_argument(
+        "output", metavar="B", help="file to write: .usd .usda .usdc .abc .hair .data .npz, or .obj .ply"
+    )
     parser.add_argument("--unit", metavar="UNIT", help="unit of the output: m (default), cm, mm, in, 0.1in, ...")
     parser.add_argument("--up", metavar="AXIS", choices=("y", "z"), help="up axis of the output: y (default) or z")
     add_input_arguments(parser)
@@ -56,27 +69,85 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _convert_groom(args: argparse.Namespace) -> str:
-    from mane.groom.resample import resample
-    from mane.groom.select import select_guides
-    from mane.io.grooms import read_groom, write_groom
+    from mane.io.formats import MOVING
+    from mane.io.grooms import write_groom
 
-    with busy(f"reading {args.input}"):
-        groom = read_groom(
-            args.input,
-            unit=args.from_unit,
-            up=args.from_up,
-            points_per_strand=args.points_per_strand,
-            time=args.time,
-        )
-    if args.guides is not None:
-        with busy(f"choosing {args.guides} guides"):
-            chosen = select_guides(groom, args.guides, seed=args.seed).source
-            groom = groom.take(chosen).with_strand(is_guide=[True] * len(chosen))
-    if args.resample is not None:
-        groom = resample(groom, vertices=args.resample).groom
+    with _opened(args) as moments:
+        with busy(f"reading {args.input}"):
+            first = moments.at(args.time)
+        change = _Change(args, first)
+        groom = change(first)
+        count = f"{groom.strand_count:,} strands with {groom.point_count:,} points"
+        if len(moments.times) > 1 and args.time is None and Path(args.output).suffix.lower() in MOVING:
+            _write_motion(args, moments, change, groom)
+            return f"{count}, {len(moments.times)} frames"
     with busy(f"writing {args.output}"):
         write_groom(args.output, groom, unit=args.unit, up=args.up)
-    return f"{groom.strand_count:,} strands with {groom.point_count:,} points"
+    return count
+
+
+def _write_motion(args: argparse.Namespace, moments: Moments, change: _Change, first: Groom) -> None:
+    """Write every moment, as a USD stage with one file per frame or, by way of one, as Alembic."""
+    from tempfile import TemporaryDirectory
+
+    from mane.io import alembic
+    from mane.io.grooms import in_frame
+    from mane.io.usd import UsdSequenceWriter
+
+    def write(stage: Path, in_file: Callable[[Groom], Groom], unit: str | None, up: str | None) -> None:
+        shape = in_file(first)
+        rest, shape = shape.vertex.get("rest"), shape.with_vertex(rest=None)
+        with FrameProgress(f"writing {args.output}", len(moments.times)) as progress:
+            writer = UsdSequenceWriter.new(
+                stage, shape, unit=unit, up=up, rest=rest, time_codes_per_second=moments.rate
+            )
+            for time in moments.times:
+                writer.write(time, in_file(change(moments.at(time))).points)
+                progress.advance()
+
+    if Path(args.output).suffix.lower() != alembic.SUFFIX:
+        write(Path(args.output), lambda groom: groom, args.unit, args.up)
+        return
+    with TemporaryDirectory(prefix="mane-") as folder:
+        stage = Path(folder, "hair.usda")
+        write(stage, lambda groom: in_frame(groom, args.unit or "m", args.up or "y"), "m", "y")
+        with busy(f"writing {args.output}"):
+            alembic.write_from_usd(args.output, stage, rate=moments.rate)
+
+
+class _Change:
+    """What is asked for besides another format, the same for every moment."""
+
+    def __init__(self, args: argparse.Namespace, first: Groom) -> None:
+        from mane.groom.select import select_guides
+
+        self._vertices, self._chosen = args.resample, None
+        if args.guides is not None:
+            with busy(f"choosing {args.guides} guides"):
+                self._chosen = select_guides(first, args.guides, seed=args.seed).source
+
+    def __call__(self, groom: Groom) -> Groom:
+        from mane.groom.resample import resample
+
+        if self._chosen is not None:
+            groom = groom.take(self._chosen).with_strand(is_guide=[True] * len(self._chosen))
+        return groom if self._vertices is None else resample(groom, vertices=self._vertices).groom
+
+
+@contextmanager
+def _opened(args: argparse.Namespace) -> Iterator[Moments]:
+    """Give the moments of the input; an Alembic file becomes a USD stage meanwhile."""
+    from mane.io import alembic
+    from mane.io.moments import Moments
+
+    options = {"unit": args.from_unit, "up": args.from_up, "points_per_strand": args.points_per_strand}
+    if Path(args.input).suffix.lower() != alembic.SUFFIX:
+        yield Moments(args.input, **options)
+        return
+    with ExitStack() as stack:
+        with busy(f"opening {args.input} in Blender"):
+            stage = stack.enter_context(alembic.opened_as_usd(args.input))
+        yield Moments(stage, is_alembic=True, **options)
 
 
 def _convert_mesh(args: argparse.Namespace) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mane.io import ct2hair, data, hair, npy, npz, ply, tfx
+from mane.io import alembic, ct2hair, data, hair, npy, npz, ply, tfx
 from mane.io.raw import RawGroom
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
@@ -49,9 +49,13 @@ STRAND_FORMATS: dict[str, StrandFormat] = {
     ".bin": StrandFormat("CT2Hair's .bin", ct2hair.parse, unit="mm", reason="such scans are some 200 units wide"),
     ".ply": StrandFormat("strand .ply", ply.parse),
     ".npy": StrandFormat(".npy array", npy.parse),
+    alembic.SUFFIX: StrandFormat(
+        "Alembic, by way of Blender", alembic.parse, alembic.write, reason="as Blender does", carries=alembic.CARRIES
+    ),
 }
 
 READABLE = (*STRAND_FORMATS, *USD_SUFFIXES)
+MOVING = (*USD_SUFFIXES[:3], alembic.SUFFIX)  # files that can be written with motion
 WRITABLE = (*(suffix for suffix, entry in STRAND_FORMATS.items() if entry.write), *USD_SUFFIXES[:3])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mane.io import ct2hair, data, hair, npy, npz, ply, tfx
+from mane.io import alembic, ct2hair, data, hair, npy, npz, ply, tfx
 from mane.io.buffers import Buffer
 from mane.io.interleaved import parse_interleaved
 
@@ -14,8 +14,7 @@ MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"#usda", ".usda"),
     (b"glTF", ".glb"),
     (b"solid ", ".stl"),
-    (b"Ogawa", ".abc"),
-    (b"\x89HDF", ".abc"),
+    *((magic, alembic.SUFFIX) for magic in alembic.MAGICS),
     (b"\x89PNG", ".png"),
     (b"\xff\xd8\xff", ".jpg"),
     (b"Kaydara FBX", ".fbx"),

@@ -217,7 +217,7 @@ def test_a_file_that_may_not_be_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("x.abc", {}, r"x\.abc: '\.abc' is no suffix of a file that mane can read; choose from \.hair, \.data"),
+        ("x.fbx", {}, r"x\.fbx: '\.fbx' is no suffix of a file that mane can read; choose from \.hair, \.data"),
         ("x", {}, "x: has no suffix of a file that mane can read"),
         ("x.hair", {"time": 3.0}, "holds one moment only"),
         ("x.hair", {"points_per_strand": 3}, "is for .ply files of bare points only"),

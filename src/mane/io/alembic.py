@@ -1,0 +1,73 @@
+"""Alembic `.abc`, read and written through Blender by way of USD.
+
+Alembic states neither units nor axes; Blender takes its files to be in metres with Y up, and so does mane.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from mane.groom.groom import Groom
+from mane.io import blender
+from mane.io.atomic import atomic_path
+from mane.io.buffers import Buffer
+from mane.io.raw import RawGroom
+
+SUFFIX = ".abc"
+MAGICS = (b"Ogawa", b"\x89HDF")
+CARRIES = ("width",)
+
+
+def parse(buffer: Buffer) -> RawGroom:
+    """Read the strands of the first moment from the bytes of an Alembic file; ValueError says why not."""
+    if not bytes(buffer[:5]).startswith(MAGICS):
+        raise ValueError(f"header: must begin with Ogawa, got {bytes(buffer[:5])!r}")
+    from mane.io.usd import read_usd_groom
+
+    with TemporaryDirectory(prefix="mane-") as folder:
+        file = Path(folder, f"hair{SUFFIX}")
+        file.write_bytes(bytes(buffer))
+        stage = file.with_suffix(".usdc")
+        blender.convert(file, stage)
+        groom = read_usd_groom(stage).groom
+    return RawGroom(groom.points, groom.offsets, groom.strand, groom.vertex, groom.group_names)
+
+
+def write(file: BinaryIO, groom: Groom, *, unit: str, up: str) -> None:
+    """Write strands, which are in the units and axes of the file already, to an open file."""
+    from mane.io.usd import write_usd_groom
+
+    with TemporaryDirectory(prefix="mane-") as folder:
+        stage, made = Path(folder, "hair.usdc"), Path(folder, f"hair{SUFFIX}")
+        kept = {name: groom.vertex[name] for name in CARRIES if name in groom.vertex}
+        widths = {name: groom.strand[name] for name in CARRIES if name in groom.strand}
+        write_usd_groom(stage, Groom(groom.points, groom.offsets, widths, kept))
+        blender.convert(stage, made)
+        file.write(made.read_bytes())
+
+
+@contextmanager
+def opened_as_usd(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a USD stage with all frames of an Alembic file while the block runs."""
+    with TemporaryDirectory(prefix="mane-") as folder:
+        stage = Path(folder, "hair.usdc")
+        _naming(path, Path(path), stage)
+        yield stage
+
+
+def write_from_usd(path: str | os.PathLike[str], stage: Path, *, rate: float) -> None:
+    """Write all frames of a USD stage to an Alembic file, which appears whole or not at all."""
+    with atomic_path(path) as partial:
+        _naming(path, stage, partial, rate)
+
+
+def _naming(path: str | os.PathLike[str], source: Path, target: Path, rate: float = 24.0) -> None:
+    try:
+        blender.convert(source, target, rate=rate)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from None
