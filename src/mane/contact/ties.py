@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mane.body.shapes import Vector
 from mane.contact import _kernels_ties as kernels
 from mane.contact.links_compliance import Compliance
 from mane.geometry import quaternion
@@ -132,8 +133,41 @@ class Ties(Force):
         self.ties = tuple(ties)
 
     @classmethod
-    def around(cls, guides: Guides, point: ArrayLike, radius: float, **settings: Any) -> Ties:
-        """Make the one tie of `Tie.around`."""
+    def around(
+        cls,
+        guides: Guides,
+        point: Vector | None = None,
+        radius: float | None = None,
+        *,
+        style: str | None = None,
+        reach: float | None = None,
+        holds: str | None = None,
+        stiffness: float = math.inf,
+        grip: float = 30.0,
+        strength: float = math.inf,
+        lets_go: str = "strand",
+    ) -> Ties:
+        """Make the one tie of `Tie.around`, or all that a style needs (`of_style`): what a scene file can ask for.
+
+        Args:
+            guides: what to tie.
+            point: centre of the tie in the rest pose [m], shape (3,).
+            radius: of the tie [m].
+            style: name of the style whose ties are meant, in place of point and radius.
+            reach: guides that come this close are tied [m]; by default twice the radius.
+            holds: "bundle" or "head"; by default what the style says, else a bundle.
+            stiffness: as in `Tie`, and so are the others.
+            grip: [1/s].
+            strength: [N].
+            lets_go: "strand" or "all".
+        """
+        settings: dict[str, Any] = {"stiffness": stiffness, "grip": grip, "strength": strength, "lets_go": lets_go}
+        settings |= {} if holds is None else {"holds": holds}
+        settings |= {} if reach is None else {"reach": reach}
+        if style is not None and point is None and radius is None:
+            return cls.of_style(style, guides, **settings)
+        if style is not None or point is None or radius is None:
+            raise ValueError("ties: must have point and radius, or style, got " + _given(point, radius, style))
         return cls([Tie.around(guides, point, radius, **settings)])
 
     @classmethod
@@ -301,6 +335,11 @@ def _way_past(guides: Guides, place: Float64Array) -> Float64Array:
     along = np.clip(((place - start) * edge).sum(axis=2) / square, 0, 1)
     distance: Float64Array = np.linalg.norm(start + along[..., None] * edge - place, axis=2).min(axis=1)
     return distance
+
+
+def _given(point: Vector | None, radius: float | None, style: str | None) -> str:
+    named = (("point", point), ("radius", radius), ("style", style))
+    return " and ".join(name for name, value in named if value is not None) or "none of them"
 
 
 def _fitted(guides: Guides, place: styles.TiePlace, settings: Mapping[str, Any]) -> Tie:

@@ -17,6 +17,7 @@ from mane.geometry.checks import require_choice
 from mane.measure.figures import Figures, Row, number_text
 
 Tell = Callable[[str, float], None]  # what is being done, and which share of the scene is
+Done = Callable[[float], None]  # which share of a task is done
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Paper:
 PAPERS: dict[str, Paper] = {
     "chang2002": Paper(
         "Chang, Jin, Yu: A Practical Model for Hair Mutual Interactions",
-        {"dense": "reproduce_chang2002_dense"},
+        {name: f"reproduce_chang2002_{name}" for name in ("shake", "braid", "brush", "wind", "dense")},
     ),
     "hsu2024": Paper(
         "Hsu, Wang, Pan, Gao, Yuksel, Wu: Real-Time Physically Guided Hair Interpolation",
@@ -121,6 +122,15 @@ def reproduce(
         reports.append(report)
         write_reports(paper, target, reports)  # after every scene, so that a long run that is stopped leaves something
     return reports
+
+
+def task_of(tell: Tell, text: str, start: float, end: float) -> Done:
+    """What to call with the share done of a task that takes a scene from `start` to `end`."""
+
+    def done(share: float) -> None:
+        tell(text, start + share * (end - start))
+
+    return done
 
 
 def _of_scene(name: str, tell: Callable[[str, str, float], None] | None) -> Tell:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Options = dict[str, Any]  # name -> type
 
-PLAIN = (bool, int, float, str, float | None, int | None, int | Literal["converged"])
+PLAIN = (bool, int, float, str, float | None, int | None, str | None, int | Literal["converged"])
 # kind -> module and class; a kind is offered where its module is there
 INTERACTIONS = {
     "attraction": ("mane.contact.attraction", "Attraction"),
@@ -126,6 +126,8 @@ def _written_as(hint: Any) -> Any:
         return VARYING
     if hint == Vector:
         return tuple[float, ...]
+    if hint == Vector | None:
+        return tuple[float, ...] | None
     return hint if hint in PLAIN else None
 
 

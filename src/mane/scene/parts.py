@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mane.scene.options import interaction_maker, prop_maker, shape_class
+from mane.scene.options import arguments_of, interaction_maker, prop_maker, shape_class
+from mane.scene.values import VARYING
 
 if TYPE_CHECKING:
     from mane.body.motion import Motion
@@ -109,7 +110,10 @@ def make_shelters(table: WindTable) -> list[Shelter]:
 def make_interaction(table: InteractionTable, guides: Guides | None) -> Part:
     """Return a part that acts on the guides."""
     kind = interaction_maker(table.kind)
-    settings = {name: varying(value) for name, value in table.settings.items()}
+    options = arguments_of(kind)
+    settings = {
+        name: varying(value) if options.get(name) is VARYING else value for name, value in table.settings.items()
+    }
     if guides is not None and "guides" in inspect.signature(kind).parameters:
         settings["guides"] = guides
     part: Part = kind(**settings)

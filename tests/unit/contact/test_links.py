@@ -8,10 +8,16 @@ from hypothesis import strategies as st
 from loose_points import one_thread
 from mass_points import PointSolver, Scene
 
+from mane.body.motion import Pose
 from mane.contact._reference_links import link_forces
 from mane.contact.links import StaticLinks
 from mane.geometry import quaternion
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.scene.simulation import Simulation
+from mane.strand.material import Material
 from mane.strand.model import RootKind
+from mane.strand.solver import SOLVERS
 
 __all__ = ["both_thread_counts", "one_thread"]
 
@@ -187,6 +193,40 @@ def test_it_goes_on_from_what_it_remembers(both_thread_counts):
     one.run(0.04, 0.004)
     fresh.run(0.04, 0.004)
     np.testing.assert_array_equal(one.state.points, fresh.state.points)
+
+
+def shelf_after_a_shake(model, height, rate):
+    """A soft strand that two stiff ones beside it carry by links: how far off it is after a shake [m], and the links.
+
+    All three stick out sideways, 12 cm long; alone, the soft one hangs down from its root. The roots go up and down by
+    `height` [m] for a second and stand still for one and a half.
+    """
+    points = np.zeros((3, 7, 3), np.float32)
+    points[:, :, 0] = LENGTH * np.arange(7)
+    points[:, :, 2] = 0.012 * np.arange(3)[:, None]
+    links = StaticLinks(rate=100.0, weakens_at=0.005, breaks_at=0.015)
+    guides = Guides.from_groom(Groom.from_uniform(points))
+    material = Material(stiffness=np.array([1e3, 1.0, 1e3]))
+    sim = Simulation(guides, model, material=material, sag_free=False, forces=[links])
+    poses = [Pose.identity()] * 24
+    poses += [
+        Pose(np.array([0.0, height * np.sin(2 * np.pi * rate * t) * np.sin(np.pi * t), 0.0]), Pose.identity().rotation)
+        for t in np.arange(1, 25) / 24
+    ]
+    poses += [Pose.identity()] * 36
+    frames = [sim.step(pose).points for pose in poses]
+    return np.linalg.norm(frames[-1][1] - frames[23][1], axis=1).max(), links
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("model", list(SOLVERS))
+def test_a_style_recovers_after_a_gentle_shake_and_not_after_a_violent_one(model):
+    off, links = shelf_after_a_shake(model, height=0.005, rate=2.0)
+    assert (links.health > 0).all()
+    assert off < 1e-4  # what is left of the swing
+    off, links = shelf_after_a_shake(model, height=0.1, rate=5.0)
+    assert (links.health == 0).mean() > 0.3
+    assert off > 0.02  # it has fallen off its neighbours
 
 
 @pytest.mark.parametrize(

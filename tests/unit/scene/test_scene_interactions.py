@@ -1,0 +1,77 @@
+"""What acts between guides, asked for in a scene file: every kind with every strand model."""
+
+import numpy as np
+import pytest
+
+from mane.scene.cache import Cache
+from mane.scene.loop import run_scene
+from mane.scene.scene_file import SceneError, read_scene
+from mane.strand.solver import SOLVERS
+
+SCENE = """
+seed = 3
+[groom]
+style = "ball"
+strands = 40
+vertices = 8
+[guides]
+count = 24
+[frames]
+end = 5
+[head]
+motion = "shake"
+amplitude = 1.2
+rate = 4
+ease_in = 0.05
+[strand]
+model = "{model}"
+substeps = 4
+[output]
+cache = "run.cache"
+"""
+PARTS = {
+    "links": 'kind = "links"\nrate = 60\nbreaks_at = 0.05',
+    "strips": 'kind = "strips"\nthickness = 0.008\nneighbours = "all"',
+    "ties": 'kind = "ties"\npoint = [0.0, 0.2, 0.0]\nradius = 0.004\nreach = 0.3\nstrength = 0.5',
+    "grid": 'kind = "grid"\nfriction = 8\npressure_speed = 2.0',
+}
+
+
+def final_points(folder, model, *parts):
+    text = SCENE.format(model=model) + "".join(f"[[interactions]]\n{part}\n" for part in parts)
+    folder.mkdir()
+    (folder / "scene.toml").write_text(text)
+    summary = run_scene(read_scene(folder / "scene.toml"))
+    assert summary.stretch < 0.05
+    return Cache.open(folder / "run.cache").read_frame(5).points
+
+
+@pytest.mark.parametrize("model", list(SOLVERS))
+def test_every_kind_acts_with_every_model_and_all_act_together(model, tmp_path):
+    alone = final_points(tmp_path / "alone", model)
+    for kind, part in PARTS.items():
+        assert not np.array_equal(final_points(tmp_path / kind, model, part), alone), kind
+    assert np.isfinite(final_points(tmp_path / "all", model, *PARTS.values())).all()
+
+
+def test_a_style_brings_its_own_ties(tmp_path):
+    text = SCENE.replace('"ball"', '"ponytail"').replace("strands = 40", "strands = 60").format(model="cosserat")
+    (tmp_path / "scene.toml").write_text(text + '[[interactions]]\nkind = "ties"\nstyle = "ponytail"\n')
+    assert run_scene(read_scene(tmp_path / "scene.toml")).frames == 5
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ('kind = "ties"\nradius = 0.004', "must have point and radius, or style, got radius"),
+        ('kind = "ties"\npoint = [9.0, 0.0, 0.0]\nradius = 0.004', "no guide passes within"),
+        ('kind = "grid"\nfriction = -1', "friction: must be a finite number, at least zero, got -1"),
+        ('kind = "strips"\nthickness = 0', "thickness: must be a finite number above zero"),
+        ('kind = "links"\ncuont = 3', r"has no key 'cuont'; .* did you mean 'count'\?"),
+    ],
+)
+def test_what_cannot_act_is_refused(part, message, tmp_path):
+    (tmp_path / "scene.toml").write_text(SCENE.format(model="chain") + f"[[interactions]]\n{part}\n")
+    with pytest.raises((SceneError, ValueError), match=message) as error:
+        run_scene(read_scene(tmp_path / "scene.toml"))
+    assert "\n" not in str(error.value)
