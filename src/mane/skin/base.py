@@ -9,7 +9,7 @@ import numpy as np
 from mane.geometry.checks import FloatArray, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.strand.frame import GuideFrame
+from mane.strand.frame import GuideFrame, InsertedGuides
 
 
 class Skin(ABC):
@@ -70,3 +70,15 @@ class Skin(ABC):
             if array.shape != shape:
                 raise ValueError(f"frame.{name}: must have shape {shape} (= bound guides), got {array.shape}")
             require_finite(f"frame.{name}", array)
+        if frame.inserted is not None:
+            self._check_inserted(frame.inserted)
+
+    def _check_inserted(self, inserted: InsertedGuides) -> None:
+        expected = (inserted.count, self.guides.vertex_count, 3)
+        if inserted.points.shape != expected:
+            raise ValueError(f"frame.inserted.points: must have shape {expected}, got {inserted.points.shape}")
+        require_finite("frame.inserted.points", inserted.points)
+        if inserted.count and not 0 <= inserted.parents.min() <= inserted.parents.max() < self.guides.capacity:
+            raise ValueError(
+                f"frame.inserted.parents: must be guides below {self.guides.capacity}, got {inserted.parents.max()}"
+            )

@@ -14,6 +14,7 @@ from mane.skin import _kernels_fade as kernels
 from mane.skin.base import Skin
 from mane.skin.binding import bind_guides
 from mane.skin.bundles import Bundles, make_bundles
+from mane.skin.inserted import Regrouped, regroup
 from mane.strand.frame import GuideFrame
 
 # Below this share of its guides, a hair is handed over to the head, little by little until the last guide is gone.
@@ -58,6 +59,13 @@ class BoundSkin(Skin):
         faded, share = np.empty_like(weight), np.empty(len(weight), np.float32)
         kernels.fade_weights(weight, self.bundles.of_hair, guide, present, np.float32(LEAST_PRESENCE), faded, share)
         return faded, share
+
+    def _regrouped(self, frame: GuideFrame, weight: FloatArray) -> Regrouped | None:
+        """Hairs that follow guides inserted during the run; `weight` (S, K or more) as `_present_weights` has them."""
+        if frame.inserted is None:
+            return None
+        own = weight[:, : self.binding.guides_per_hair]
+        return regroup(frame, self.bundles, own, self.guides.rest, self.groom.roots)
 
     def _hand_to_head(self, frame: GuideFrame, share: FloatArray, out: FloatArray) -> None:
         """Take hairs that hang on their guides by a `share` below 1 towards where the head alone carries them."""

@@ -10,6 +10,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_linear as kernels
 from mane.skin.bound import BoundSkin
+from mane.skin.inserted import Regrouped
 from mane.strand.frame import GuideFrame
 
 
@@ -60,6 +61,9 @@ class LinearSkin(BoundSkin):
             out[...] = long[:, : out.shape[1]]
         else:
             self._fill_pieces(frame, weight, out)
+        part = self._regrouped(frame, weight)
+        if part is not None:
+            out[part.hairs] = self._carried(part)[:, : out.shape[1]]
         self._hand_to_head(frame, share, out)
 
     def _fill_pieces(self, frame: GuideFrame, weight: FloatArray, out: FloatArray) -> None:
@@ -73,6 +77,28 @@ class LinearSkin(BoundSkin):
         kernels.skin_hairs(self._rest, vertices, of_hair, weight, table, places, turn, flat)
         if places > kernels.GROUP:
             kernels.add_guides(vertices, of_hair, weight, table, flat)
+
+    def _carried(self, part: Regrouped) -> FloatArray:
+        """Hairs that follow inserted guides (H, V, 3), V at least `PIECE`."""
+        missing = -part.guide.shape[1] % kernels.GROUP
+        weight = np.pad(part.weight, ((0, 0), (0, missing)))
+        guide = np.pad(part.guide, ((0, 0), (0, missing)), mode="edge")
+        parameter = np.pad(part.parameter, ((0, 0), (0, missing), (0, self._spare)), mode="edge")
+        shift = np.empty(part.rest.shape, np.float32)
+        table = np.empty(guide.shape + (3, parameter.shape[2]), np.float32)
+        rotation = np.empty((len(shift), 3, 3))
+        kernels.fill_turns(part.frame.root_rotations, rotation)
+        kernels.fill_guide_motion(part.frame.points, part.rest - self._pivot, rotation, shift)
+        kernels.fill_tables(shift, guide, parameter, table)
+        turn = np.empty(len(weight) * 9, np.float32)
+        kernels.blend_turns(rotation.reshape(-1, 9).astype(np.float32), part.of_hair, guide, weight, turn)
+        rest = self._rest.reshape(self.groom.strand_count, -1)[part.hairs].reshape(-1)
+        out = np.empty((len(weight), parameter.shape[2], 3), np.float32)
+        flat, of_guides = out.reshape(-1), table.reshape(-1)
+        kernels.skin_hairs(rest, out.shape[1], part.of_hair, weight, of_guides, guide.shape[1], turn, flat)
+        if guide.shape[1] > kernels.GROUP:
+            kernels.add_guides(out.shape[1], part.of_hair, weight, of_guides, flat)
+        return out
 
     def _turns(self, of_guide: FloatArray, weight: FloatArray) -> FloatArray:
         """Blended turn of each hair, or the one of all guides where they agree, as on a rigid head."""

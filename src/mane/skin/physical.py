@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from mane.groom.guides import Guides
 from mane.skin import _kernels_linear, _kernels_physical, _kernels_physical_given
 from mane.skin._reference_physical import Guidance, Hairs, Rules
 from mane.skin.base import Skin
+from mane.skin.inserted import Regrouped
 from mane.skin.linear import LinearSkin
 from mane.skin.physical_chain import ChainSolve
 from mane.skin.physical_contact import PosedSolids, resolve
@@ -109,11 +111,16 @@ class PhysicalSkin(LinearSkin):
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         weight, share = self._present_weights(frame, self._weight, self._guide)
         felt = self._felt(self._forces.of_frame(frame), root_turns(frame), weight)
+        part = self._regrouped(frame, weight)
+        if part is not None:
+            felt = replace(felt, regrouped=(part.hairs, self._felt_by(frame, part)))
         if self._chain is not None:
             self._fill_targets(frame, out)
             self._chain.solve(felt, out)
         else:
-            self._sweep(frame, felt, out)
+            self._sweep(replace(frame, inserted=None), felt, out)
+            if part is not None:
+                self._sweep_again(frame, part, felt, out)
         if self.solids:
             self._leave_solids(frame, felt, out)
         self._hand_to_head(frame, share, out)
@@ -166,6 +173,39 @@ class PhysicalSkin(LinearSkin):
             BLOCKS_PER_TASK,
             points,
         )
+
+    def _felt_by(self, frame: GuideFrame, part: Regrouped) -> Felt:
+        """What hairs that follow inserted guides feel."""
+        assert frame.inserted is not None
+        force = np.concatenate([self._forces.of_frame(frame), self._forces.of_inserted(frame.inserted)])
+        return Felt(force, root_turns(part.frame), part.weight, part.guide, part.of_hair)
+
+    def _sweep_again(self, frame: GuideFrame, part: Regrouped, felt: Felt, out: FloatArray) -> None:
+        """Fill the rows of the hairs that follow inserted guides with a sweep of their own."""
+        assert felt.regrouped is not None
+        own, lanes, params = felt.regrouped[1], self._lanes, self.params
+        targets = self._carried(part) if self._target is None else self._target(frame)[part.hairs]
+        points = np.ascontiguousarray(targets[:, : out.shape[1]]).reshape(len(part.hairs), -1)
+        local = np.zeros(self.bundles.bundle_count, np.int32) - 1
+        local[part.bundle] = np.arange(len(part.bundle))
+        blocks = np.flatnonzero(local[lanes.bundle] >= 0)
+        pull = np.float32(params.alpha * params.drift)
+        _kernels_physical_given.sweep_hairs_to(
+            self._data[blocks],
+            np.searchsorted(part.hairs, lanes.hair[blocks]).astype(np.int32),
+            lanes.filled[blocks],
+            local[lanes.bundle[blocks]],
+            part.guide,
+            part.weight,
+            ((1 - params.alpha) * own.force).astype(np.float32),
+            own.turns.astype(np.float32),
+            pull,
+            pull if params.overshoots else np.float32(0.0),
+            np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
+            BLOCKS_PER_TASK,
+            points,
+        )
+        out[part.hairs] = points.reshape(-1, *out.shape[1:])
 
     @property
     def _is_simple(self) -> bool:

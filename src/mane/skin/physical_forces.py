@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, IntArray
-from mane.strand.frame import GuideFrame
+from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.model import STANDARD_GRAVITY, Float64Array, StrandModel
 
 
@@ -45,6 +45,12 @@ class GuideForces:
         """Forces at one frame, in weights, shape (G, N, 3)."""
         return self._in_weights(frame.cut_force.astype(np.float64))
 
+    def of_inserted(self, inserted: InsertedGuides) -> Float64Array:
+        """Forces of inserted guides, which weigh what their parents do in the mean, shape (I, N, 3)."""
+        weight = self.weight[inserted.parents].mean(axis=1)
+        at_places: Float64Array = self.places @ (inserted.cut_force.astype(np.float64) / weight[:, None, None])
+        return at_places
+
     def at_rest(self) -> Float64Array:
         """Forces of guides that stand still and carry their own weight: that of everything beyond a segment."""
         beyond = np.cumsum(self.model.mass[:, :0:-1], axis=1)[:, ::-1]
@@ -66,6 +72,7 @@ class Felt:
         weight: of the guides of each hair, shape (S, K).
         guide: of each bundle, shape (M, K).
         of_hair: bundle of each hair, shape (S,).
+        regrouped: hairs, rising, that feel inserted guides as well, and what they feel; or None.
     """
 
     force: Float64Array
@@ -73,6 +80,7 @@ class Felt:
     weight: FloatArray
     guide: NDArray[np.int32]
     of_hair: NDArray[np.int32]
+    regrouped: tuple[IntArray, Felt] | None = None
 
     def of_hairs(self, rows: slice | IntArray) -> tuple[Float64Array, Float64Array]:
         """Force (H, N, 3) (eq. 10) and turn of the skin at the root (H, 4) of some hairs."""
@@ -81,7 +89,14 @@ class Felt:
         # What the guides leave is the head's: nothing, or all where every guide of a hair is gone.
         left = 1 - weight.sum(axis=1, keepdims=True)
         turn = np.einsum("sk,skc->sc", weight, self.turns[guides]) + left * self.turns[-1]
-        return force, quaternion.normalize(turn)
+        turn = quaternion.normalize(turn)
+        if self.regrouped is not None:
+            hairs, felt = self.regrouped
+            wanted = np.arange(len(self.of_hair))[rows]
+            place = np.minimum(np.searchsorted(hairs, wanted), len(hairs) - 1)
+            own = np.flatnonzero(hairs[place] == wanted)
+            force[own], turn[own] = felt.of_hairs(place[own])
+        return force, turn
 
 
 def root_turns(frame: GuideFrame) -> Float64Array:

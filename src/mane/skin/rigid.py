@@ -15,6 +15,7 @@ from mane.groom.guides import Guides
 from mane.skin import _kernels_rigid as kernels
 from mane.skin.bound import BoundSkin
 from mane.skin.bundles import Bundles, make_bundles
+from mane.skin.inserted import Regrouped
 from mane.skin.normals import root_normals
 from mane.strand.frame import GuideFrame
 
@@ -56,12 +57,10 @@ class RigidSkin(BoundSkin):
         self._offset = (groom.roots[:, None].astype(np.float64) - roots[self.binding.guides]).astype(np.float32)
         self._table = np.empty(bundles.guide.shape + (12, self._points.shape[1]), np.float32)
         self._detail = np.zeros((groom.strand_count, 3, self._points.shape[1]), np.float32)
+        self._keeps_detail = detail
         if detail:
-            still = np.tile(np.eye(3, dtype=np.float32).reshape(9), (guides.capacity, 1))
             spine = np.empty_like(self._points)
-            none = quaternion.identity(guides.rest.shape[:2])
-            seen = (self._guide_rest - roots[:, None]).astype(np.float32)
-            self._skin(self.binding.weights, seen, none, still, guides.roots, spine)
+            self._skin(self.binding.weights, *_at_rest(self._guide_rest), spine)
             self._detail[...] = (groom.as_uniform() - spine).transpose(0, 2, 1)
 
     def _bundled(self) -> Bundles:
@@ -70,12 +69,8 @@ class RigidSkin(BoundSkin):
 
     def _transports(self) -> FloatArray:
         """Turn of the skin from the root of each guide to that of each hair it carries, (S, K, 9)."""
-        of_hair, of_guide = self._normals(self.groom)[:, None], self._normals(self.guides.strands)
-        of_guide = of_guide[self.binding.guides]
-        same_way = np.where((of_hair * of_guide).sum(axis=2, keepdims=True) < 0, -1.0, 1.0)
-        turn = quaternion.between_vectors(same_way * of_guide, of_hair)
-        matrix = quaternion.to_matrix(turn).astype(np.float32)
-        return matrix.reshape(self.binding.guides.shape + (9,))
+        of_guide = self._normals(self.guides.strands)[self.binding.guides]
+        return _transports(self._normals(self.groom)[:, None], of_guide)
 
     def _normals(self, strands: Groom) -> NDArray[np.float64]:
         if self._scalp is None:
@@ -86,21 +81,61 @@ class RigidSkin(BoundSkin):
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         weight, share = self._present_weights(frame, self.binding.weights, self.bundles.guide)
+        seen, turned, turn = self._seen(frame, self._rest_frames)
+        self._skin(weight, seen, turned, turn, frame.roots, out)
+        part = self._regrouped(frame, weight)
+        if part is not None:
+            out[part.hairs] = self._carried(part)
+        self._hand_to_head(frame, share, out)
+
+    def _seen(self, frame: GuideFrame, rest_frames: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Guides as seen from their roots, their turns, and those of their roots."""
         rotation = quaternion.normalize(frame.root_rotations.astype(np.float64))
         back = quaternion.conjugate(rotation)[:, None]
         seen = quaternion.rotate(back, frame.points.astype(np.float64) - frame.points[:, :1]).astype(np.float32)
         turn = quaternion.to_matrix(rotation).reshape(-1, 9).astype(np.float32)
-        self._skin(weight, seen, self._vertex_turns(frame, back), turn, frame.roots, out)
-        self._hand_to_head(frame, share, out)
+        return seen, self._vertex_turns(frame, back, rest_frames), turn
 
-    def _vertex_turns(self, frame: GuideFrame, back: NDArray[np.float64]) -> FloatArray:
+    def _carried(self, part: Regrouped) -> FloatArray:
+        """Hairs that follow inserted guides (H, V, 3)."""
+        own, hairs = self.guides.capacity, part.hairs
+        strands = Groom.from_uniform(part.rest[own:].astype(np.float32))
+        frames = np.concatenate(
+            [self._rest_frames, segment_frames(strands.as_uniform(), quaternion.identity((strands.strand_count,)))]
+        )
+        guide = part.guide[part.of_hair]
+        normals = np.concatenate([self._normals(self.guides.strands), self._normals(strands)])
+        transport = _transports(self._normals(self.groom.take(hairs))[:, None], normals[guide])
+        offset = (self.groom.roots[hairs, None].astype(np.float64) - part.rest[guide, 0]).astype(np.float32)
+        table = np.empty(part.guide.shape + (12, self._points.shape[1]), np.float32)
+
+        def carried(
+            seen: FloatArray, turned: FloatArray, turn: FloatArray, roots: FloatArray, detail: FloatArray
+        ) -> FloatArray:
+            out = np.empty((len(hairs), *self._points.shape[1:]), np.float32)
+            kernels.fill_tables(seen, turned, part.guide, part.parameter, table)
+            layout = (part.of_hair, part.guide, part.weight, table, detail, transport, offset)
+            kernels.skin_hairs(*layout, turn, roots, out)
+            return out
+
+        detail = np.zeros((len(hairs), *self._detail.shape[1:]), np.float32)
+        if self._keeps_detail:
+            # Over the spine that the hair has with its guides of now, so that it is the groom at rest.
+            spine = carried(*_at_rest(part.rest), detail)
+            detail = np.ascontiguousarray((self.groom.as_uniform()[hairs] - spine).transpose(0, 2, 1))
+        return carried(*self._seen(part.frame, frames), part.frame.roots, detail)
+
+    def _vertex_turns(
+        self, frame: GuideFrame, back: NDArray[np.float64], rest_frames: FloatArray | None = None
+    ) -> FloatArray:
         """How each vertex of each guide has turned against its root, without twist; quaternions (G, U, 4).
 
         Taken from the points, not from `frame.frames`, since not every strand model knows twist and none tells what
         its frames were at rest.
         """
+        rest = self._rest_frames if rest_frames is None else rest_frames
         now = segment_frames(frame.points, frame.root_rotations)
-        turn = quaternion.multiply(now.astype(np.float64), quaternion.conjugate(self._rest_frames))
+        turn = quaternion.multiply(now.astype(np.float64), quaternion.conjugate(rest))
         turn = quaternion.multiply(back, turn)
         turn[turn[:, 0, 3] < 0] *= -1
         # q and -q are one rotation: take the sign that is nearer to the segment before, so that means are means.
@@ -139,3 +174,18 @@ class RigidSkin(BoundSkin):
         held = (self._detail, self._transport, self._offset, self._table, self._guide_rest, self._rest_frames)
         shared = (self._points, self.binding.guides, self.binding.weights)
         return self.bundles.nbytes + sum(array.nbytes for array in held + shared)
+
+
+def _transports(of_hair: NDArray[np.float64], of_guide: NDArray[np.float64]) -> FloatArray:
+    """Smallest turns, matrices (S, K, 9), from normals of guides (S, K, 3) to those of hairs (S, 1, 3)."""
+    same_way = np.where((of_hair * of_guide).sum(axis=2, keepdims=True) < 0, -1.0, 1.0)
+    turn = quaternion.between_vectors(same_way * of_guide, of_hair)
+    matrix: FloatArray = quaternion.to_matrix(turn).astype(np.float32)
+    return matrix.reshape(of_guide.shape[:2] + (9,))
+
+
+def _at_rest(rest: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Guides at rest (G, U, 3) as seen from their roots, their turns and those of the roots, all none; the roots."""
+    still = np.tile(np.eye(3, dtype=np.float32).reshape(9), (len(rest), 1))
+    seen = (rest - rest[:, :1]).astype(np.float32)
+    return seen, quaternion.identity(rest.shape[:2]), still, np.ascontiguousarray(rest[:, 0], np.float32)
