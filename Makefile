@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OUT    ?= out
 
-.PHONY: help demo test lint stress bench gallery blender lock recompile clean
+.PHONY: help demo test lint stress bench gallery blender lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,9 +40,6 @@ lock: $(READY)  ## renew requirements/lock.txt after a change of dependencies
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" --upgrade --quiet -o requirements/lock.txt
-
-recompile:  ## forget compiled kernels: Numba does not notice a change in a kernel that another file imports
-	find src -name '*.nb[ci]' -delete
 
 clean:  ## forget the environment and everything generated
 	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .mypy_cache .hypothesis
