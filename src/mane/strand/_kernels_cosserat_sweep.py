@@ -10,7 +10,7 @@ turns with the inertia of a thin rod, as is usual there: with that of its thin s
 import numpy as np
 from numba import njit, prange
 
-from mane.strand._kernels_cosserat import turned
+from mane.strand._kernels_cosserat_rows import turned
 from mane.strand._kernels_small import cross, symmetric_inverse, symmetric_times_vector, third_axis
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mane.geometry import quaternion
-from mane.strand.cosserat import SPIN_INERTIA, CosseratSolver
+from mane.strand._kernels_cosserat_balance import CALM, RESISTED
+from mane.strand.cosserat import ROUNDS, SPIN_INERTIA, CosseratSolver
 from mane.strand.model import Float64Array, RootKind
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
@@ -14,93 +15,181 @@ from mane.strand.state import StrandState
 
 def reference_step(
     solver: CosseratSolver, state: StrandState, roots: RootPose, load: Load, *, dt: float, strand: int
-) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Points (V, 3), frames (N, 4) and cut forces (N, 3) of one strand after a step of `dt`."""
-    model, rest, g = solver.model, solver.rest, strand
-    vertices, segments = model.vertex_count, model.segment_count
-    pinned, clamped = model.root_kind[g] != RootKind.FREE, model.root_kind[g] == RootKind.CLAMPED
-    clamp_before = state.extra["clamp"][g]
-    clamp = quaternion.multiply(roots.rotations[g], rest.clamp[g])
-    clamp_spin = quaternion.log(quaternion.multiply(clamp, quaternion.conjugate(clamp_before))) / dt
+) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
+    """Points (V, 3), velocities (V, 3), frames (N, 4) and cut forces (N, 3) of one strand after a step of `dt`."""
+    model, g = solver.model, strand
+    share = stage_share(solver, state, load, dt, strand)
+    stage = _Stage(solver, state, roots, load, dt, share, strand)
+    for _ in range(ROUNDS):
+        stage.solve()
+    rest = dt - stage.dt
+    velocity = stage.velocity + stage.moved / stage.dt
+    frames = quaternion.multiply(quaternion.exp(rest * (stage.spin + stage.turned / stage.dt)), stage.frames)
+    straight_on = stage.points + rest * velocity
+    laid = stage.laid(straight_on[0], quaternion.normalize(frames))
+    if not stage.pinned:
+        laid += model.mass[g] @ (straight_on - laid) / model.mass[g].sum()
+    end_velocity = stage.velocity - stage.kick + stage.moved / (stage.dt * share)
+    return laid, end_velocity, quaternion.normalize(frames), stage.cut
 
-    velocity = state.velocity[g].copy()
-    if pinned:
-        velocity[0] = (roots.positions[g] - state.points[g, 0]) / dt
-    points = state.points[g] + dt * velocity
-    frames = quaternion.multiply(quaternion.exp(dt * state.spin[g]), state.frames[g])
-    axis = quaternion.rotate(frames, np.broadcast_to([0.0, 0.0, 1.0], (segments, 3)))
-    old_axis = quaternion.rotate(state.frames[g], np.broadcast_to([0.0, 0.0, 1.0], (segments, 3)))
-    length, joint = rest.length[g], rest.joint_length[g]
-    stretch = model.stretch_stiffness[g]
-    bend, twist = model.bend_stiffness[g], model.twist_stiffness[g]
-    held = np.ones(segments)
-    held[0] = clamped
 
-    size = 3 * (vertices + segments)
-    matrix, right = np.zeros((size, size)), np.zeros(size)
+def stage_share(solver: CosseratSolver, state: StrandState, load: Load, dt: float, strand: int) -> float:
+    """Share of the step that the stage of one strand takes."""
+    model, g = solver.model, strand
+    resisted = dt / RESISTED * load.resistance[g, :, :3].sum(axis=1) / model.mass[g]
+    if model.root_kind[g] != RootKind.FREE:
+        resisted[0] = 0.0
+    turn = (dt / CALM) ** 2 * (state.spin[g] ** 2).sum(axis=1)
+    share = solver.params.share
+    return share + (1 - share) * min(max(resisted.max(), turn.max()), 1.0)
 
-    def x(j: int) -> slice:
+
+class _Stage:
+    """Implicit Euler over a share of the step, its matrix filled once at the prediction."""
+
+    def __init__(
+        self,
+        solver: CosseratSolver,
+        state: StrandState,
+        roots: RootPose,
+        load: Load,
+        step: float,
+        share: float,
+        strand: int,
+    ) -> None:
+        model, rest, g = solver.model, solver.rest, strand
+        self.model, self.rest, self.load, self.g = model, rest, load, g
+        self.dt = dt = share * step
+        self.vertices, self.segments = model.vertex_count, model.segment_count
+        self.pinned, self.clamped = model.root_kind[g] != RootKind.FREE, model.root_kind[g] == RootKind.CLAMPED
+        before = state.extra["clamp"][g]
+        after = quaternion.multiply(roots.rotations[g], rest.clamp[g])
+        self.clamp_spin = quaternion.log(quaternion.multiply(after, quaternion.conjugate(before))) / step
+        self.clamp = quaternion.multiply(quaternion.exp(dt * self.clamp_spin), before)
+        self.velocity, self.spin = state.velocity[g].copy(), state.spin[g]
+        if self.pinned:
+            self.velocity[0] = (roots.positions[g] - state.points[g, 0]) / step
+        self.kick = (step - dt) * load.force[g] / model.mass[g][:, None]
+        if self.pinned:
+            self.kick[0] = 0.0
+        self.velocity += self.kick
+        self.points = state.points[g] + dt * self.velocity
+        self.frames = quaternion.multiply(quaternion.exp(dt * self.spin), state.frames[g])
+        self.moved, self.turned = np.zeros((self.vertices, 3)), np.zeros((self.segments, 3))
+        self.tension = np.maximum((state.cut_force[g] * _axes(state.frames[g])).sum(axis=1), 0.0)
+        self.axis = _axes(self.frames)  # where the matrix is filled
+        strain = np.diff(self.points, axis=0) / rest.length[g][:, None] - self.axis  # hsu2024 eq. 1
+        self.cut = model.stretch_stiffness[g][:, None] * strain
+        self.matrix = self._matrix()
+
+    def x(self, j: int) -> slice:
+        """Rows of vertex j."""
         return slice(6 * j, 6 * j + 3)
 
-    def theta(j: int) -> slice:
+    def theta(self, j: int) -> slice:
+        """Rows of segment j."""
         return slice(6 * j + 3, 6 * j + 6)
 
-    for j in range(vertices):
-        resistance = _full(load.resistance[g, j])
-        matrix[x(j), x(j)] += model.mass[g, j] / dt**2 * np.eye(3) + resistance / dt
-        right[x(j)] += load.force[g, j] + model.mass[g, j] * model.gravity - resistance @ velocity[j]
-    for j in range(segments):
-        coupling = _full(load.coupling[g, j])
-        matrix[x(j), x(j + 1)] += coupling / dt
-        matrix[x(j + 1), x(j)] += coupling / dt
-        right[x(j)] -= coupling @ velocity[j + 1]
-        right[x(j + 1)] -= coupling @ velocity[j]
+    def _jacobian(self, j: int) -> Float64Array:
+        """Of the stretch-shear constraint of segment j."""
+        jacobian = np.zeros((3, 3 * (self.vertices + self.segments)))
+        jacobian[:, self.x(j)] = -np.eye(3) / self.rest.length[self.g, j]
+        jacobian[:, self.x(j + 1)] = np.eye(3) / self.rest.length[self.g, j]
+        jacobian[:, self.theta(j)] = _cross_matrix(self.axis[j])
+        return jacobian
 
-    strain = np.diff(points, axis=0) / length[:, None] - axis  # hsu2024 eq. 1
-    jacobians = []
-    for j in range(segments):
-        jacobian = np.zeros((3, size))
-        jacobian[:, x(j)] = -np.eye(3) / length[j]
-        jacobian[:, x(j + 1)] = np.eye(3) / length[j]
-        jacobian[:, theta(j)] = _cross_matrix(axis[j])
-        jacobians.append(jacobian)
-        matrix += stretch[j] * length[j] * jacobian.T @ jacobian
-        right -= stretch[j] * length[j] * jacobian.T @ strain[j]
-        tension = max(float(state.cut_force[g, j] @ old_axis[j]), 0.0)
-        matrix[theta(j), theta(j)] += tension * length[j] * (np.eye(3) - np.outer(axis[j], axis[j]))
-        inertia = SPIN_INERTIA * 0.5 * (model.mass[g, j] + model.mass[g, j + 1]) * length[j] ** 2
-        matrix[theta(j), theta(j)] += inertia / dt**2 * np.eye(3)
+    def _joint_stiffness(self, j: int) -> Float64Array:
+        bend, twist = self.model.bend_stiffness[self.g, j], self.model.twist_stiffness[self.g, j]
+        held = self.clamped if j == 0 else 1.0
+        along = np.outer(self.axis[j], self.axis[j])
+        stiffness: Float64Array = held / self.rest.joint_length[self.g, j] * (bend * np.eye(3) + (twist - bend) * along)
+        return stiffness
 
-    for j in range(segments):
-        before = clamp if j == 0 else frames[j - 1]
-        spin_before = clamp_spin if j == 0 else state.spin[g, j - 1]
-        stiffness = held[j] / joint[j] * (bend[j] * np.eye(3) + (twist[j] - bend[j]) * np.outer(axis[j], axis[j]))
-        damping = model.damping[g, j]
-        moment = held[j] * joint_moment(before, frames[j], rest.darboux[g, j], bend[j], twist[j], joint[j])
-        moment = moment + damping * stiffness @ (state.spin[g, j] - spin_before)
-        block = stiffness * (1 + damping / dt)
-        matrix[theta(j), theta(j)] += block
-        right[theta(j)] -= moment
-        if j > 0:
-            matrix[theta(j - 1), theta(j - 1)] += block
-            matrix[theta(j), theta(j - 1)] -= block
-            matrix[theta(j - 1), theta(j)] -= block
-            right[theta(j - 1)] += moment
+    def _matrix(self) -> Float64Array:
+        model, g, dt, x, theta = self.model, self.g, self.dt, self.x, self.theta
+        size = 3 * (self.vertices + self.segments)
+        matrix = np.zeros((size, size))
+        for j in range(self.vertices):
+            matrix[x(j), x(j)] += model.mass[g, j] / dt**2 * np.eye(3) + _full(self.load.resistance[g, j]) / dt
+        for j in range(self.segments):
+            coupling = _full(self.load.coupling[g, j]) / dt
+            matrix[x(j), x(j + 1)] += coupling
+            matrix[x(j + 1), x(j)] += coupling
+            length, jacobian = self.rest.length[g, j], self._jacobian(j)
+            matrix += model.stretch_stiffness[g, j] * length * jacobian.T @ jacobian
+            across = np.eye(3) - np.outer(self.axis[j], self.axis[j])
+            matrix[theta(j), theta(j)] += self.tension[j] * length * across + self._inertia(j) / dt**2 * np.eye(3)
+            block = self._joint_stiffness(j) * (1 + model.damping[g, j] / dt)
+            matrix[theta(j), theta(j)] += block
+            if j > 0:
+                matrix[theta(j - 1), theta(j - 1)] += block
+                matrix[theta(j), theta(j - 1)] -= block
+                matrix[theta(j - 1), theta(j)] -= block
+        return matrix
 
-    free = np.ones(size, bool)
-    free[x(0)] = not pinned
-    solution = np.zeros(size)
-    solution[free] = np.linalg.solve(matrix[np.ix_(free, free)], right[free])
-    linear = points + np.stack([solution[x(j)] for j in range(vertices)])
-    turn = quaternion.exp(np.stack([solution[theta(j)] for j in range(segments)]))
-    frames = quaternion.normalize(quaternion.multiply(turn, frames))
-    cut = np.stack([stretch[j] * (strain[j] + jacobians[j] @ solution) for j in range(segments)])
-    axis = quaternion.rotate(frames, np.broadcast_to([0.0, 0.0, 1.0], (segments, 3)))
-    laid = np.cumsum(length[:, None] * (axis + cut / stretch[:, None]), axis=0)
-    moved = linear[0] + np.concatenate([np.zeros((1, 3)), laid])
-    if not pinned:
-        moved += model.mass[g] @ (linear - moved) / model.mass[g].sum()
-    return moved, frames, cut
+    def _inertia(self, j: int) -> float:
+        mean_mass = 0.5 * (self.model.mass[self.g, j] + self.model.mass[self.g, j + 1])
+        return float(SPIN_INERTIA * mean_mass * self.rest.length[self.g, j] ** 2)
+
+    def _unbalanced(self) -> Float64Array:
+        """Forces and moments on vertices and segments as the stage stands."""
+        model, g, dt, x, theta = self.model, self.g, self.dt, self.x, self.theta
+        right = np.zeros(3 * (self.vertices + self.segments))
+        velocity, spin = self.velocity + self.moved / dt, self.spin + self.turned / dt
+        axis = _axes(self.frames)
+        for j in range(self.vertices):
+            right[x(j)] += self.load.force[g, j] + model.mass[g, j] * (model.gravity - self.moved[j] / dt**2)
+            right[x(j)] -= _full(self.load.resistance[g, j]) @ velocity[j]
+        for j in range(self.segments):
+            coupling = _full(self.load.coupling[g, j])
+            right[x(j)] += self.cut[j] - coupling @ velocity[j + 1]
+            right[x(j + 1)] -= self.cut[j] + coupling @ velocity[j]
+            right[theta(j)] += self.rest.length[g, j] * np.cross(axis[j], self.cut[j])
+            right[theta(j)] -= self._inertia(j) * self.turned[j] / dt**2
+            moment = self._moment(j, spin)
+            right[theta(j)] -= moment
+            if j > 0:
+                right[theta(j - 1)] += moment
+        return right
+
+    def _moment(self, j: int, spin: Float64Array) -> Float64Array:
+        model, g = self.model, self.g
+        before, spin_before = (self.clamp, self.clamp_spin) if j == 0 else (self.frames[j - 1], spin[j - 1])
+        constants = (model.bend_stiffness[g, j], model.twist_stiffness[g, j], self.rest.joint_length[g, j])
+        elastic = joint_moment(before, self.frames[j], self.rest.darboux[g, j], *constants)
+        viscous = model.damping[g, j] * self._joint_stiffness(j) @ (spin[j] - spin_before)
+        return elastic * (self.clamped if j == 0 else 1.0) + viscous
+
+    def solve(self) -> None:
+        """One round: solve with the matrix, turn the segments, lay the vertices along them."""
+        model, g = self.model, self.g
+        free = np.ones(len(self.matrix), bool)
+        free[self.x(0)] = not self.pinned
+        solution = np.zeros(len(self.matrix))
+        solution[free] = np.linalg.solve(self.matrix[np.ix_(free, free)], self._unbalanced()[free])
+        linear = self.points + np.stack([solution[self.x(j)] for j in range(self.vertices)])
+        turn = np.stack([solution[self.theta(j)] for j in range(self.segments)])
+        self.frames = quaternion.normalize(quaternion.multiply(quaternion.exp(turn), self.frames))
+        for j in range(self.segments):
+            self.cut[j] += model.stretch_stiffness[g, j] * self._jacobian(j) @ solution
+        laid = self.laid(linear[0], self.frames)
+        if not self.pinned:
+            laid += model.mass[g] @ (linear - laid) / model.mass[g].sum()
+        self.moved += laid - self.points
+        self.turned += turn
+        self.points = laid
+
+    def laid(self, root: Float64Array, frames: Float64Array) -> Float64Array:
+        """Vertices along segments of the length and direction that their cut forces demand."""
+        strain = self.cut / self.model.stretch_stiffness[self.g][:, None]
+        way = np.cumsum(self.rest.length[self.g][:, None] * (_axes(frames) + strain), axis=0)
+        result: Float64Array = root + np.concatenate([np.zeros((1, 3)), way])
+        return result
+
+
+def _axes(frames: Float64Array) -> Float64Array:
+    axes: Float64Array = quaternion.rotate(frames, np.broadcast_to([0.0, 0.0, 1.0], (len(frames), 3)))
+    return axes
 
 
 def joint_moment(

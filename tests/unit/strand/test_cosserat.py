@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mane.geometry import quaternion
-from mane.strand._reference_cosserat import reference_step
+from mane.strand._reference_cosserat import reference_step, stage_share
 from mane.strand.cosserat import CosseratSolver
 from mane.strand.cosserat_rest import static_moments, weight_beyond
 from mane.strand.hold import hold
@@ -78,8 +78,9 @@ def random_load(model, seed):
     return load
 
 
+@pytest.mark.parametrize("loaded", [False, True], ids=["calm", "loaded"])
 @pytest.mark.parametrize("root", [0, 1, 2], ids=["clamped", "hinged", "free"])
-def test_a_step_equals_the_dense_solve(root):
+def test_a_step_equals_the_dense_solve(root, loaded):
     model = curls(3, 7, root=root, damping=0.004)
     solver = CosseratSolver(model)
     rng = np.random.default_rng(5)
@@ -92,12 +93,19 @@ def test_a_step_equals_the_dense_solve(root):
         model.rest_points[:, 0] + 0.002 * rng.normal(size=(3, 3)), quaternion.exp(0.05 * rng.normal(size=(3, 3)))
     )
     load = random_load(model, 6)
+    if not loaded:
+        load.resistance[...] = load.coupling[...] = 0.0
     out = state.copy()
     solver.step(state, out, roots, load, dt=0.003)
     for g in range(3):
-        points, frames, cut = reference_step(solver, state, roots, load, dt=0.003, strand=g)
-        # Numbers of 1e-2 m, an inertia 1e6 times below the stiffness, float64: ten digits remain.
-        np.testing.assert_allclose(out.points[g], points, atol=1e-10)
+        share = stage_share(solver, state, load, 0.003, g)
+        assert (share > 0.6) == loaded
+        points, velocity, frames, cut = reference_step(solver, state, roots, load, dt=0.003, strand=g)
+        # Numbers of 1e-1 m, an inertia 1e6 times below the stiffness, float64: nine digits remain;
+        # the kernel turns frames by a series that is right to 1e-7 rad at the turns of these steps.
+        np.testing.assert_allclose(out.points[g], points, rtol=0, atol=1e-8)
+        # A velocity is a way of the stage, divided by its time and extrapolated.
+        np.testing.assert_allclose(out.velocity[g], velocity, rtol=0, atol=1e-8 / (0.003 * share**2))
         assert np.abs((out.frames[g] * frames).sum(axis=1)).min() > 1 - 1e-10
         np.testing.assert_allclose(out.cut_force[g], cut, atol=1e-6 * np.abs(cut).max())
 
@@ -216,11 +224,11 @@ def test_spare_lanes_and_threads_change_nothing():
 
 
 def test_gauss_seidel_approaches_the_direct_solution():
-    """With enough sweeps both solve the same equations; with few, the sweep is far off."""
+    """With enough sweeps both solve the same equations, those of implicit Euler; with few, the sweep is far off."""
     model = straight(1, 6, 0.05)
     tips = {}
     for name, settings in (
-        ("direct", {}),
+        ("direct", {"share": 1.0}),
         ("many", {"method": "gauss-seidel", "iterations": 3000}),
         ("few", {"method": "gauss-seidel", "iterations": 5}),
     ):
@@ -232,3 +240,5 @@ def test_gauss_seidel_approaches_the_direct_solution():
 def test_settings_are_checked():
     with pytest.raises(ValueError, match="method: 'jacobi' is unknown; choose from direct, gauss-seidel"):
         CosseratSolver(straight(1, 4, 0.1), method="jacobi")
+    with pytest.raises(ValueError, match="share: must be above 0.5 and at most 1, got 0.5"):
+        CosseratSolver(straight(1, 4, 0.1), share=0.5)
