@@ -240,5 +240,5 @@ def test_gauss_seidel_approaches_the_direct_solution():
 def test_settings_are_checked():
     with pytest.raises(ValueError, match="method: 'jacobi' is unknown; choose from direct, gauss-seidel"):
         CosseratSolver(straight(1, 4, 0.1), method="jacobi")
-    with pytest.raises(ValueError, match="share: must be above 0.5 and at most 1, got 0.5"):
+    with pytest.raises(ValueError, match="share: must be above"):
         CosseratSolver(straight(1, 4, 0.1), share=0.5)
