@@ -1,7 +1,5 @@
 """Strand models against exact mechanics: the quick forms of `mane validate strands`, with the same promises."""
 
-from math import atan, cos, sin
-
 import numpy as np
 import pytest
 
@@ -101,28 +99,11 @@ def test_terminal_velocity(model):
 
 
 @models
-def test_a_strand_sticks_below_the_angle_of_friction(model):
-    speeds = strands_surroundings.sliding_speeds(model, 0.8 * atan(strands_surroundings.FRICTION), duration=0.2)
-    assert speeds[-1] < strands_surroundings.STILL
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        pytest.param(model, marks=pytest.mark.xfail(strict=True, reason="3.2 percent slow"))
-        if model == "spring"
-        else model
-        for model in SOLVERS
-    ],
-)
-def test_a_strand_slides_above_the_angle_of_friction(model):
-    """The friction of a step follows the speed at its start, which is off by dt / t: at this angle by 1 percent."""
-    angle, friction = 1.5 * atan(strands_surroundings.FRICTION), strands_surroundings.FRICTION
-    speeds = strands_surroundings.sliding_speeds(model, angle)
-    half = len(speeds) // 2
-    found = (speeds[-1] - speeds[half]) / (strands_surroundings.STEP * (len(speeds) - 1 - half))
-    expected = 9.81 * (sin(angle) - friction * cos(angle))
-    assert found == pytest.approx(expected, rel=strands_surroundings.SLIDING_TARGET)
+def test_a_strand_on_an_incline_sticks_or_slides_as_coulomb_says(model):
+    """At 0.8 and 0.95 of the angle of friction nothing moves; at 1.05 and 1.5 it speeds up by g (sin a - mu cos a)."""
+    figures = Figures("test")
+    strands_surroundings.incline(figures, [model])
+    assert_kept(figures, least=8)
 
 
 def test_one_direct_solve_beats_any_affordable_number_of_sweeps():

@@ -27,6 +27,7 @@ from mane.contact._kernels_trace import (
     length_between,
     measure_vertex,
     solid_distance,
+    stays_away,
     to_local,
     to_world,
     trace_solid,
@@ -53,6 +54,8 @@ STUCK = 0.25
 NO_LEVER = 1e-3
 # The first vertex behind a root on the skin may be this much deeper than others before it is moved.
 LENIENCE = 10.0
+# What is moved out is left this part of the allowed depth inside, for the contact of the next step to find it.
+LEFT_INSIDE = 0.5
 # A vertex this close to the one before it, as a part of their distance, has no direction.
 NO_DIRECTION = 1e-12
 # Arrays of scratch of a strand: where it is, how it moves on each piece, where it goes, what approach was stopped.
@@ -139,8 +142,10 @@ def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
         return
     d, _, _, _ = solid_distance(solid, here[0], here[1], here[2])
     start = d - thickness
-    least = min(0.0, start + push) if start < -allowed else 0.0
-    if least - end > allowed:
+    least = -LEFT_INSIDE * allowed
+    if start < -allowed:
+        least = min(least, start + push)
+    if least > end:
         share = shares(goal, first, j, u, n)
         make_wish(n, share[0] * (least - end), wishes[j], scratch[STOPPED, j])
         if u > 0.0:
@@ -346,6 +351,8 @@ def project_strands(
     limits,
     inner,
     before,
+    ways,
+    margin,
     is_held,
     is_active,
     rest_length,
@@ -365,7 +372,8 @@ def project_strands(
         solid: see `_kernels_trace`, and `poses` too.
         limits: thickness [m], tolerance as a part of a segment's length, speed of coming out [m/s].
         inner: places within a segment that are tested.
-        before: vertices at the start of the step [m], (G, V, 3).
+        before: vertices at the start of the step [m], (G, V, 3), and their `ways` since then.
+        margin: see `_kernels_solids.find_contacts`.
         is_held: whether the root is held, (G,).
         is_active: (G,).
         rest_length: of segments [m], (G, N).
@@ -375,8 +383,12 @@ def project_strands(
         wishes: scratch, (G, V, 4); `lengths` (G, V) and `scratch` (G, SCRATCH_COUNT, V, 3) as well.
         moved: (G,).
     """
+    slope = solid[7]
     for s in prange(len(points)):
-        if is_active[s] and project_strand(
+        first = 1 if is_held[s] and inner == 0 else 0
+        if not is_active[s] or stays_away(slope, poses, inner, first, before[s], ways[s], 1.0, margin, measured[s]):
+            continue
+        if project_strand(
             solid,
             poses,
             limits,

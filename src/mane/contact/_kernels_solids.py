@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit, prange
 
 from mane.contact._kernels_contact import (
+    GAINED,
     TRAIL_SIZE,
     contact_mass,
     copy_record,
@@ -33,6 +34,7 @@ from mane.contact._kernels_trace import (
     least_distance,
     length_between,
     measure_vertex,
+    stays_away,
     to_local,
     to_world,
     trace_solid,
@@ -51,25 +53,36 @@ SLACK = 1e-3
 
 
 @njit(cache=True, error_model="numpy")
-def recall(old_count, old_place, old_force, place, pointer, span):
-    """Find place in the old list, searching on from `pointer`: its row or -1, pointer, and the force for friction.
-
-    A contact that has just wandered here from a neighbouring place, at most `span` away, brings its force along.
-    """
-    while pointer < old_count and old_place[pointer] < place:
-        pointer += 1
-    if pointer < old_count and old_place[pointer] == place:
-        return pointer, pointer, max(old_force[pointer], 0.0)
-    inherited = 0.0
-    if pointer < old_count and old_place[pointer] - place <= span:
-        inherited = max(old_force[pointer], 0.0)
-    if pointer > 0 and place - old_place[pointer - 1] <= span:
-        inherited = max(inherited, old_force[pointer - 1])
-    return -1, pointer, inherited
+def fresh_trail(gravity, dt):
+    """Trail of a contact that was not there before: nothing pulled, and the point fell."""
+    trail = np.zeros(TRAIL_SIZE)
+    for i in range(3):
+        trail[GAINED + i] = dt * gravity[i]
+    return trail
 
 
 @njit(cache=True, error_model="numpy")
-def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, mass, old, laws, dt, row):
+def recall(last, place, pointer, span):
+    """Find what the last step left of a place, searching on from `pointer`; return that and the new pointer.
+
+    The first is what `judge_contact` calls old. A contact that has just wandered here from a neighbouring place, at
+    most `span` away, brings its force and its trail along.
+    """
+    old_count, old_place, old_force, old_trail, nothing = last
+    while pointer < old_count and old_place[pointer] < place:
+        pointer += 1
+    if pointer < old_count and old_place[pointer] == place:
+        return (True, old_force[pointer], 0.0, old_trail[pointer]), pointer
+    neighbour, force = -1, 0.0
+    if pointer < old_count and old_place[pointer] - place <= span and old_force[pointer] > 0.0:
+        neighbour, force = pointer, old_force[pointer]
+    if pointer > 0 and place - old_place[pointer - 1] <= span and old_force[pointer - 1] > force:
+        neighbour, force = pointer - 1, old_force[pointer - 1]
+    return (False, 0.0, force, old_trail[neighbour] if neighbour >= 0 else nothing), pointer
+
+
+@njit(cache=True, error_model="numpy")
+def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, masses, old, laws, dt, row):
     """Look for a contact of one point on its way from `here` to `there` in the solid's frame.
 
     Returns what `judge_contact` does, and the distance at the start [m]; beyond `reach` there is no contact.
@@ -85,21 +98,13 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
     normal = turn_to_world(poses, AFTER, nx, ny, nz)
     if is_thin:
         d, normal = across_strand(d, normal, tangent, solid[8] + offset)
-    excess = judge_contact(meets, start, d, normal, (ax, ay, az), surface, x, v, mass, old, laws, dt, row)
+    excess = judge_contact(meets, start, d, normal, (ax, ay, az), surface, x, v, masses, old, laws, dt, row)
     return excess, start
 
 
 @njit(cache=True, error_model="numpy")
-def remembered(row, old_force, inherited, old_trail, nothing):
-    """What the last step left of a contact, as `judge_contact` wants it."""
-    if row >= 0:
-        return old_force[row], inherited, old_trail[row]
-    return 0.0, inherited, nothing
-
-
-@njit(cache=True, error_model="numpy")
 def try_segment(
-    solid, poses, inner, offset, reach, j, ends, lacks, points, velocity, mass, last, laws, dt, count, place, record
+    solid, poses, inner, offset, reach, j, ends, lacks, points, velocity, masses, last, laws, dt, count, place, record
 ):
     """Look for contacts between the ends of segment j, at `inner` places; return the new count.
 
@@ -107,7 +112,7 @@ def try_segment(
     are closer together than hair bends would only fight. `lacks` is what `judge_contact` said of the ends. The last row
     of `record` is for the place at hand, the row behind the list for the best of a run of places.
     """
-    old_count, old_place, old_force, old_trail, nothing = last
+    mass, stiff_mass = masses
     here, there = ends
     x0, x1, v0, v1 = vector(points, j), vector(points, j + 1), vector(velocity, j), vector(velocity, j + 1)
     spacing = solid[7] * length_between(here[0], here[1]) / (inner + 1)
@@ -118,7 +123,7 @@ def try_segment(
     while k <= inner and count < limit:
         u = k / (inner + 1)
         number = j * (inner + 1) + k
-        row, pointer, inherited = recall(old_count, old_place, old_force, number, pointer, inner + 1)
+        old, pointer = recall(last, number, pointer, inner + 1)
         excess, start = try_place(
             solid,
             poses,
@@ -130,8 +135,8 @@ def try_segment(
             between(there[0], there[1], u),
             between(x0, x1, u),
             between(v0, v1, u),
-            contact_mass(mass, j, u),
-            remembered(row, old_force, inherited, old_trail, nothing),
+            (contact_mass(mass, j, u), contact_mass(stiff_mass, j, u)),
+            old,
             laws,
             dt,
             trial,
@@ -155,14 +160,14 @@ def try_segment(
 
 @njit(cache=True, error_model="numpy")
 def find_on_strand(
-    solid, poses, inner, thickness, laws, points, velocity, mass, arc, is_held, last, dt, measured, place, record
+    solid, poses, inner, thickness, laws, points, velocity, masses, arc, is_held, last, dt, measured, place, record
 ):
     """Fill the list of contacts of one strand, `place` (C,) and `record` (C + 2, RECORD_SIZE); return their number.
 
     The arguments are those of `find_contacts` for one strand; `last` is what the last step left, `measured` what was
     last measured of each vertex.
     """
-    old_count, old_place, old_force, old_trail, nothing = last
+    mass, stiff_mass = masses
     slope = solid[7]
     end = len(points) - 1
     count, pointer, on_skin = np.int64(0), np.int64(0), False
@@ -185,12 +190,12 @@ def find_on_strand(
             on_skin = bound < AT_ROOT * ahead
         lack, number = np.inf, j * (inner + 1)
         if bound < reach and not (j == 0 and is_held):
-            row, pointer, inherited = recall(old_count, old_place, old_force, number, pointer, inner + 1)
+            old, pointer = recall(last, number, pointer, inner + 1)
             offset = min(thickness, CLIMB * arc[j]) if is_held else thickness
-            old = remembered(row, old_force, inherited, old_trail, nothing)
+            both = (mass[j], stiff_mass[j])
             tangent = chord(points, j - 1, j + 1)
             lack, _ = try_place(
-                solid, poses, inner > 0, tangent, offset, reach, here, there, x, v, mass[j], old, laws, dt, found
+                solid, poses, inner > 0, tangent, offset, reach, here, there, x, v, both, old, laws, dt, found
             )
         if j > 0 and inner > 0 and not (j == 1 and on_skin):
             span = slope * length_between(here_prev, here)
@@ -208,7 +213,7 @@ def find_on_strand(
                     (lack_prev, lack),
                     points,
                     velocity,
-                    mass,
+                    masses,
                     last,
                     laws,
                     dt,
@@ -225,11 +230,11 @@ def find_on_strand(
 
 
 @njit(cache=True, error_model="numpy")
-def spread_contacts(inner, count, place, record, dt, force, resistance, coupling):
+def spread_contacts(inner, count, place, record, force, resistance, coupling):
     """Add all contacts of one strand to its load."""
     for c in range(count):
         j, k = place[c] // (inner + 1), place[c] % (inner + 1)
-        spread_contact(record[c], j, k / (inner + 1), dt, force, resistance, coupling)
+        spread_contact(record[c], j, k / (inner + 1), force, resistance, coupling)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -242,13 +247,16 @@ def find_contacts(
     points,
     velocity,
     mass,
+    stiff_mass,
     arc,
+    margin,
     is_held,
     is_active,
     old_count,
     old_place,
     old_force,
     old_trail,
+    gravity,
     dt,
     # out
     measured,
@@ -267,19 +275,25 @@ def find_contacts(
         inner: places between the ends of a segment.
         thickness: of the layer around the solid [m].
         laws: see `judge_contact`.
-        points: [m], (G, V, 3), at the start of the step; `velocity` [m/s], `mass` [kg] and arc length `arc` [m] alike.
+        points: [m], (G, V, 3), at the start of the step; `velocity` [m/s], `mass` [kg], with what bending
+            adds `stiff_mass` [kg], and arc length `arc` [m] alike.
+        margin: what must be left between a strand and the solid so that nothing of it can touch [m].
         is_held: whether the root is held by something, (G,).
         is_active: (G,).
         old_count: contacts of the last step, (G,); their places (G, C), normal forces [N], trails.
+        gravity: [m/s^2], (3,).
         dt: [s].
         measured: distance of each vertex when it was last measured [m], and where that was [m], (G, V, 4).
         count: (G,); `place` (G, C); `record` (G, C + 2, RECORD_SIZE), two rows of scratch.
         force: of the load; `resistance` and `coupling` alike.
     """
-    nothing = np.zeros(TRAIL_SIZE)
+    nothing = fresh_trail(gravity, dt)
+    slope = solid[7]
     for s in prange(len(points)):
         count[s] = 0
-        if is_active[s]:
+        # A held root matters to what is thin only.
+        first = 1 if is_held[s] and inner == 0 else 0
+        if is_active[s] and not stays_away(slope, poses, inner, first, points[s], velocity[s], dt, margin, measured[s]):
             count[s] = find_on_strand(
                 solid,
                 poses,
@@ -288,7 +302,7 @@ def find_contacts(
                 laws,
                 points[s],
                 velocity[s],
-                mass[s],
+                (mass[s], stiff_mass[s]),
                 arc[s],
                 is_held[s],
                 (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
@@ -297,23 +311,22 @@ def find_contacts(
                 place[s],
                 record[s],
             )
-            spread_contacts(inner, count[s], place[s], record[s], dt, force[s], resistance[s], coupling[s])
+            spread_contacts(inner, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
 
 
 @njit(cache=True, error_model="numpy")
-def judge_samples(distance, normal, surface, laws, points, velocity, mass, last, dt, place, record):
+def judge_samples(distance, normal, surface, laws, points, velocity, masses, last, dt, place, record):
     """Fill the list of contacts of one strand with a sampled solid; see `find_sampled_contacts`."""
-    old_count, old_place, old_force, old_trail, nothing = last
+    mass, stiff_mass = masses
     count, pointer = np.int64(0), np.int64(0)
     for j in range(len(points)):
         start = distance[j]
         if start < np.inf:
             x, moves = vector(points, j), vector(surface, j)
             y = (x[0] + dt * moves[0], x[1] + dt * moves[1], x[2] + dt * moves[2])
-            row, pointer, inherited = recall(old_count, old_place, old_force, j, pointer, 1)
-            old = remembered(row, old_force, inherited, old_trail, nothing)
-            n, v = vector(normal, j), vector(velocity, j)
-            excess = judge_contact(True, start, start, n, y, moves, x, v, mass[j], old, laws, dt, record[count])
+            old, pointer = recall(last, j, pointer, 1)
+            n, v, both = vector(normal, j), vector(velocity, j), (mass[j], stiff_mass[j])
+            excess = judge_contact(True, start, start, n, y, moves, x, v, both, old, laws, dt, record[count])
             if excess < np.inf:
                 place[count] = j
                 count += 1
@@ -329,10 +342,12 @@ def find_sampled_contacts(
     points,
     velocity,
     mass,
+    stiff_mass,
     old_count,
     old_place,
     old_force,
     old_trail,
+    gravity,
     dt,
     # out
     count,
@@ -350,7 +365,7 @@ def find_sampled_contacts(
         surface: velocity of the solid [m/s], (G, V, 3).
         laws: as in `find_contacts`, and all others too.
     """
-    nothing = np.zeros(TRAIL_SIZE)
+    nothing = fresh_trail(gravity, dt)
     for s in range(len(points)):
         count[s] = judge_samples(
             distance[s],
@@ -359,41 +374,39 @@ def find_sampled_contacts(
             laws,
             points[s],
             velocity[s],
-            mass[s],
+            (mass[s], stiff_mass[s]),
             (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
             dt,
             place[s],
             record[s],
         )
-        spread_contacts(0, count[s], place[s], record[s], dt, force[s], resistance[s], coupling[s])
+        spread_contacts(0, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
 
 
 @njit(cache=True, error_model="numpy")
-def settle_on_strand(inner, friction, velocity, count, place, record, dt, pressed, trail):
+def settle_on_strand(inner, velocity, count, place, record, pressed, trail):
     """Settle all contacts of one strand."""
     end = len(velocity) - 1
     for c in range(count):
         j, k = place[c] // (inner + 1), place[c] % (inner + 1)
         v = between(vector(velocity, j), vector(velocity, min(j + 1, end)), k / (inner + 1))
-        pressed[c] = settle_contact(record[c], friction, v, dt, trail[c])
+        pressed[c] = settle_contact(record[c], v, trail[c])
 
 
 @njit(cache=True, error_model="numpy")
 def settle_contacts(
     inner,
-    friction,
     velocity,
     count,
     place,
     record,
-    dt,
     # out
     pressed,
     trail,
 ):
     """Fill normal force [N] (G, C) and trail (G, C, TRAIL_SIZE) of every contact, from the velocities of the step."""
     for s in range(len(count)):
-        settle_on_strand(inner, friction, velocity[s], count[s], place[s], record[s], dt, pressed[s], trail[s])
+        settle_on_strand(inner, velocity[s], count[s], place[s], record[s], pressed[s], trail[s])
 
 
 @njit(cache=True, error_model="numpy")

@@ -179,6 +179,28 @@ def least_distance(slope, x, measured, j):
 
 
 @njit(cache=True, error_model="numpy")
+def stays_away(slope, poses, inner, first, points, ways, scale, margin, measured):
+    """Whether nothing of a strand from vertex `first` on can meet the solid on the ways (V, 3) times `scale`.
+
+    `margin` is what must be left beside the ways [m]. This is all that most strands are asked in most steps.
+    """
+    left, longest, widest = np.inf, 0.0, 0.0
+    px, py, pz = points[first, 0], points[first, 1], points[first, 2]
+    for j in range(first, len(points)):
+        x, y, z = points[j, 0], points[j, 1], points[j, 2]
+        here = to_local(poses, BEFORE, x, y, z)
+        there = to_local(poses, AFTER, x + scale * ways[j, 0], y + scale * ways[j, 1], z + scale * ways[j, 2])
+        dx, dy, dz = there[0] - here[0], there[1] - here[1], there[2] - here[2]
+        longest = max(longest, dx * dx + dy * dy + dz * dz)
+        widest = max(widest, (x - px) * (x - px) + (y - py) * (y - py) + (z - pz) * (z - pz))
+        left = min(left, least_distance(slope, here, measured, j))
+        px, py, pz = x, y, z
+    # A place between two vertices at distance d is at least d - slope / 2 times their own distance away.
+    half = 0.5 * math.sqrt(widest) if inner > 0 else 0.0
+    return left > slope * (math.sqrt(longest) + half) + margin
+
+
+@njit(cache=True, error_model="numpy")
 def measure_vertex(solid, x, measured, j):
     """Distance of vertex j at the local point x [m], which is remembered."""
     d, _, _, _ = solid_distance(solid, x[0], x[1], x[2])

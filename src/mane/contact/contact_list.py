@@ -22,7 +22,7 @@ class ContactList:
         count: how many there are, shape (G,), int64.
         place: where on the strand, shape (G, C), int32; see `_kernels_solids`.
         pressed: normal force, below zero where the contact held hair back [N], shape (G, C).
-        trail: what friction remembers, see `_kernels_contact`, shape (G, C, 4).
+        trail: what friction remembers, see `_kernels_contact`, shape (G, C, TRAIL_SIZE).
     """
 
     count: NDArray[np.int64]

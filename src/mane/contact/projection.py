@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mane.body.solid import Solid
 from mane.contact import _kernels_projection as kernels
 from mane.contact._kernels_solids import measure_depth
-from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair
+from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair, safe_margin
 from mane.geometry.checks import as_array, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Constraint, StrandView
@@ -77,6 +77,7 @@ class SolidProjection(Constraint):
         )
         self._deepest = np.zeros(strands)
         self._before = np.zeros((strands, vertices, 3))
+        self._ways = np.zeros((strands, vertices, 3))
         self._is_known = np.zeros(strands, np.bool_)
         self._buffers = {}
 
@@ -91,6 +92,7 @@ class SolidProjection(Constraint):
             if moving.solid.animation is not None:
                 continue
             buffers = self._buffers_of(moving.solid)
+            np.subtract(points, self._before, out=self._ways)
             pose_pair(moving, self._poses)
             kernels.project_strands(
                 buffers.kernel.packed,
@@ -98,6 +100,8 @@ class SolidProjection(Constraint):
                 self.params.limits,
                 buffers.inner,
                 self._before,
+                self._ways,
+                buffers.margin,
                 self._held,
                 strands.active,
                 self._model.rest_length,
@@ -154,4 +158,5 @@ class _Buffers:
     def __init__(self, solid: Solid, model: StrandModel, thickness: float) -> None:
         self.solid, self.kernel = solid, KernelSolid.of(solid)
         self.inner = self.kernel.inner_places(float(model.rest_length.max()), thickness)
+        self.margin = safe_margin(model, thickness)
         self.measured = not_measured(model.strand_count, model.vertex_count)

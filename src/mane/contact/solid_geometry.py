@@ -11,7 +11,8 @@ from mane.body import _kernels_shapes as shape_kinds
 from mane.body.sdf import SignedDistanceField
 from mane.body.shapes import Shape
 from mane.body.solid import Solid
-from mane.strand.model import Float64Array
+from mane.contact._kernels_solids import SLACK
+from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import MovingSolid
 
 # A trilinear field between values that differ by no more than their distance can be this steep.
@@ -107,6 +108,11 @@ def pose_pair(moving: MovingSolid, out: Float64Array) -> None:
     for start, pose in ((0, moving.before), (12, moving.after)):
         out[start : start + 9] = pose.matrix[:3, :3].ravel()
         out[start + 9 : start + 12] = pose.position
+
+
+def safe_margin(model: StrandModel, thickness: float) -> float:
+    """Distance between a solid and the ways of a strand beyond which they cannot touch [m]."""
+    return thickness + 2 * SLACK * float(model.rest_length.max())
 
 
 def not_measured(strand_count: int, vertex_count: int) -> Float64Array:

@@ -13,20 +13,25 @@ from mane.contact import _kernels_solids as kernels
 from mane.contact._kernels_contact import RECORD_SIZE
 from mane.contact.animated_surface import AnimatedSurface
 from mane.contact.contact_list import ContactList
-from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair
+from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair, safe_margin
 from mane.geometry.checks import require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Force, Load, MovingSolid, StrandView
 
 MODES = ("hard", "penalty")
-# Resistance of a hard contact and of sticking, as a multiple of inertia / dt. Under a hundred times its own weight a
-# vertex then rests g dt^2 / 3 deep, 3 micrometres at a millisecond. A solver that bends its linear solution back to the
-# true lengths of segments misses the goal of a contact by some 1e-4 of the velocities; more resistance would take that
-# for a force.
+# Resistance of a hard contact, as a multiple of inertia / dt. Under a hundred times its own weight a
+# vertex then rests 2 g dt^2 / 3 deep, 7 micrometres at a millisecond. A solver that bends its linear solution back to
+# the true lengths of segments misses the goal of a contact by some 1e-4 of the velocities; more resistance would take
+# that for a force.
 HARD = 300.0
+# Resistance of sticking, as a multiple of mass / dt. It adds up from step to step like a spring, so that what sticks
+# stands still; a change of the load by the weight moves it by g dt^2 / 10. No more, for one place that sticks must not
+# hold the whole of a strand that slides.
+GRIP = 10.0
 # Largest eigenvalue of the bending stiffness of a chain, in units of E I / length^3.
 BENDING = 16.0
 EARTH = 9.81  # [m/s^2], for the load that a penalty is stated for
+Laws = tuple[float, float, float, float, bool]
 
 
 @dataclass(frozen=True)
@@ -59,11 +64,11 @@ class ContactParams:
         for name in ("push_out_speed", "penalty_depth", "penalty_load"):
             require_positive(f"contact.{name}", getattr(self, name))
 
-    def laws(self, dt: float) -> tuple[float, float, float, float]:
-        """Return what `_kernels_solids.judge_contact` calls the laws."""
+    def laws(self, dt: float) -> Laws:
+        """Return what `_kernels_contact.judge_contact` calls the laws."""
         soft = self.penalty_load * EARTH / self.penalty_depth
-        stiffness = HARD / dt**2 if self.mode == "hard" else soft
-        return stiffness, HARD, self.friction, self.push_out_speed
+        is_hard = self.mode == "hard"
+        return HARD / dt**2 if is_hard else soft, GRIP, self.friction, self.push_out_speed, is_hard
 
     def inertia(self, model: StrandModel, dt: float) -> Float64Array:
         """What a contact pushes against [kg], shape (G, V): mass, for a hard one with what bending adds in a step."""
@@ -118,7 +123,7 @@ class SolidContact(Force):
         """Measure how hard each contact was pressed, and how deep vertices are inside."""
         depth, contacts = 0.0, 0
         for one, moving in zip(self._solids, strands.solids, strict=True):
-            one.settle(strands, self.params.friction)
+            one.settle(strands)
             depth = max(depth, one.depth(strands, moving, self._held))
             contacts += int(one.last.count.sum())
         self._report = {"penetration": depth, "contacts": float(contacts)}
@@ -186,6 +191,7 @@ class _OneSolid:
         self._poses = np.zeros(24)
         self._deepest = np.zeros(strands)
         self._measured = not_measured(strands, vertices)
+        self._margin = safe_margin(model, thickness)
 
     def find(
         self,
@@ -194,14 +200,14 @@ class _OneSolid:
         inertia: Float64Array,
         arc: Float64Array,
         held: NDArray[np.bool_],
-        laws: tuple[float, float, float, float],
+        laws: Laws,
         load: Load,
     ) -> None:
         """Find the contacts of the coming step and add them to `load`."""
         new, old = self._next, self.last
-        remembered = (old.count, old.place, old.pressed, old.trail, strands.dt)
+        remembered = (old.count, old.place, old.pressed, old.trail, strands.model.gravity, strands.dt)
         outputs = (new.count, new.place, self._record, load.force, load.resistance, load.coupling)
-        state = (strands.points, strands.velocity, inertia)
+        state = (strands.points, strands.velocity, strands.model.mass, inertia)
         if self.surface is not None:
             sampled = self.surface.sample(strands, moving, held, self.thickness)
             kernels.find_sampled_contacts(*sampled, laws, *state, *remembered, *outputs)
@@ -209,22 +215,14 @@ class _OneSolid:
         assert self.kernel is not None
         pose_pair(moving, self._poses)
         geometry = (self.kernel.packed, self._poses, self.inner, self.thickness, laws)
-        masks = (arc, held, strands.active)
+        masks = (arc, self._margin, held, strands.active)
         kernels.find_contacts(*geometry, *state, *masks, *remembered, self._measured, *outputs)
 
-    def settle(self, strands: StrandView, friction: float) -> None:
+    def settle(self, strands: StrandView) -> None:
         """Measure the forces of the step that was made, which become those of the last step."""
         new = self._next
         kernels.settle_contacts(
-            self.inner,
-            friction,
-            strands.velocity,
-            new.count,
-            new.place,
-            self._record,
-            strands.dt,
-            new.pressed,
-            new.trail,
+            self.inner, strands.velocity, new.count, new.place, self._record, new.pressed, new.trail
         )
         self.last, self._next = new, self.last
 
