@@ -29,5 +29,6 @@ VALIDATIONS: dict[str, Callable[[], Any]] = {
     "groom": partial(_load, "validate_groom"),
     "strands": partial(_load, "validate_strands"),
     "skin": partial(_load, "validate_skin"),
+    "physical": partial(_load, "study_physical"),
 }
 PLOTTED = ("strands",)  # validations whose `run` also takes `plot`, a folder to draw its curves into

@@ -25,8 +25,9 @@ from mane.metrics.summary import measure_all
 from mane.scene.simulation import Simulation
 from mane.skin.table import make_skin
 from mane.strand.frame import GuideFrame
+from mane.strand.hold import stiffening
 from mane.strand.material import make_material
-from mane.strand.model import STANDARD_GRAVITY
+from mane.strand.model import STANDARD_GRAVITY, Float64Array, StrandModel
 
 FRAME_RATE = 60.0  # [1/s]
 NECK = (0.0, -0.1, 0.0)  # what heads turn about [m]
@@ -88,6 +89,8 @@ class Recording:
         frames: the guides, frame by frame.
         sampled: strands of the groom that were simulated too, shape (R,).
         reference: those strands, frame by frame [m], shape (R, V, 3) each.
+        model: mechanics of the guides as simulated.
+        hold: factor by which each guide was stiffened to stand as groomed, shape (G,).
     """
 
     scene: SkinScene
@@ -96,6 +99,8 @@ class Recording:
     frames: tuple[GuideFrame, ...]
     sampled: IntArray
     reference: tuple[FloatArray, ...]
+    model: StrandModel
+    hold: Float64Array
 
 
 def record(scene: SkinScene, *, strands: int, sampled: int, seconds: float) -> Recording:
@@ -104,14 +109,17 @@ def record(scene: SkinScene, *, strands: int, sampled: int, seconds: float) -> R
     guides = select_guides(groom, scene.guides, seed=1)
     others = np.setdiff1d(np.arange(strands), guides.source)
     chosen = np.sort(np.random.default_rng(1).choice(others, sampled, replace=False))
-    frames = simulate(guides, scene, seconds)
-    full = simulate(Guides.chosen(groom, chosen), scene, seconds)
-    return Recording(scene, groom, guides, frames, chosen, tuple(frame.points for frame in full))
+    simulation = make_simulation(guides, scene)
+    frames = simulate(simulation, seconds)
+    full = simulate(make_simulation(Guides.chosen(groom, chosen), scene), seconds)
+    model = simulation.strands
+    hold = stiffening(model, make_material(scene.style).model(guides))
+    return Recording(scene, groom, guides, frames, chosen, tuple(frame.points for frame in full), model, hold)
 
 
-def simulate(guides: Guides, scene: SkinScene, seconds: float) -> tuple[GuideFrame, ...]:
-    """Return every frame of guides on the scene's moving head: Cosserat rods that stand as groomed at first."""
-    simulation = Simulation(
+def make_simulation(guides: Guides, scene: SkinScene) -> Simulation:
+    """Put guides on the scene's moving head: Cosserat rods that stand as groomed at first."""
+    return Simulation(
         guides,
         "cosserat",
         material=scene.style,
@@ -120,6 +128,10 @@ def simulate(guides: Guides, scene: SkinScene, seconds: float) -> tuple[GuideFra
         gravity=scene.gravity,
         frame_rate=FRAME_RATE,
     )
+
+
+def simulate(simulation: Simulation, seconds: float) -> tuple[GuideFrame, ...]:
+    """Return every frame, the first one at rest."""
     return (simulation.frame, *(simulation.step() for _ in range(round(seconds * FRAME_RATE))))
 
 
@@ -133,6 +145,8 @@ def physical(recording: Recording, **settings: Any) -> Carry:
         recording.groom,
         recording.guides,
         material=make_material(recording.scene.style),
+        guide_model=recording.model,
+        guide_hold=recording.hold,
         rest=recording.frames[0],
         **settings,
     )

@@ -23,6 +23,7 @@ from mane.skin.base import Skin
 from mane.skin.finish import FinishingPass, HermiteSubdivision, SolidAdjustment
 from mane.skin.table import make_skin
 from mane.strand.frame import GuideFrame
+from mane.strand.hold import stiffening
 
 DEFAULT_GUIDES = 128
 
@@ -199,7 +200,9 @@ def _make_skin(assembly: Assembly) -> Skin:
     table = assembly.scene.skin
     settings: dict[str, Any] = dict(table.settings)
     if table.method == "physical":
-        settings["material"] = parts.make_material(assembly.scene.strand)
-        settings["guide_model"] = assembly.simulation.strands
+        material, strands = parts.make_material(assembly.scene.strand), assembly.simulation.strands
+        settings["material"] = material
+        settings["guide_model"] = strands
+        settings["guide_hold"] = stiffening(strands, material.model(assembly.guides))
         settings["rest"] = assembly.rest
     return make_skin(table.method, assembly.hair.groom, assembly.guides, **settings)

@@ -7,39 +7,12 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.body._kernels_field import field_distance_gradient
-from mane.body._kernels_shapes import shape_distance
-
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+from mane.skin._kernels_solid import FASTMATH, local_distance, lowest_distance, solid_distance, to_local
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
 HALF = np.float32(0.5)
 TWO = np.float32(2.0)
-# A distance field whose gradient is flatter than this (in the middle of the solid) tells no way out worth following.
-FLAT = np.float32(1e-3)
-# No distance falls faster than this along a way: 1 for shapes, up to the square root of 3 between the nodes of a field.
-STEEPEST = np.float32(2.0)
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def solid_distance(kinds, params, values, origin, inv_cell, turn, place, x, y, z):
-    """Signed distance [m] of a point in the world and its unit gradient there; a field where there are no `kinds`."""
-    dx, dy, dz = x - place[0], y - place[1], z - place[2]
-    lx = turn[0, 0] * dx + turn[1, 0] * dy + turn[2, 0] * dz
-    ly = turn[0, 1] * dx + turn[1, 1] * dy + turn[2, 1] * dz
-    lz = turn[0, 2] * dx + turn[1, 2] * dy + turn[2, 2] * dz
-    if len(kinds) > 0:
-        d, gx, gy, gz = shape_distance(kinds, params, lx, ly, lz)
-    else:
-        d, gx, gy, gz = field_distance_gradient(values, origin, inv_cell, lx, ly, lz)
-    scale = ONE / max(math.sqrt(gx * gx + gy * gy + gz * gz), FLAT)
-    return (
-        d,
-        scale * (turn[0, 0] * gx + turn[0, 1] * gy + turn[0, 2] * gz),
-        scale * (turn[1, 0] * gx + turn[1, 1] * gy + turn[1, 2] * gz),
-        scale * (turn[2, 0] * gx + turn[2, 1] * gy + turn[2, 2] * gz),
-    )
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -59,21 +32,32 @@ def keep(has_moved, x, y, z, points, s, i):
     return x, y, z
 
 
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def pushed(solid, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z):
+    """Push a vertex at distance `d` below `thickness` out; returns it and what is left to the surface where it is."""
+    for n in range(rounds):
+        depth = thickness - d
+        if depth <= ZERO:
+            break
+        x, y, z = x + depth * gx, y + depth * gy, z + depth * gz
+        if n < rounds - 1:
+            x, y, z = drawn(px, py, pz, x, y, z, length)
+            d, gx, gy, gz = solid_distance(solid, x, y, z)
+        else:
+            d = thickness
+    return x, y, z, d - thickness
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def adjust_hairs(
-    kinds,
-    params,
-    values,
-    origin,
-    inv_cell,
-    turn,
-    place,
+    solid,
     thickness,
     rounds,
     # out
     points,
 ):
-    """Move `points (S, V, 3)` out of a solid, see `finish.adjusted`; `turn (3, 3)` and `place (3,)` are its pose."""
+    """Move `points (S, V, 3)` out of a solid, see `finish.adjusted`; the solid as in `_kernels_solid`."""
+    steepest, turn, place = solid[7], solid[8], solid[9]
     for s in prange(len(points)):
         has_moved = False
         room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
@@ -85,20 +69,16 @@ def adjust_hairs(
             ox, oy, oz = x, y, z
             if has_moved:
                 x, y, z = drawn(px, py, pz, x, y, z, length)
-            room -= STEEPEST * length
-            if room > ZERO:
-                px, py, pz = keep(has_moved, x, y, z, points, s, i)
-                continue
-            for n in range(rounds):
-                d, gx, gy, gz = solid_distance(kinds, params, values, origin, inv_cell, turn, place, x, y, z)
-                depth = thickness - d
-                room = -depth
-                if depth <= ZERO:
-                    break
-                x, y, z = x + depth * gx, y + depth * gy, z + depth * gz
-                has_moved = True
-                if n < rounds - 1:
-                    x, y, z = drawn(px, py, pz, x, y, z, length)
+            room -= steepest * length
+            if room <= ZERO:
+                lx, ly, lz = to_local(turn, place, x, y, z)
+                room = lowest_distance(solid, lx, ly, lz) - thickness
+                if room <= ZERO:
+                    d, gx, gy, gz = local_distance(solid, lx, ly, lz)
+                    room = d - thickness
+                    if room < ZERO:
+                        x, y, z, room = pushed(solid, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
+                        has_moved = True
             px, py, pz = keep(has_moved, x, y, z, points, s, i)
 
 

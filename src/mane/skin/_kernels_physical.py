@@ -51,6 +51,7 @@ R5, R6, R7 = U(5 * LANES), U(6 * LANES), U(7 * LANES)
 def fill_guidance(
     shift,
     force,
+    share,
     guide,
     parameter,
     # out
@@ -62,7 +63,8 @@ def fill_guidance(
 
     Args:
         shift: of the guides' vertices, the turn of the head apart (G, U, 3) [m].
-        force: on the guides, at the hairs' segments (G, N, 3).
+        force: of the guides of each bundle at the hairs' segments (M, 3, N, 3).
+        share: 1 - alpha, factor on the forces.
         guide: guides of each bundle (M, 3).
         parameter: place on each guide that goes with each vertex (M, 3, V).
         guidance: see above.
@@ -76,7 +78,7 @@ def fill_guidance(
                 u = parameter[m, k, i] - np.float32(j)
                 for c in range(3):
                     moved = shift[g, j, c] + u * (shift[g, j + 1, c] - shift[g, j, c])
-                    pulled = force[g, i - 1, c] if i > 0 else ZERO
+                    pulled = share * force[m, k, i - 1, c] if i > 0 else ZERO
                     guidance[m, i, 3 * k + c] = moved if k == 0 else moved - guidance[m, i, c]
                     guidance[m, i, 9 + 3 * k + c] = pulled if k == 0 else pulled - guidance[m, i, 9 + c]
 

@@ -57,15 +57,15 @@ def start_roots(hair, turn, guide, weight, points, start):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def gather_segment(hair, force, guide, weight, points, i, felt):
-    """Fill the rows of the force on segment i (eq. 10) and of the target of its end."""
+def gather_segment(hair, force, share, weight, points, i, felt):
+    """Fill the rows of `share` of the force on segment i (eq. 10) and of the target of its end."""
     for lane in range(LANES):
         s = hair[lane]
         for c in range(3):
             total = ZERO
-            for k in range(len(guide)):
-                total += weight[s, k] * force[guide[k], i, c]
-            felt[c * LANES + lane] = total
+            for k in range(len(force)):
+                total += weight[s, k] * force[k, i, c]
+            felt[c * LANES + lane] = share * total
             felt[(3 + c) * LANES + lane] = points[s, 3 * (i + 1) + c]
 
 
@@ -113,6 +113,7 @@ def sweep_hairs_to(
     guide,
     weight,
     force,
+    share,
     turn,
     pull,
     overshoot,
@@ -130,7 +131,8 @@ def sweep_hairs_to(
         bundle: of each block (B,).
         guide: guides of each bundle (M, K).
         weight: how much each counts for each strand (S, K).
-        force: (1 - alpha) f / W of the guides, at the hairs' segments (G, N, 3).
+        force: f / W of the guides of each bundle at the hairs' segments (M, K, N, 3).
+        share: 1 - alpha.
         turn: how the skin has turned at each guide's root, then the head (G + 1, 4), all on the head's side.
         pull: alpha times drift.
         overshoot: the same where eq. 22 is taken as printed, otherwise 0.
@@ -146,6 +148,6 @@ def sweep_hairs_to(
             own, guides, hairs = data[block, 0], guide[bundle[block]], hair[block]
             start_roots(hairs, turn, guides, weight, out, vertices[0])
             for i in range(1, records):
-                gather_segment(hairs, force, guides, weight, out, i - 1, felt)
+                gather_segment(hairs, force[bundle[block]], share, weight, out, i - 1, felt)
                 sweep_given(own, data[block, i], felt, pull, overshoot, blend_yield, vertices[i - 1], vertices[i])
             store_points(vertices, hairs, filled[block], out)

@@ -84,7 +84,6 @@ def plain_physical_sweep(
     bend,
     strain,
     of_hair,
-    guide,
     weight,
     force,
     shift,
@@ -103,9 +102,8 @@ def plain_physical_sweep(
         bend: E I / W (S,) [m^2].
         strain: stretch per unit of `force` (S,).
         of_hair: bundle of each hair (S,).
-        guide: guides of each bundle (M, K).
         weight: how much each counts for each hair (S, K).
-        force: (1 - alpha) f / W of the guides, at the hairs' segments (G, N, 3).
+        force: (1 - alpha) f / W of the guides of each bundle at the hairs' segments (M, K, N, 3).
         shift: how the guides of each bundle move the hairs' vertices, the turn apart (M, K, 3, V) [m].
         head: rotation matrix of that turn (9,).
         root: the same as a quaternion (4,).
@@ -121,7 +119,7 @@ def plain_physical_sweep(
         for i in range(length.shape[1]):
             fx, fy, fz = ZERO, ZERO, ZERO
             for k in range(weight.shape[1]):
-                w, f = weight[s, k], force[guide[of_hair[s], k], i]
+                w, f = weight[s, k], force[of_hair[s], k, i]
                 fx, fy, fz = fx + w * f[0], fy + w * f[1], fz + w * f[2]
             tx, ty, tz = target_of(rest, weight, own, head, s, i + 1)
             p, l = first[s, i], length[s, i]

@@ -33,6 +33,8 @@ CANDIDATES = 24
 # extent squared, always the same way, settles it for all hairs alike.
 NUDGE = 1e-7
 GOLDEN = 0.6180339887498949
+# Hairs that are looked at together: what is known of their candidates meanwhile takes some 3 kB each.
+ROWS_AT_ONCE = 8192
 # A guide closer to a root than this share of the next one's distance is on the root.
 ON_THE_ROOT = 1e-6
 
@@ -84,10 +86,13 @@ def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: i
     weights = np.empty((groom.strand_count, places), np.float32)
     slots = canonical_order(guides)
     for hairs, eligible in _by_group(groom, guides, slots):
-        roots, own = groom.roots[hairs], guides.roots[eligible]
-        local, weight = _triangles(roots, own) if method == "triangle" else _nearest(roots, own, places)
-        chosen[hairs] = eligible[local]
-        weights[hairs] = weight
+        own = guides.roots[eligible]
+        for start in range(0, len(hairs), ROWS_AT_ONCE):
+            rows = hairs[start : start + ROWS_AT_ONCE]
+            roots = groom.roots[rows]
+            local, weight = _triangles(roots, own) if method == "triangle" else _nearest(roots, own, places)
+            chosen[rows] = eligible[local]
+            weights[rows] = weight
     return GuideBinding(chosen, weights)
 
 

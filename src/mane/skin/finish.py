@@ -19,12 +19,11 @@ from mane.body.motion import Pose
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, as_floats
 from mane.skin import _kernels_finish as kernels
+from mane.skin._kernels_solid import FLAT
+from mane.skin.solid_table import PackedSolid, require_poses
 from mane.strand.frame import GuideFrame
 
 Distance = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-
-NO_FIELD = np.zeros((2, 2, 2), np.float32)
-NO_SHAPE = (np.zeros(0, np.int32), np.zeros((0, 16), np.float32))
 
 
 class FinishingPass(Protocol):
@@ -57,34 +56,19 @@ class SolidAdjustment:
         if rounds < 1:
             raise ValueError(f"rounds: must be at least 1, got {rounds}")
         self.solids = tuple(solids)
+        self._packed = [None if solid.animation is not None else PackedSolid.of(solid) for solid in self.solids]
         self.thickness = thickness
         self.rounds = rounds
 
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
         """Move `points (S, V, 3)` [m] out of the solids as they are at this frame, in place, and return them."""
-        if len(frame.solid_poses) != len(self.solids):
-            raise ValueError(
-                f"frame.solid_poses: must hold a pose for each of the {len(self.solids)} solids, "
-                f"got {len(frame.solid_poses)}"
-            )
-        for solid, pose in zip(self.solids, frame.solid_poses, strict=True):
-            if solid.animation is not None:
+        require_poses(self.solids, frame.solid_poses)
+        for solid, packed, pose in zip(self.solids, self._packed, frame.solid_poses, strict=True):
+            if packed is None:
                 self._adjust_to_animated(points, solid, pose, frame.time)
             else:
-                self._adjust(points, solid, pose)
+                kernels.adjust_hairs(packed.at(pose), np.float32(self.thickness), self.rounds, points)
         return points
-
-    def _adjust(self, points: FloatArray, solid: Solid, pose: Pose) -> None:
-        values, origin, inv_cell = NO_FIELD, np.zeros(3, np.float32), np.float32(1)
-        kinds, params = NO_SHAPE
-        if solid.shape is not None:
-            kinds, params = solid.shape.pack()
-        else:
-            assert solid.field is not None
-            values, origin, inv_cell = solid.field.values, solid.field.origin, solid.field.inv_cell
-        turn, place = pose.matrix[:3, :3].astype(np.float32), pose.position.astype(np.float32)
-        thickness = np.float32(self.thickness)
-        kernels.adjust_hairs(kinds, params, values, origin, inv_cell, turn, place, thickness, self.rounds, points)
 
     def _adjust_to_animated(self, points: FloatArray, solid: Solid, pose: Pose, time: float) -> None:
         assert solid.animation is not None
@@ -94,7 +78,12 @@ class SolidAdjustment:
             depth, gradient = mesh.distance_and_gradient(pose.inverse_apply(places))
             return depth, gradient @ pose.matrix[:3, :3].T.astype(np.float32)
 
-        points[...] = adjusted(points, distance, self.thickness, self.rounds)
+        # A hair is moved only if one of its vertices is inside, and none is that is not even in the box of the mesh.
+        corners = mesh.mesh.points
+        low, high = corners.min(axis=0) - self.thickness, corners.max(axis=0) + self.thickness
+        local = pose.inverse_apply(points)
+        rows = np.flatnonzero(((local >= low) & (local <= high)).all(axis=2).any(axis=1))
+        points[rows] = adjusted(points[rows], distance, self.thickness, self.rounds)
 
 
 def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: int) -> NDArray[np.float64]:
@@ -119,7 +108,7 @@ def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: i
             inside = depth < thickness
             if not inside.any():
                 break
-            steep = np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), kernels.FLAT)
+            steep = np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), FLAT)
             outside = goal + (thickness - depth)[:, None] * gradient / steep
             goal[inside] = outside[inside]
             has_moved |= inside

@@ -53,7 +53,7 @@ class Regrouped:
     rest: NDArray[np.float64]
 
 
-def inserted_rest(rest: FloatArray, parents: IntArray) -> NDArray[np.float64]:
+def inserted_rest(rest: FloatArray | NDArray[np.float64], parents: IntArray) -> NDArray[np.float64]:
     """Guides half-way between `parents` (I, 2) of `rest` (G, U, 3) [m], as the simulation has them at rest."""
     own = rest.astype(np.float64)
     length = np.linalg.norm(np.diff(own, axis=1), axis=2)

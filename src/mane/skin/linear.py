@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
@@ -35,7 +34,7 @@ class LinearSkin(BoundSkin):
         # Numbers near zero keep float32 exact for a figure that stands far from the origin.
         self._pivot = groom.roots.astype(np.float64).mean(axis=0)
         self._guide_rest = guides.rest.astype(np.float64) - self._pivot
-        self._rest = self._rows(groom.as_uniform() - self._pivot)
+        self._rest = self._rows(groom.as_uniform())
         missing = -self.binding.guides_per_hair % kernels.GROUP
         self._weight = np.pad(self.binding.weights, ((0, 0), (0, missing)))
         self._guide = np.pad(self.bundles.guide, ((0, 0), (0, missing)), mode="edge")
@@ -48,10 +47,13 @@ class LinearSkin(BoundSkin):
         """Vertices to add to hairs that are shorter than a piece."""
         return max(kernels.PIECE - self._points.shape[1], 0)
 
-    def _rows(self, points: NDArray[np.float64]) -> FloatArray:
-        """All x of a hair, then all y, then all z; flat."""
-        padded = np.pad(points, ((0, 0), (0, self._spare), (0, 0)), mode="edge")
-        return np.ascontiguousarray(padded.transpose(0, 2, 1), dtype=np.float32).reshape(-1)
+    def _rows(self, points: FloatArray) -> FloatArray:
+        """All x of a hair, then all y, then all z, as seen from the pivot; flat."""
+        rows = np.empty((len(points), 3, points.shape[1] + self._spare), np.float32)
+        for c in range(3):
+            rows[:, c, : points.shape[1]] = points[:, :, c] - self._pivot[c]
+        rows[:, :, points.shape[1] :] = rows[:, :, points.shape[1] - 1, None]
+        return rows.reshape(-1)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         weight, share = self._present_weights(frame, self._weight, self._guide)

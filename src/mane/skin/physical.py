@@ -7,28 +7,30 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from mane.body.solid import Solid
 from mane.geometry import quaternion
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, as_array, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_linear, _kernels_physical, _kernels_physical_given
-from mane.skin._reference_physical import Guidance, Hairs, Rules
 from mane.skin.base import Skin
 from mane.skin.inserted import Regrouped
 from mane.skin.linear import LinearSkin
 from mane.skin.physical_chain import ChainSolve
-from mane.skin.physical_contact import PosedSolids, resolve
-from mane.skin.physical_forces import Felt, GuideForces, root_turns
+from mane.skin.physical_contact import SkinSolids, leave_solids
+from mane.skin.physical_forces import Felt, root_turns
 from mane.skin.physical_lanes import Lanes
+from mane.skin.physical_loads import GuideLoads, place_loads
 from mane.skin.physical_params import PhysicalParams
-from mane.skin.physical_rest import solve_rest
+from mane.skin.physical_rest import HairRest, joined, pieces, solve_rest
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
 from mane.strand.model import Float64Array, StrandModel
 
 BLOCKS_PER_TASK = 16
+ROWS_AT_ONCE = 4096  # hairs that are bound together
 STIFFER = 1e-9  # relative; more than rounding
 
 
@@ -45,9 +47,11 @@ class PhysicalSkin(LinearSkin):
         count: guides per hair of `nearest`, 1 to 8.
         material: of the hairs; strength and weight of each hair follow from it.
         guide_model: mechanics of the guides as simulated; by default guides of the same material.
+        guide_hold: factor by which each guide was stiffened to stand as groomed (`mane.strand.hold`), shape (G,). Hairs
+            are stiffened like the guides that carry them, or else they would yield more to the same load.
         rest: the guides at rest, whose forces give the groom when `sag_free`; by default each carries its own weight.
         target: skin whose points the drift correction pulls to; by default the linear one.
-        solids: what segments are turned out of, in the order of `frame.solid_poses`.
+        solids: what segments are turned out of, shapes and rigid meshes, in the order of `frame.solid_poses`.
         settings: fields of `PhysicalParams`.
 
     Attributes:
@@ -67,6 +71,7 @@ class PhysicalSkin(LinearSkin):
         count: int = 3,
         material: Material | None = None,
         guide_model: StrandModel | None = None,
+        guide_hold: ArrayLike | None = None,
         rest: GuideFrame | None = None,
         target: Skin | None = None,
         solids: Sequence[Solid] = (),
@@ -79,38 +84,86 @@ class PhysicalSkin(LinearSkin):
                 "solids: must be none with sweeps other than 1 or a warm start; a finishing pass keeps them out"
             )
         self.solids = tuple(solids)
+        self._solids = SkinSolids(solids) if solids else None
         self._target = target
         material = Material() if material is None else material
-        hairs = material.model(groom)
         model = material.model(guides) if guide_model is None else guide_model
-        self._forces = GuideForces.of(model, segments=hairs.segment_count)
-        force = np.zeros((hairs.strand_count, hairs.segment_count, 3))
-        if self.params.sag_free:
-            cut = self._forces.at_rest() if rest is None else self._forces.of_frame(rest)
-            still = np.tile(quaternion.identity(dtype=np.float64), (guides.capacity + 1, 1))
-            force, _ = self._felt(cut, still, self._weight).of_hairs(slice(None))
-        weight = hairs.mass.sum(axis=1) * self._forces.gravity
-        bend = hairs.bend_stiffness.mean(axis=1) / weight
+        segments = self._points.shape[1] - 1
+        self._loads = GuideLoads.of(model, self.params, rest)
+        ones = np.ones(guides.capacity) if guide_hold is None else guide_hold
+        self._hold = as_array("guide_hold", ones, (guides.capacity,), np.float64)
+        require_finite("guide_hold", self._hold)
+        self._lanes = Lanes.cut(self.bundles)
+        self._data = self._lanes.empty_data(segments + 1)
+        self._load_places = self._places_of_loads(self._parameter)
+        self._stiffened = 0
+        still = self._felt(self._loads.at_rest, np.tile([0.0, 0.0, 0.0, 1.0], (guides.capacity + 1, 1)), self._weight)
+        solved = []
+        for rows in pieces(groom.strand_count, ROWS_AT_ONCE):
+            piece = self._bind(material, still, rows)
+            if self.params.feels_beyond:
+                solved.append(piece)
+        self._chain = ChainSolve(joined(solved), self.params) if solved else None
+        shape = (self.bundles.bundle_count, segments + 1, _kernels_physical.PER_GUIDES)
+        self._guidance = np.empty(shape, np.float32)
+
+    def _bind(self, material: Material, still: Felt, rows: slice) -> HairRest:
+        """Solve for the rest of some hairs and pack it; a few at a time, since double precision takes much room."""
+        numbers = np.arange(rows.start, rows.stop)
+        hairs = material.of_part(rows, self._points.shape[:2]).model(self.groom.take(numbers))
+        force, _ = still.of_hairs(rows)
+        weight = hairs.mass.sum(axis=1) * self._loads.forces.gravity
+        held = np.einsum("sk,sk->s", self._weight[rows], self._hold[self._guides_of(rows)])
+        bend = held * hairs.bend_stiffness.mean(axis=1) / weight
+        if self.params.carries_moments:
+            bend *= self._length_share(rows)
         strain = weight / hairs.stretch_stiffness.mean(axis=1)
         solved = solve_rest(hairs.rest_points, force, bend, strain, self.params)
-        self._stiffened = int((solved.bend > (1 + STIFFER) * bend).sum())
-        self._chain = ChainSolve(solved, self.params) if self.params.feels_beyond else None
-        self._lanes = Lanes.cut(self.bundles)
-        self._data = self._lanes.pack(solved, hairs.rest_points - self._pivot, self._weight, 1 - self.params.alpha)
-        shape = (self.bundles.bundle_count, hairs.vertex_count, _kernels_physical.PER_GUIDES)
-        self._guidance = np.empty(shape, np.float32)
+        self._stiffened += int((solved.bend > (1 + STIFFER) * bend).sum())
+        points, share = hairs.rest_points - self._pivot, 1 - self.params.alpha
+        self._lanes.pack(numbers, solved, points, self._weight[rows], share, self._data)
+        return solved
+
+    def _guides_of(self, rows: slice) -> NDArray[np.int32]:
+        """Guides of some hairs, shape (H, K)."""
+        return self._guide[self.bundles.of_hair[rows]]
+
+    def _length_share(self, rows: slice) -> Float64Array:
+        """Factor on the stiffness of some hairs (H,) with which a load bends them as it bends guides of their length.
+
+        What a load f does to a rod depends on f L^2 / E I alone, and with f in weights that grows with the third power
+        of the length. A guide's load as such is that of its own length: bent by it to the same shape, a hair of
+        another length is bent as its guide is.
+        """
+        ratio = self.groom.lengths[rows, None] / self.guides.strands.lengths[self._guides_of(rows)].astype(np.float64)
+        share: Float64Array = (self._weight[rows] * ratio**3).sum(axis=1)
+        return share
 
     @property
     def stiffened_count(self) -> int:
         """Hairs that were made stiffer to hold the groom; none with one sweep, which holds any."""
         return self._stiffened
 
-    def _felt(self, force: Float64Array, turns: Float64Array, weight: FloatArray) -> Felt:
-        return Felt(force, turns, weight, self._guide, self.bundles.of_hair)
+    def _places_of_loads(self, parameter: FloatArray) -> FloatArray:
+        """Places on the guides whose load goes with the hairs' vertices, from those whose motion does, (M, K, V).
+
+        Moments belong to the places beside the hair, as positions do: where guides are bent over a shoulder, hairs are.
+        A cut force alone is the weight of what lies beyond: a hair has the same share of it at the same share of its
+        length.
+        """
+        if self.params.carries_moments:
+            return np.ascontiguousarray(parameter[:, :, : self._points.shape[1]])
+        share = np.linspace(0, self.guides.vertex_count - 1, self._points.shape[1], dtype=np.float32)
+        return np.tile(share, (*parameter.shape[:2], 1))
+
+    def _felt(self, load: Float64Array, turns: Float64Array, weight: FloatArray) -> Felt:
+        """What hairs feel where guides have `load (G, M, 3)` and the skin at their roots and the head have turned."""
+        placed = place_loads(load, self._guide, self._load_places)
+        return Felt(placed, turns, weight, self._guide, self.bundles.of_hair)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         weight, share = self._present_weights(frame, self._weight, self._guide)
-        felt = self._felt(self._forces.of_frame(frame), root_turns(frame), weight)
+        felt = self._felt(self._loads.of_frame(frame), root_turns(frame), weight)
         part = self._regrouped(frame, weight)
         if part is not None:
             felt = replace(felt, regrouped=(part.hairs, self._felt_by(frame, part)))
@@ -121,7 +174,7 @@ class PhysicalSkin(LinearSkin):
             self._sweep(replace(frame, inserted=None), felt, out)
             if part is not None:
                 self._sweep_again(frame, part, felt, out)
-        if self.solids:
+        if self._solids is not None:
             self._leave_solids(frame, felt, out)
         self._hand_to_head(frame, share, out)
 
@@ -136,13 +189,15 @@ class PhysicalSkin(LinearSkin):
         rotation = quaternion.to_matrix(quaternion.normalize(frame.root_rotations.astype(np.float64)))
         matrices = self._turns(rotation.reshape(-1, 9).astype(np.float32), felt.weight)
         lanes, params = self._lanes, self.params
-        force = ((1 - params.alpha) * felt.force).astype(np.float32)
+        share = np.float32(1 - params.alpha)
         pull = np.float32(params.alpha * params.drift)
         points = out.reshape(len(out), -1)
         # A rigid head with all its guides, three for each hair: what nearly every frame is.
         if self._is_simple and felt.weight is self._weight and len(matrices) == 9:
             _kernels_linear.fill_guide_motion(frame.points, self._guide_rest, rotation, self._shift)
-            _kernels_physical.fill_guidance(self._shift, force, self._guide, self._parameter, self._guidance)
+            _kernels_physical.fill_guidance(
+                self._shift, felt.force, share, self._guide, self._parameter, self._guidance
+            )
             head, root = tuple(matrices), tuple(felt.turns[int(self.guides.active.argmax())].astype(np.float32))
             _kernels_physical.sweep_hairs(
                 self._data,
@@ -165,7 +220,8 @@ class PhysicalSkin(LinearSkin):
             lanes.bundle,
             self._guide,
             felt.weight,
-            force,
+            felt.force,
+            share,
             felt.turns.astype(np.float32),
             pull,
             pull if params.overshoots else np.float32(0.0),
@@ -177,8 +233,12 @@ class PhysicalSkin(LinearSkin):
     def _felt_by(self, frame: GuideFrame, part: Regrouped) -> Felt:
         """What hairs that follow inserted guides feel."""
         assert frame.inserted is not None
-        force = np.concatenate([self._forces.of_frame(frame), self._forces.of_inserted(frame.inserted)])
-        return Felt(force, root_turns(part.frame), part.weight, part.guide, part.of_hair)
+        turns = root_turns(part.frame)
+        own = self._loads.of_frame(frame)
+        inserted = self._loads.of_inserted(frame.inserted, turns[len(own) : -1])
+        places = self._places_of_loads(part.parameter)
+        placed = place_loads(np.concatenate([own, inserted]), part.guide, places)
+        return Felt(placed, turns, part.weight, part.guide, part.of_hair)
 
     def _sweep_again(self, frame: GuideFrame, part: Regrouped, felt: Felt, out: FloatArray) -> None:
         """Fill the rows of the hairs that follow inserted guides with a sweep of their own."""
@@ -197,7 +257,8 @@ class PhysicalSkin(LinearSkin):
             local[lanes.bundle[blocks]],
             part.guide,
             part.weight,
-            ((1 - params.alpha) * own.force).astype(np.float32),
+            own.force,
+            np.float32(1 - params.alpha),
             own.turns.astype(np.float32),
             pull,
             pull if params.overshoots else np.float32(0.0),
@@ -214,21 +275,18 @@ class PhysicalSkin(LinearSkin):
 
     def _leave_solids(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
         """Sweep the hairs that reach into a solid once more, with the penetration torque."""
-        solids = PosedSolids(self.solids, frame)
-        rows = solids.penetrating(out)
+        assert self._solids is not None
+        rows = self._solids.penetrating(frame, out)
         if not len(rows):
             return
         targets = np.empty_like(out)
         self._fill_targets(frame, targets)
-        params = self.params
-        length, first, bend, strain = self._lanes.unpack(self._data, rows)
-        hairs = Hairs(length, first, first, bend, strain * (1 - params.alpha))
+        rest = self._lanes.unpack(self._data, rows)
         force, turn = felt.of_hairs(rows)
-        rules = Rules(params.alpha, params.drift, params.overshoots, params.stretch_by_blend, params.penetration)
-        out[rows] = resolve(hairs, Guidance(force, targets[rows].astype(np.float64), turn), rules, solids)
+        out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, targets[rows])
 
     @property
     def nbytes(self) -> int:
         """Bytes that the binding holds, its buffer included."""
-        chain = 0 if self._chain is None else self._chain.nbytes
-        return super().nbytes + self._data.nbytes + self._lanes.nbytes + self._guidance.nbytes + chain
+        parts = sum(part.nbytes for part in (self._chain, self._solids) if part is not None)
+        return super().nbytes + self._data.nbytes + self._lanes.nbytes + self._guidance.nbytes + parts

@@ -40,24 +40,38 @@ class Lanes:
         hair = order[first[:, None] + np.where(place < filled[:, None], place, 0)]
         return cls(hair.astype(np.int32), filled.astype(np.int32), bundle.astype(np.int32))
 
+    def empty_data(self, vertex_count: int) -> NDArray[np.float32]:
+        """Return room for what `_kernels_physical.sweep_hairs` calls `data`, to be filled by `pack`."""
+        return np.zeros((len(self.hair), vertex_count, kernels.RECORD * self.hair.shape[1]), np.float32)
+
     def pack(
-        self, rest: HairRest, points: NDArray[np.float64], weights: NDArray[np.float32], force_share: float
-    ) -> NDArray[np.float32]:
-        """Return what `_kernels_physical.sweep_hairs` calls `data`.
+        self,
+        rows: NDArray[np.int64],
+        rest: HairRest,
+        points: NDArray[np.float64],
+        weights: NDArray[np.float32],
+        force_share: float,
+        # out
+        data: NDArray[np.float32],
+    ) -> None:
+        """Write some hairs into `data`, in every lane that shows them.
 
         Args:
-            rest: of the hairs.
-            points: of the groom [m], as seen from where the kernel's shifts are seen from, shape (S, V, 3).
-            weights: of the guides of each hair, shape (S, K), K at least 3.
+            rows: which hairs, shape (H,), rising.
+            rest: of those hairs.
+            points: of those hairs [m], as seen from where the kernel's shifts are seen from, shape (H, V, 3).
+            weights: of the guides of each of them, shape (H, K), K at least 3.
             force_share: factor that the kernel's forces already have.
+            data: see `empty_data`.
         """
         turned = rest.first * np.sqrt(rest.length)[..., None]
         hair = np.concatenate(
             [4 * rest.bend[:, None], rest.strain[:, None] / force_share, points[:, 0], weights[:, 1:3]], axis=1
         )
         records = np.concatenate([hair[:, None], np.concatenate([turned, points[:, 1:]], axis=2)], axis=1)
-        lanes = records.astype(np.float32)[self.hair].transpose(0, 2, 3, 1)
-        return np.ascontiguousarray(lanes).reshape(*lanes.shape[:2], -1)
+        block, lane = np.nonzero((self.hair >= rows[0]) & (self.hair <= rows[-1]))
+        shown = np.searchsorted(rows, self.hair[block, lane])
+        data.reshape(*data.shape[:2], kernels.RECORD, -1)[block, :, :, lane] = records[shown]
 
     def unpack(self, data: NDArray[np.float32], hairs: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
         """Return what `pack` took of some hairs: lengths (H, N), rest rotations (H, N, 4), E I / W and strain (H,).

@@ -16,15 +16,14 @@ CONVERGED = "converged"
 class PhysicalParams:
     """Settings of `PhysicalSkin`; forces are measured in weights of the hair, so that they suit hair of any size.
 
-    The defaults of `alpha` and `drift` come from the sweep of `mane.measure.study_physical`. Their product says how
-    closely hairs keep to their targets, kinks included; with a given product, a larger `alpha` takes less of the
-    forces, which tremble more in motion than hair does. hsu2024 has an alpha of 0.05 to 0.1 and a k_ss that it does not
-    state.
+    The defaults of `alpha` and `drift` come from the sweep of `mane validate physical`: the pull towards the targets,
+    `alpha * drift`, is one weight. With less of it hairs stray from their guides, with more they take over the kinks of
+    their targets. hsu2024 has an alpha of 0.05 to 0.1 and a k_ss that it does not state.
 
     Attributes:
         alpha: share of the drift correction in the force (hsu2024 eq. 23), 0 to below 1. 0 leaves the hair to its
-        forces. drift: stiffness of the drift correction: the k_ss of eq. 22 is `drift * weight * segment length`. It
-        belongs to
+            forces.
+        drift: stiffness of the drift correction: the k_ss of eq. 22 is `drift * weight * segment length`. It belongs to
             the reconstruction alone; the material's own would be thousands of times the weight and drown the forces.
         drift_from: the tangent that eq. 22 takes off the way to the target. "solution": that of the segment as it comes
             out, which turns nothing, so that however strong the pull, a segment turns to its target at most.
@@ -34,6 +33,12 @@ class PhysicalParams:
             n passes feel that of n - 1 segments; "converged" solves the whole chain with the exact multiplier.
         stretch: what a segment is stretched by. "material": the interpolated force and the hair's own E A.
             "paper": the blended force and k_ss, as eq. 12 and 23 are printed; stretches by many percent.
+        load: what hairs feel of their guides with one sweep. "moment": the cut force, and across each segment the
+            moment of all that lies beyond, as the guide shows it by how it is bent, so that a hair of its guide's shape
+            follows it. "force": the cut force alone (eq. 10 as printed). Further sweeps find the moments by themselves,
+            and eq. 12 and 22 as printed have no use for them: all those take the cut force alone.
+        largest_force: cut forces of guides beyond this many weights are taken as that many. A shaken head makes one or
+            so; what is above comes from blows, which are over before hair has moved.
         penetration: how hard a penetrating segment is turned out of a solid, in units that turn it by about the angle
             which would free its end.
         warm_start: "rest" takes the segment beyond as unbent (eq. 24), so a frame depends on the guides alone.
@@ -42,11 +47,13 @@ class PhysicalParams:
             groom is the shape without forces.
     """
 
-    alpha: float = 0.7
-    drift: float = 0.5
+    alpha: float = 0.1
+    drift: float = 10.0
     drift_from: str = "solution"
     sweeps: int | Literal["converged"] = 1
     stretch: str = "material"
+    load: str = "moment"
+    largest_force: float = 1.5
     penetration: float = 1.0
     warm_start: str = "rest"
     sag_free: bool = True
@@ -56,8 +63,10 @@ class PhysicalParams:
             raise ValueError(f"alpha: must be at least 0 and below 1, got {self.alpha}")
         require_positive("drift", self.drift)
         require_positive("penetration", self.penetration)
+        require_positive("largest_force", self.largest_force)
         require_choice("drift_from", self.drift_from, ("solution", "unloaded"))
         require_choice("stretch", self.stretch, ("material", "paper"))
+        require_choice("load", self.load, ("moment", "force"))
         require_choice("warm_start", self.warm_start, ("rest", "previous"))
         if self.sweeps != CONVERGED and not (isinstance(self.sweeps, int) and self.sweeps >= 1):
             raise ValueError(f"sweeps: must be a whole number above zero or 'converged', got {self.sweeps!r}")
@@ -68,6 +77,11 @@ class PhysicalParams:
     def feels_beyond(self) -> bool:
         """Whether a segment feels the one beyond it, for which rest rotations of their own are needed."""
         return self.sweeps != 1 or self.warm_start == "previous"
+
+    @property
+    def carries_moments(self) -> bool:
+        """Whether guides hand on their moments besides their forces."""
+        return self.load == "moment" and not (self.feels_beyond or self.stretch_by_blend or self.overshoots)
 
     @property
     def overshoots(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from mane.geometry.checks import FloatArray
 from mane.skin._kernels_physical_plain import plain_physical_sweep
 from mane.skin.physical import PhysicalSkin
+from mane.skin.physical_loads import place_loads
 from mane.strand.frame import GuideFrame
 
 
@@ -22,7 +23,7 @@ def plain_sweep(skin: PhysicalSkin, frame: GuideFrame) -> Callable[[], FloatArra
     length, first, bend, strain = (array.astype(np.float32) for array in unpacked)
     rest = (skin.groom.as_uniform() - skin._pivot).astype(np.float32)
     share = 1 - skin.params.alpha
-    force = (share * skin._forces.of_frame(frame)).astype(np.float32)
+    force = np.float32(share) * place_loads(skin._loads.of_frame(frame), skin._guide, skin._load_places)
     out = np.empty_like(rest)
 
     def work() -> FloatArray:
@@ -33,7 +34,6 @@ def plain_sweep(skin: PhysicalSkin, frame: GuideFrame) -> Callable[[], FloatArra
             bend,
             strain,
             skin.bundles.of_hair,
-            skin._guide,
             skin._weight,
             force,
             skin._table,

@@ -18,6 +18,7 @@ Hairs whose groom needs more, and hairs that would topple over, are stiffened, a
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,12 +66,27 @@ class HairRest:
 
 def solve_rest(points: Array, force: Array, bend: Array, strain: Array, params: PhysicalParams) -> HairRest:
     """Solve for the rest of hairs `points (S, V, 3)` [m] that feel `force (S, N, 3)` [weights] as groomed."""
-    pieces = [
-        _solve_piece(points[rows], force[rows], bend[rows], strain[rows], params)
-        for rows in (slice(start, start + ROWS_AT_ONCE) for start in range(0, len(points), ROWS_AT_ONCE))
-    ]
-    joined = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in HairRest.__annotations__}
-    return HairRest(**joined)
+    return joined(
+        [
+            _solve_piece(points[rows], force[rows], bend[rows], strain[rows], params)
+            for rows in pieces(len(points), ROWS_AT_ONCE)
+        ]
+    )
+
+
+def pieces(count: int, at_once: int) -> Iterator[slice]:
+    """Cut `count` hairs into pieces of at most `at_once`."""
+    for start in range(0, count, at_once):
+        yield slice(start, min(start + at_once, count))
+
+
+def joined(parts: Sequence[HairRest]) -> HairRest:
+    """Return the rest of all hairs from that of pieces of them."""
+    if len(parts) == 1:
+        return parts[0]
+    return HairRest(
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in HairRest.__annotations__}
+    )
 
 
 def joint_stiffness(bend: Array, length: Array) -> Array:

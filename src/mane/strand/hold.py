@@ -31,6 +31,12 @@ DEFAULT_MARGIN = 1.5
 LARGEST_STRAIN = 0.5
 
 
+def stiffening(held: StrandModel, bare: StrandModel) -> Float64Array:
+    """Factor by which each strand of `held` is stiffer than the same strand of the `bare` material, shape (G,)."""
+    factor: Float64Array = held.bend_stiffness.mean(axis=1) / bare.bend_stiffness.mean(axis=1)
+    return factor
+
+
 @dataclass(frozen=True, eq=False)
 class HoldReport:
     """Which strands stand by themselves, and what was done about the others.

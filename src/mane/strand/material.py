@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.strand.model import STANDARD_GRAVITY, Float64Array, RootKind, StrandModel, joint_lengths
-from mane.strand.variation import Layout, Varying, resolve, rest_points
+from mane.strand.variation import Layout, Varying, part_of, resolve, rest_points
 
 DENSITY = 1320.0  # [kg/m^3]
 
@@ -71,6 +71,13 @@ class Material:
     def damped(self, ratio: float, frequency: float) -> Material:
         """Return the same material, damped with `ratio` (1 is critical) where it swings at `frequency` [Hz]."""
         return replace(self, damping=damping_time(ratio, frequency))
+
+    def of_part(self, rows: slice, shape: tuple[int, int]) -> Material:
+        """Return the material of some strands out of many of `shape` (G, V), where it varies from strand to strand."""
+        parts = {
+            one.name: part_of(f"material.{one.name}", getattr(self, one.name), rows, shape) for one in fields(self)
+        }
+        return Material(**parts)
 
     def model(
         self,

@@ -172,6 +172,24 @@ class Vary(VaryingTerm):
         return np.random.default_rng(self.seed).uniform(self.low, self.high, (layout.shape[0], 1))
 
 
+def part_of(name: str, value: Varying, rows: slice, shape: tuple[int, int]) -> Varying:
+    """Return what `value`, over strands of `shape` (G, V), is over some of them.
+
+    Painted maps and functions stay as they are: they look at whatever strands they are asked for.
+    """
+    if isinstance(value, Product):
+        return Product(tuple(part_of(name, factor, rows, shape) for factor in value.factors))
+    everywhere = Layout(np.broadcast_to(0.0, shape))
+    if isinstance(value, Vary):
+        return value.over(name, everywhere)[rows, 0]
+    if isinstance(value, str | VaryingTerm) or callable(value):
+        return value
+    given = _given(name, value, everywhere)
+    if given.ndim == 0:
+        return float(given)
+    return given[rows] if given.shape == shape else given[rows, 0]
+
+
 def resolve(
     name: str,
     value: Varying,

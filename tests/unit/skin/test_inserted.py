@@ -134,19 +134,22 @@ def test_at_rest_the_groom_stays_the_groom(method, head):
     skin = bound(method, head)
     still = inserted_into(frame_of(guides, SOMEWHERE), guides, parents_of(skin), 1.0)
     if method == "physical":  # its rest is that of the guides' own cut forces
-        forces = skin._forces.model
+        forces = skin._loads.forces.model
         beyond = np.cumsum(forces.mass[:, :0:-1], axis=1)[:, ::-1, None] * forces.gravity
         turned = quaternion.rotate(SOMEWHERE.rotation, beyond).astype(np.float32)
         still = replace(still, cut_force=turned)
         still = inserted_into(replace(still, inserted=None), guides, parents_of(skin), 1.0)
     plain = skin(replace(still, inserted=None)).copy()
-    assert np.abs(skin(still) - plain).max() < 2e-5  # float32, through nine segments
+    # Float32, through nine segments. Loads of the physical skin are read where they are beside a hair, and half-way
+    # between two curls of different pitch the load at the mean of two places is not quite the mean of their loads.
+    assert np.abs(skin(still) - plain).max() < (3e-4 if method == "physical" else 2e-5)
 
 
 @pytest.mark.parametrize("method", ["linear", "physical"])
 def test_a_guide_that_does_as_its_parents_do_changes_nothing(method):
     groom, guides = brush()  # alike in shape, so that the same places of all guides go with a vertex
-    skin = mane.skin(method, groom, guides)
+    # Forces are shared out evenly; the moments of a guide between two bent ones are not quite the mean of theirs.
+    skin = mane.skin(method, groom, guides, **({"load": "force"} if method == "physical" else {}))
     parents = parents_of(skin)
     rng = np.random.default_rng(4)
     bend = 0.03 * rng.normal(0, 1, (guides.count, 1, 3)) * np.linspace(0, 1, guides.vertex_count)[:, None] ** 2

@@ -14,7 +14,7 @@ from mane.groom.guides import Guides
 from mane.skin import _reference_physical as reference
 from mane.skin.linear import LinearSkin
 from mane.skin.physical import PhysicalSkin
-from mane.skin.physical_forces import Felt, GuideForces, root_turns
+from mane.skin.physical_forces import GuideForces, root_turns
 from mane.skin.physical_plain import plain_sweep
 from mane.strand.material import Material
 
@@ -33,7 +33,7 @@ def weighted(guides, frame, material=None):
 
 def pulled(guides, frame, seed=7):
     """The same frame with forces of some weights in any direction."""
-    weight = GuideForces.of(Material().model(guides), guides.vertex_count - 1).weight
+    weight = GuideForces.of(Material().model(guides)).weight
     force = np.random.default_rng(seed).normal(0, 0.5, frame.cut_force.shape) * weight[:, None, None]
     return replace(frame, cut_force=force.astype(np.float32))
 
@@ -44,7 +44,7 @@ def specified(skin, frame, targets):
     params = skin.params
     hairs = reference.Hairs(length, first, first, bend, strain * (1 - params.alpha))
     weight, _ = skin._present_weights(frame, skin._weight, skin._guide)
-    felt = Felt(skin._forces.of_frame(frame), root_turns(frame), weight, skin._guide, skin.bundles.of_hair)
+    felt = skin._felt(skin._loads.of_frame(frame), root_turns(frame), weight)
     force, turn = felt.of_hairs(slice(None))
     rules = reference.Rules(params.alpha, params.drift, params.overshoots, params.stretch_by_blend)
     points, _ = reference.sweep(hairs, reference.Guidance(force, targets.astype(np.float64), turn), rules)
@@ -194,16 +194,43 @@ def test_the_plain_kernel_does_the_same_sums():
 
 
 def test_stiffer_hairs_yield_less():
-    """The same pull on hairs of 30, 60 and 120 um of one shape: what it bends them by falls."""
+    """The same load on hairs of 30, 60 and 120 um of one shape: what it bends them by falls."""
     groom = Groom.from_uniform(np.repeat(curls(1, 16).as_uniform(), 3, axis=0))
     guides = Guides.chosen(groom, [0])
-    radius = np.array([15e-6, 30e-6, 60e-6])
-    skin = PhysicalSkin(
-        groom, guides, material=Material(radius=radius), guide_model=Material().model(guides), alpha=0.0, sag_free=False
-    )
-    frame = pulled(guides, frame_of(guides))
-    moved = np.linalg.norm(skin(frame) - groom.as_uniform(), axis=2).max(axis=1)
+    settings = {"guide_model": Material().model(guides), "alpha": 0.0, "sag_free": False}
+    skin = PhysicalSkin(groom, guides, material=Material(radius=np.array([15e-6, 30e-6, 60e-6])), **settings)
+    bent = guides.rest + 0.03 * np.linspace(0, 1, 16)[:, None] ** 2 * np.array([0.5, -1.0, 0.5])
+    moved = np.linalg.norm(skin(frame_of(guides, points=bent)) - groom.as_uniform(), axis=2).max(axis=1)
     assert moved[0] > 1.5 * moved[1] > 1.5**2 * moved[2] > 0
+
+
+def test_hairs_are_stiffened_like_the_guides_that_carry_them():
+    groom = curls(60, 12)
+    guides = guides_of(groom, 6)
+    held = PhysicalSkin(groom, guides, guide_hold=np.full(6, 3.0))
+    plain = PhysicalSkin(groom, guides, material=Material(stiffness=3.0))
+    np.testing.assert_allclose(held._data, plain._data, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{}, {"alpha": 0.0}, {"alpha": 0.05, "drift": 3.0}, {"sag_free": False}])
+@pytest.mark.parametrize("vertices", [16, 25])
+def test_a_hair_of_its_guides_shape_follows_it_in_one_sweep(settings, vertices):
+    """However it is bent, since the guide hands on its moments; with the cut forces alone it is far off."""
+    groom = curls(12, vertices)
+    guides = Guides.from_groom(groom)
+    bent = guides.rest + 0.05 * np.linspace(0, 1, vertices)[:, None] ** 2 * np.array([0.5, -1.0, 0.5])
+    length = np.linalg.norm(np.diff(guides.rest, axis=1), axis=2)
+    way = np.diff(bent, axis=1)
+    way *= (length / np.linalg.norm(way, axis=2))[..., None]  # as long as it was
+    bent[:, 1:] = bent[:, :1] + np.cumsum(way, axis=1)
+    frame = weighted(guides, frame_of(guides, points=bent))
+
+    def off(**more):
+        skin = PhysicalSkin(groom, guides, binding="single", **settings, **more)
+        return np.linalg.norm(skin(frame) - frame.points, axis=2).max()
+
+    assert off() < 10 * ROUNDING
+    assert off(load="force") > 1e-3
 
 
 def test_hairs_of_another_length_feel_their_own_weight():
@@ -212,10 +239,9 @@ def test_hairs_of_another_length_feel_their_own_weight():
     guide[0, :, 0] = np.linspace(0, 0.2, 9)
     groom = Groom.from_uniform(0.5 * guide)
     guides = Guides.from_groom(Groom.from_uniform(guide))
-    skin = PhysicalSkin(groom, guides)
-    model = Material().model(groom)
-    own = GuideForces.of(model, 8)
-    felt = Felt(skin._forces.at_rest(), root_turns(frame_of(guides)), skin._weight, skin._guide, skin.bundles.of_hair)
+    skin = PhysicalSkin(groom, guides, load="force")
+    own = GuideForces.of(Material().model(groom))
+    felt = skin._felt(skin._loads.forces.at_rest(), root_turns(frame_of(guides)), skin._weight)
     np.testing.assert_allclose(felt.of_hairs(slice(None))[0], own.at_rest(), rtol=1e-5, atol=1e-9)
 
 

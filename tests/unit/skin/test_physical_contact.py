@@ -59,9 +59,7 @@ def test_a_harder_push_leaves_less_inside(scene):
 def test_every_solid_needs_its_pose(scene):
     groom, guides, frame, _ = scene
     skin = PhysicalSkin(groom, guides, solids=[BALL, BALL])
-    with pytest.raises(
-        ValueError, match=r"frame\.solid_poses: must hold a pose for each of the 2 solids of the skin, got 1"
-    ):
+    with pytest.raises(ValueError, match=r"frame\.solid_poses: must hold a pose for each of the 2 solids, got 1"):
         skin(frame)
 
 

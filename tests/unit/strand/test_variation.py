@@ -5,7 +5,7 @@ import pytest
 
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.strand.variation import Curve, Layout, Painted, Vary, resolve
+from mane.strand.variation import Curve, Layout, Painted, Vary, part_of, resolve
 
 STRANDS, VERTICES = 3, 5
 
@@ -53,6 +53,25 @@ def test_every_form_becomes_one_value_per_vertex(value, expected):
     np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6)
     assert values.dtype == np.float64
     assert values.flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2.0,
+        np.array([1, 2, 3]),
+        np.arange(15.0).reshape(3, 5),
+        lambda fraction: 1 - fraction,
+        "age",
+        Painted("wetness", 0.5, 2.0),
+        Vary(0.9, 1.1, seed=3) * np.array([1.0, 2.0, 3.0]) * Curve([0, 1], [0, 1]),
+    ],
+)
+def test_a_part_of_the_strands_has_the_values_it_has_among_all(value):
+    rows = slice(1, 3)
+    part = part_of("radius", value, rows, (STRANDS, VERTICES))
+    few = Layout.of(guides().strands.take([1, 2]))
+    np.testing.assert_allclose(resolve("radius", part, few), resolve("radius", value, LAYOUT)[rows], rtol=1e-6)
 
 
 def test_random_variation_is_per_strand_within_bounds_and_seeded():
