@@ -57,27 +57,33 @@ from mane.strand._kernels_small import (
     third_axis,
 )
 
-# Steps are all stage where a vertex is resisted by this part of mass / dt, or a segment turns by that much [rad].
-RESISTED, CALM = 0.25, 0.5
+# A step is all stage where the load resists a vertex with this part of mass / dt, or pushes it by so much [m/s^2], or a
+# segment turns by so much [rad].
+RESISTED, PUSHED, CALM = 0.25, 0.1, 0.5
 
 
 @in_block
 def choose_stages(vertices, dt, share, buf):
     """Length of each strand's stage: `share` of the step where its motion is calm, up to all of it where it is not.
 
-    What resists a vertex strongly, a contact above all, is to stop it, and would throw it back if the stage were
-    extrapolated. A segment that turns by `CALM` within a step goes on along a curve that the stage knows little of.
+    What resists a vertex, a contact above all, is to stop it, and would throw it back if the stage were extrapolated.
+    What pushes it is known at the start of the step only; springs among that need the whole of its impulse to be
+    stable. A segment that turns by `CALM` goes on along a curve that the stage knows little of.
     """
     for s in range(LANES):
         buf[SHARE + s] = 0.0
     for j in range(np.uint64(vertices)):
         for s in range(LANES):
             b = (j + ONE) * STRIDE + s
+            free = (1.0 - buf[b + PINNED]) / buf[b + MASS]
             r0, r1, r2, _, _, _ = load6(buf, b + RESIST)
-            resisted = (dt / RESISTED) * (1.0 - buf[b + PINNED]) * (r0 + r1 + r2) / buf[b + MASS]
+            fx, fy, fz = load3(buf, b + FORCE)
             wx, wy, wz = load3(buf, b + SPIN)
+            violence = (dt / RESISTED) * free * (r0 + r1 + r2)
+            push = free / PUSHED * math.sqrt(fx * fx + fy * fy + fz * fz)
+            violence = push if push > violence else violence
             turn = (dt / CALM) * (dt / CALM) * (wx * wx + wy * wy + wz * wz)
-            violence = resisted if resisted > turn else turn
+            violence = turn if turn > violence else violence
             largest = buf[SHARE + s]
             buf[SHARE + s] = violence if violence > largest else largest
     for s in range(LANES):
@@ -88,18 +94,6 @@ def choose_stages(vertices, dt, share, buf):
         buf[STAGE + s] = part * dt
         buf[INV_STAGE + s] = 1.0 / (part * dt)
         buf[REMAINDER + s] = (1.0 - part) * dt
-
-
-@in_lanes
-def kick(buf, b, s):
-    """What the force on a vertex adds to its velocity in the part of the step that is not stage.
-
-    Forces of the load belong to the start of the step. A stage alone would move the vertex by its share of the way that
-    their impulse takes it, too little for a spring among them to be stable: that needs all of it.
-    """
-    fx, fy, fz = load3(buf, b + FORCE)
-    scale = (1.0 - buf[b + PINNED]) * buf[REMAINDER + s] / buf[b + MASS]
-    return scale * fx, scale * fy, scale * fz
 
 
 @in_block
@@ -117,10 +111,7 @@ def predict(vertices, buf):
         for s in range(LANES):
             b = (j + ONE) * STRIDE + s
             stage = buf[STAGE + s]
-            kx, ky, kz = kick(buf, b, s)
             vx, vy, vz = load3(buf, b + V)
-            vx, vy, vz = vx + kx, vy + ky, vz + kz
-            store3(buf, b + V, vx, vy, vz)
             subtract3(buf, b + X, -stage * vx, -stage * vy, -stage * vz)
             store3(buf, b + D_X, 0.0, 0.0, 0.0)
     for j in range(np.uint64(vertices - 1)):
@@ -335,8 +326,7 @@ def go_on(vertices, buf):
             dx, dy, dz = load3(buf, b + D_X)
             dx, dy, dz = rate * dx, rate * dy, rate * dz
             vx, vy, vz = load3(buf, b + V)
-            kx, ky, kz = kick(buf, b, s)
-            store3(buf, b + V, vx - kx + part * dx, vy - ky + part * dy, vz - kz + part * dz)
+            store3(buf, b + V, vx + part * dx, vy + part * dy, vz + part * dz)
             subtract3(buf, b + X, -rest * (vx + dx), -rest * (vy + dy), -rest * (vz + dz))
     for j in range(np.uint64(vertices - 1)):
         for s in range(LANES):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mane.geometry import quaternion
-from mane.strand._kernels_cosserat_balance import CALM, RESISTED
+from mane.strand._kernels_cosserat_balance import CALM, PUSHED, RESISTED
 from mane.strand.cosserat import ROUNDS, SPIN_INERTIA, CosseratSolver
 from mane.strand.model import Float64Array, RootKind
 from mane.strand.ports import Load
@@ -29,19 +29,20 @@ def reference_step(
     laid = stage.laid(straight_on[0], quaternion.normalize(frames))
     if not stage.pinned:
         laid += model.mass[g] @ (straight_on - laid) / model.mass[g].sum()
-    end_velocity = stage.velocity - stage.kick + stage.moved / (stage.dt * share)
+    end_velocity = stage.velocity + stage.moved / (stage.dt * share)
     return laid, end_velocity, quaternion.normalize(frames), stage.cut
 
 
 def stage_share(solver: CosseratSolver, state: StrandState, load: Load, dt: float, strand: int) -> float:
     """Share of the step that the stage of one strand takes."""
     model, g = solver.model, strand
-    resisted = dt / RESISTED * load.resistance[g, :, :3].sum(axis=1) / model.mass[g]
+    resisted = dt * load.resistance[g, :, :3].sum(axis=1) / model.mass[g]
+    pushed = np.linalg.norm(load.force[g], axis=1) / model.mass[g]
     if model.root_kind[g] != RootKind.FREE:
-        resisted[0] = 0.0
-    turn = (dt / CALM) ** 2 * (state.spin[g] ** 2).sum(axis=1)
-    share = solver.params.share
-    return share + (1 - share) * min(max(resisted.max(), turn.max()), 1.0)
+        resisted[0] = pushed[0] = 0.0
+    turn = dt**2 * (state.spin[g] ** 2).sum(axis=1)
+    violence = max(resisted.max() / RESISTED, pushed.max() / PUSHED, turn.max() / CALM**2)
+    return float(solver.params.share + (1 - solver.params.share) * min(violence, 1.0))
 
 
 class _Stage:
@@ -69,10 +70,6 @@ class _Stage:
         self.velocity, self.spin = state.velocity[g].copy(), state.spin[g]
         if self.pinned:
             self.velocity[0] = (roots.positions[g] - state.points[g, 0]) / step
-        self.kick = (step - dt) * load.force[g] / model.mass[g][:, None]
-        if self.pinned:
-            self.kick[0] = 0.0
-        self.velocity += self.kick
         self.points = state.points[g] + dt * self.velocity
         self.frames = quaternion.multiply(quaternion.exp(dt * self.spin), state.frames[g])
         self.moved, self.turned = np.zeros((self.vertices, 3)), np.zeros((self.segments, 3))
