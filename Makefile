@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OUT    ?= out
 
-.PHONY: help demo test lint stress bench gallery blender lock clean
+.PHONY: help demo test lint stress bounds bench gallery blender lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ lint: $(READY)  ## ruff and mypy
 
 stress: $(READY)  ## what takes longer: fuzzing, large sizes, thousands of frames
 	$(BIN)/python -m pytest -m stress -ra
+
+bounds: $(READY)  ## random scenes with every index of every kernel checked (compiles all of them anew)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(OUT)/bounds MANE_STRESS_EXAMPLES=40 \
+	  $(BIN)/python -m pytest -m stress tests/unit/scene/test_random_scenes.py
 
 bench: $(READY)  ## every benchmark, one after the other (run nothing else meanwhile)
 	$(BIN)/mane bench all

@@ -1,31 +1,45 @@
-"""`mane bench pipeline`: milliseconds per frame of a whole scene, by stage, and the time to the first frame.
+"""`mane bench pipeline`: milliseconds per frame of a whole scene, by stage; memory; the wait before the first frame.
 
-Nothing is written. The scene is the one of `mane demo`: curly hair through a head shake, with the body to collide with.
+The scene is curly hair through a head shake, with the body to collide with. The promised frames per second are without
+writing, whose time stands beside them.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from mane.geometry.checks import FloatArray
+from mane.measure.bench_pipeline_memory import add_memory
+from mane.measure.bench_pipeline_start import add_start
 from mane.measure.figures import Figures
-from mane.scene.build import build
+from mane.scene.build import Assembly, build
 from mane.scene.clock import StageClock
-from mane.scene.config import FramesTable, GroomTable, GuidesTable, HeadTable, Scene, SkinTable, StrandTable
+from mane.scene.config import (
+    FramesTable,
+    GroomTable,
+    GuidesTable,
+    HeadTable,
+    OutputTable,
+    Scene,
+    SkinTable,
+    StrandTable,
+)
+from mane.scene.outputs import make_sinks, open_or_make
+from mane.strand.frame import GuideFrame
 
 Progress = Callable[[str], None]
 
 WARM_FRAMES = 4  # compile, fill buffers, and get the hair moving
 FRAMES = 48
+WRITTEN_FRAMES = 6
 STAGES = ("guides", "contact", "air", "skin", "finish")
+WRITING = ("write USD", "write cache")
 GROWTH_STRANDS = (25_000, 50_000, 100_000, 200_000)
 
 
@@ -47,15 +61,6 @@ class Size:
 SIZES = (Size(128, 100_000, 16, 30.0), Size(400, 150_000, 25, 12.0))
 QUICK = Size(16, 1_000, 16)
 
-# Run in a process of its own: what a user waits for until the first frame of a head is there.
-FIRST_CODE = """
-import time
-started = time.perf_counter()
-from mane.measure.bench_pipeline import QUICK, SIZES, first_frame
-first_frame(QUICK if {quick} else SIZES[0])
-print(time.perf_counter() - started)
-"""
-
 
 def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     """Time whole frames; compiling is counted only in the time to the first frame."""
@@ -65,7 +70,8 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
         say(f"pipeline: {size.case}")
         _add_size(figures, size, 4 if quick else FRAMES)
     _add_growth(figures, (500, 1_000) if quick else GROWTH_STRANDS, 4 if quick else FRAMES, say)
-    _add_first_frame(figures, quick, say)
+    add_memory(figures, QUICK if quick else SIZES[-1], say, **({"frames": 2} if quick else {}))
+    add_start(figures, quick, say)
     return figures
 
 
@@ -82,8 +88,8 @@ def scene_of(size: Size) -> Scene:
     )
 
 
-def stage_seconds(size: Size, frame_count: int) -> dict[str, float]:
-    """Median seconds of each stage over frames of a head in motion, and of whole frames as `total`."""
+def stage_seconds(size: Size, frame_count: int, *, writes: bool = False) -> dict[str, float]:
+    """Median seconds of each stage over frames of a head in motion, and of whole frames without writing as `total`."""
     clock = StageClock()
     assembly = build(scene_of(size), clock)
     clock.watch_parts(assembly.simulation)
@@ -99,16 +105,37 @@ def stage_seconds(size: Size, frame_count: int) -> dict[str, float]:
     if not np.isfinite(points).all():
         raise ValueError(f"{size.case}: the last frame is not finite, so its time means nothing")
     measured = rows[WARM_FRAMES:]
-    return {name: float(np.median([row.get(name, 0.0) for row in measured])) for name in ("total", *STAGES)}
+    medians = {name: float(np.median([row.get(name, 0.0) for row in measured])) for name in ("total", *STAGES)}
+    return medians | (_writing_seconds(assembly, frame, points) if writes else {})
+
+
+def _writing_seconds(assembly: Assembly, frame: GuideFrame, points: FloatArray) -> dict[str, float]:
+    """Median seconds to write a frame, by sink."""
+    with tempfile.TemporaryDirectory() as folder:
+        placed = replace(assembly, scene=replace(assembly.scene, folder=Path(folder)), clock=StageClock())
+        output = OutputTable(usd="hair.usda")
+        sinks = make_sinks(placed, output, open_or_make(Path(folder, "a.cache"), placed, False), range(WRITTEN_FRAMES))
+        spent: dict[str, list[float]] = {sink.name: [] for sink in sinks}
+        for sink in sinks:
+            sink.open(resume=False)
+        for index in range(WRITTEN_FRAMES):
+            for sink in sinks:
+                started = time.perf_counter()
+                sink.write(index, frame, points)
+                spent[sink.name].append(time.perf_counter() - started)
+    return {name: float(np.median(seconds)) for name, seconds in spent.items()}
 
 
 def _add_size(figures: Figures, size: Size, frame_count: int) -> None:
-    seconds = stage_seconds(size, frame_count)
-    figures.add(size.case, "frames per second", 1 / seconds["total"], "1/s", target=size.target, better="higher")
-    figures.add(size.case, "whole frame", 1e3 * seconds["total"], "ms")
-    for name in STAGES:
+    seconds = stage_seconds(size, frame_count, writes=True)
+    rate = 1 / seconds["total"]
+    figures.add(size.case, "frames per second without writing", rate, "1/s", target=size.target, better="higher")
+    figures.add(size.case, "whole frame without writing", 1e3 * seconds["total"], "ms")
+    whole = seconds["total"] + sum(seconds[name] for name in WRITING)
+    figures.add(size.case, "whole frame with writing", 1e3 * whole, "ms")
+    for name in (*STAGES, *WRITING):
         figures.add(size.case, name, 1e3 * seconds[name], "ms")
-        figures.add(size.case, f"share of {name}", 100 * seconds[name] / seconds["total"], "%")
+        figures.add(size.case, f"share of {name}", 100 * seconds[name] / whole, "%")
 
 
 def _add_growth(figures: Figures, counts: tuple[int, ...], frame_count: int, say: Progress) -> None:
@@ -122,22 +149,3 @@ def _add_growth(figures: Figures, counts: tuple[int, ...], frame_count: int, say
         spent.append(dense)
     slope = float(np.polyfit(np.log(counts), np.log(spent), 1)[0])
     figures.add(f"{counts[0]:,} to {counts[-1]:,} strands", "exponent of growth", slope, "1")
-
-
-def first_frame(size: Size) -> None:
-    """Everything up to the first frame in motion, as a run does it."""
-    assembly = build(scene_of(size))
-    assembly.dresser(assembly.simulation.step())
-
-
-def _add_first_frame(figures: Figures, quick: bool, say: Progress) -> None:
-    """Time to the first frame in processes of their own: with nothing compiled or kept, and again."""
-    with tempfile.TemporaryDirectory() as folder:
-        caches = {"NUMBA_CACHE_DIR": str(Path(folder, "numba")), "MANE_CACHE": str(Path(folder, "mane"))}
-        for case in ("empty caches", "warm caches"):
-            say(f"pipeline: first frame, {case}")
-            command = [sys.executable, "-c", FIRST_CODE.format(quick=quick)]
-            done = subprocess.run(command, env={**os.environ, **caches}, check=True, capture_output=True, text=True)
-            figures.add(
-                f"{(QUICK if quick else SIZES[0]).case}, {case}", "time to first frame", float(done.stdout), "s"
-            )
