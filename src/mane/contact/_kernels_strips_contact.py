@@ -8,7 +8,7 @@ from the second to the first, the gap between them along it, the scale of its fo
 
 import math
 
-from numba import njit, prange
+from numba import get_thread_id, njit, prange  # type: ignore[attr-defined]
 
 from mane.contact._kernels_strips import (
     FASTMATH,
@@ -173,57 +173,95 @@ def touch_segments(
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def touch_faces(
     points, flat_points, flat_velocity, along_segment, along_vertex, pairs, density, firsts, found, side, limit, ahead,
-    dt, count, keys, sides, touched, records,
+    dt, scratch, count, keys, sides, touched, records,
 ):  # fmt: skip
-    """Find which vertices touch triangles of strips, or will within the step; see `find_faces` for the candidates."""
-    vertices = points.shape[1]
+    """Find which vertices touch triangles of strips, or will within the step; see `find_faces` for the candidates.
+
+    `scratch` (T, 2, .) is for T threads.
+    """
     for p in prange(pairs.shape[0]):
+        kept = scratch[get_thread_id(), 0]
         count[p] = 0
         for triangle in range(density.shape[1]):
             first, last = firsts[p, triangle], firsts[p, triangle + 1]
             if first == last:
                 continue
-            if density[p, triangle] == 0.0:
-                for n in range(first, last):
-                    side[p, n] = 0
-                continue
             corner = corners(pairs, p, triangle)
-            nx, ny, nz, d, ax, ay, az, a0, bx, by, bz, b0 = triangle_plane(points, corner)
-            slowest, fastest = speeds_along(flat_velocity, vertices, corner, nx, ny, nz)
-            for n in range(first, last):
-                vertex = found[p, n, 1]
-                x, y, z = flat_points[vertex, 0], flat_points[vertex, 1], flat_points[vertex, 2]
-                height = nx * x + ny * y + nz * z - d
-                own = nx * flat_velocity[vertex, 0] + ny * flat_velocity[vertex, 1] + nz * flat_velocity[vertex, 2]
-                was = side[p, n]
-                # Most are too far to be reached within the step, however the foot's own speed comes out.
-                closing = fastest - own if height >= 0.0 else own - slowest
-                if was == 0 and abs(height) - min(max(closing * dt, 0.0), ahead) >= limit[p, n]:
-                    continue
-                side[p, n] = 0
-                b1 = ax * x + ay * y + az * z + a0
-                b2 = bx * x + by * y + bz * z + b0
-                if b1 < 0.0 or b2 < 0.0 or b1 + b2 > 1.0 or nx * nx + ny * ny + nz * nz == 0.0:
-                    continue
-                now = was if was != 0 else (1 if height >= 0.0 else -1)
-                g0, v0, g1, v1, g2, v2 = corner
-                touching = (vertex, g0 * vertices + v0, g1 * vertices + v1, g2 * vertices + v2)
-                weights = (1.0, b1 + b2 - 1.0, -b1, -b2)
-                speed = approach(flat_velocity, touching, weights, now * nx, now * ny, now * nz)
-                gap = now * height
-                if gap - min(max(-speed * dt, 0.0), ahead) >= limit[p, n]:
-                    continue
-                scale = misalignment(along_segment, along_vertex, vertex, g0, g2, triangle >> 1, b2)
-                if scale < LEAST_SCALE:
-                    continue
-                scale *= density[p, triangle]
-                side[p, n] = now
-                values = (
-                    weights[0], weights[1], weights[2], weights[3],
-                    now * nx, now * ny, now * nz, gap, scale, limit[p, n],
+            plane = triangle_plane(points, corner)
+            if density[p, triangle] == 0.0 or plane[0] ** 2 + plane[1] ** 2 + plane[2] ** 2 == 0.0:
+                side[p, first:last] = 0
+                continue
+            speeds = speeds_along(flat_velocity, points.shape[1], corner, plane[0], plane[1], plane[2])
+            passed = sieve_heights(
+                flat_points, flat_velocity, plane, speeds, ahead, dt, found[p, first:last], limit[p, first:last],
+                side[p, first:last], kept,
+            )  # fmt: skip
+            for k in range(passed):
+                touch_face(
+                    p, triangle, first + kept[k], plane, corner, points.shape[1], flat_points, flat_velocity,
+                    along_segment, along_vertex, density, found, side, limit, ahead, dt, count, keys, sides, touched,
+                    records,
                 )  # fmt: skip
-                key = triangle * flat_points.shape[0] + vertex
-                append(p, key, now, touching, values, count, keys, sides, touched, records)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def sieve_heights(flat_points, flat_velocity, plane, speeds, ahead, dt, found, limit, side, kept):
+    """Fill `kept` with the candidates (C, 2) of a triangle that are over it and may touch it; returns how many.
+
+    The others, most of them, are no longer on any `side` (C,). No branches, as in `sieve_bars`.
+    """
+    nx, ny, nz, d, ax, ay, az, a0, bx, by, bz, b0 = plane
+    slowest, fastest = speeds
+    passed = 0
+    for n in range(found.shape[0]):
+        vertex = found[n, 1]
+        x, y, z = flat_points[vertex, 0], flat_points[vertex, 1], flat_points[vertex, 2]
+        height = nx * x + ny * y + nz * z - d
+        b1 = ax * x + ay * y + az * z + a0
+        b2 = bx * x + by * y + bz * z + b0
+        own = nx * flat_velocity[vertex, 0] + ny * flat_velocity[vertex, 1] + nz * flat_velocity[vertex, 2]
+        # However the speed of the foot comes out, it is between those of the corners.
+        closing = fastest - own if height >= 0.0 else own - slowest
+        missing = abs(height) - min(max(closing * dt, 0.0), ahead) - limit[n]
+        is_over = min(min(b1, b2), 1.0 - b1 - b2) >= 0.0
+        may_touch = is_over & ((missing < 0.0) | (side[n] != 0))
+        side[n] *= may_touch
+        kept[passed] = n
+        passed += may_touch
+    return passed
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def touch_face(
+    p, triangle, n, plane, corner, vertices, flat_points, flat_velocity, along_segment, along_vertex, density, found,
+    side, limit, ahead, dt, count, keys, sides, touched, records,
+):  # fmt: skip
+    """Append the contact of candidate n of pair p if it touches its triangle."""
+    nx, ny, nz, d, ax, ay, az, a0, bx, by, bz, b0 = plane
+    vertex = found[p, n, 1]
+    x, y, z = flat_points[vertex, 0], flat_points[vertex, 1], flat_points[vertex, 2]
+    height = nx * x + ny * y + nz * z - d
+    b1, b2 = ax * x + ay * y + az * z + a0, bx * x + by * y + bz * z + b0
+    was = side[p, n]
+    side[p, n] = 0
+    now = was if was != 0 else (1 if height >= 0.0 else -1)
+    g0, v0, g1, v1, g2, v2 = corner
+    touching = (vertex, g0 * vertices + v0, g1 * vertices + v1, g2 * vertices + v2)
+    weights = (1.0, b1 + b2 - 1.0, -b1, -b2)
+    speed = approach(flat_velocity, touching, weights, now * nx, now * ny, now * nz)
+    gap = now * height
+    if gap - min(max(-speed * dt, 0.0), ahead) >= limit[p, n]:
+        return
+    scale = misalignment(along_segment, along_vertex, vertex, g0, g2, triangle >> 1, b2)
+    if scale < LEAST_SCALE:
+        return
+    scale *= density[p, triangle]
+    side[p, n] = now
+    values = (
+        weights[0], weights[1], weights[2], weights[3], now * nx, now * ny, now * nz, gap, scale, limit[p, n],
+    )  # fmt: skip
+    key = triangle * flat_points.shape[0] + vertex
+    append(p, key, now, touching, values, count, keys, sides, touched, records)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -277,11 +315,11 @@ def give_way(table, busy, give):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def push_apart(count, touched, records, velocity, inv_mass, give, laws, dt, force):
+def push_apart(count, touched, records, velocity, inv_mass, give, laws, dt, goes_on, force):
     """Add repulsion and friction of all contacts to `force` (G V, 3), in their order; return how many there were.
 
     `laws` are the rate of the spring [1/s], its damping ratio, the coefficient of friction, and the fastest that
-    overlapping hair is pushed apart [m/s].
+    overlapping hair is pushed apart [m/s]. Where `goes_on`, records are of an earlier substep: their gaps follow.
     """
     rate, ratio, friction, fastest = laws
     deepest = fastest * (dt + 2.0 * ratio / rate)
@@ -302,6 +340,8 @@ def push_apart(count, touched, records, velocity, inv_mass, give, laws, dt, forc
                 continue
             nx, ny, nz = records[row, n, NORMAL], records[row, n, NORMAL + 1], records[row, n, NORMAL + 2]
             speed = vx * nx + vy * ny + vz * nz
+            if goes_on:
+                records[row, n, GAP] += dt * speed  # velocities are those that led here from the last substep
             depth = min(records[row, n, LIMIT] - records[row, n, GAP], deepest)
             scale = records[row, n, SCALE]
             k = rate * rate / light

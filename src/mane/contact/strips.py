@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -32,7 +33,7 @@ from mane.strand.ports import Force, Load, StrandView
 
 AHEAD = 1.0  # a contact may be seen coming from this many thicknesses above the first
 MARGIN = 1.5  # how far strands may come towards each other between searches, in thicknesses
-CELL = 1.5  # size of a cell that vertices are sorted into, in reaches
+CELL = 2.5  # size of a cell that vertices are sorted into, in reaches
 LEAST_WIDTH = 2.0  # of a strip at rest, in thicknesses: guides that touch as groomed have no width to compare with
 
 
@@ -55,6 +56,8 @@ class StripParams:
         refresh: after this time [s] the hair is searched again for what could touch; 0 searches at every substep, which
             misses nothing. In between, parts that come near from beyond three and a half thicknesses are seen late, and
             so are parts that turn across each other.
+        retouch: after this time [s] it is looked at again which of them do touch; 0 looks at every substep. In between
+            a contact stays where it is on both parts, with the normal that it had; only its gap goes on.
         strips: False leaves all strips out: every guide is a wisp that collides with the others.
     """
 
@@ -69,12 +72,13 @@ class StripParams:
     heals_at: float = 2.0
     densest: float = 2.0
     refresh: float = 0.01
+    retouch: float = 0.0
     strips: bool = True
 
     def __post_init__(self) -> None:
         for name in ("thickness", "rate", "push_out_speed", "densest", "heals_at"):
             require_positive(f"strips.{name}", getattr(self, name))
-        for name in ("damping", "friction", "refresh"):
+        for name in ("damping", "friction", "refresh", "retouch"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"strips.{name}: must be a finite number, zero or more, got {value}")
@@ -129,6 +133,10 @@ class TriangleStrips(Force):
         self._along_segment = np.zeros((strands, vertices - 1, 3))
         self._along_vertex = np.zeros((strands * vertices, 3))
         self._sorted = np.zeros((strands * vertices, 3))
+        self._bars, self._sorted_bars = np.zeros((2, strands * (vertices - 1), 7))
+        # One place more than there are, for what fails last.
+        threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        self._scratch = np.zeros((threads, 2, strands * vertices + 1), np.int64)
         self._segments, self._segment_contacts = Candidates(strands), Contacts(strands)
         self._is_made = False
 
@@ -197,7 +205,7 @@ class TriangleStrips(Force):
         self._groomed = [_groomed(self._segment_contacts), _groomed(self._face_contacts)]
         self._segment_contacts, self._face_contacts = kept, Contacts(len(self._pairs))
         self._broken.fill(False)
-        self._next_search = -np.inf
+        self._next_search = self._next_touch = -np.inf
 
     # -- a step ----------------------------------------------------------------------------------------------------
 
@@ -207,12 +215,15 @@ class TriangleStrips(Force):
         if not self._is_made:
             self._make_first(strands.model, takes_part)
         points, velocity = strands.points, strands.velocity
-        there = self._there(takes_part)
-        if strands.time >= self._next_search:
-            self._search(points, takes_part, there)
-            self._next_search = strands.time + self.params.refresh
-        self._touch(points, velocity, there, strands.dt)
-        self._push(velocity, strands.dt, load)
+        is_due = strands.time >= min(self._next_search, self._next_touch)
+        if is_due:
+            there = self._there(takes_part)
+            if strands.time >= self._next_search:
+                self._search(points, takes_part, there)
+                self._next_search = strands.time + self.params.refresh
+            self._touch(points, velocity, there, max(strands.dt, self.params.retouch))
+            self._next_touch = strands.time + self.params.retouch
+        self._push(velocity, strands.dt, not is_due, load)
 
     def _make_first(self, model: StrandModel, takes_part: NDArray[np.bool_]) -> None:
         params = self.params
@@ -230,22 +241,20 @@ class TriangleStrips(Force):
         """List everything that could touch before the next search."""
         reach = self._zone + MARGIN * self.params.thickness
         search_kernels.find_directions(points, self._along_segment, self._along_vertex)
-        edge = np.diff(points, axis=1)
-        half = 0.5 * np.linalg.norm(edge, axis=2)
-        centres = (points[:, :-1] + 0.5 * edge).reshape(-1, 3)
-        segments, longest = half.shape[1], float(half.max())
-        self._segment_grid.sort(centres, np.repeat(takes_part, segments), max(longest, reach))
+        longest = search_kernels.find_bars(points, self._along_segment, self._bars)
+        enabled = np.repeat(takes_part, points.shape[1] - 1)
+        count = self._segment_grid.sort(np.ascontiguousarray(self._bars[:, :3]), enabled, max(longest, reach))
+        np.take(self._bars, self._segment_grid.order[:count], axis=0, out=self._sorted_bars[:count])
         rows, grid = self._segments, self._segment_grid.layout
+        bars = (self._bars, self._sorted_bars, longest)
         while True:
-            search_kernels.find_segments(
-                points, self._along_segment, takes_part, half, longest, centres, *grid, reach, rows.count, rows.found
-            )
+            search_kernels.find_segments(points, takes_part, *bars, *grid, reach, self._scratch, rows.count, rows.found)
             if not rows.grown():
                 break
         if len(self._pairs):
             self._search_faces(points, takes_part, there, reach)
         for rows, contacts, groomed, span in (
-            (self._segments, self._segment_contacts, self._groomed[0], half.size),
+            (self._segments, self._segment_contacts, self._groomed[0], len(self._bars)),
             (self._faces, self._face_contacts, self._groomed[1], points.shape[0] * points.shape[1]),
         ):
             known = (contacts.count, contacts.keys, contacts.sides)
@@ -270,11 +279,11 @@ class TriangleStrips(Force):
                 widest,
                 *self._vertex_grid.layout,
                 self._sorted,
-                reach,
+                (reach, MARGIN * self.params.thickness),
+                self._scratch,
                 rows.count,
                 rows.found,
                 self._firsts,
-                rows.spare,
             )
             if not rows.grown():
                 return
@@ -286,7 +295,7 @@ class TriangleStrips(Force):
         return there
 
     def _touch(self, points: Float64Array, velocity: Float64Array, there: NDArray[np.bool_], dt: float) -> None:
-        """Find which candidates touch."""
+        """Find which candidates touch, or will within `dt` [s]."""
         params = self.params
         ahead = AHEAD * params.thickness
         flat = velocity.reshape(-1, 3)
@@ -331,12 +340,14 @@ class TriangleStrips(Force):
                 *self._faces.memo,
                 ahead,
                 dt,
+                self._scratch,
                 *self._face_contacts.buffers,
             )
             if not self._face_contacts.grown():
                 break
 
-    def _push(self, velocity: Float64Array, dt: float, load: Load) -> None:
+    def _push(self, velocity: Float64Array, dt: float, goes_on: bool, load: Load) -> None:
+        """Push apart what touches; contacts of an earlier substep `go on`: their gaps have changed since."""
         busy = self._busy.reshape(-1)
         busy.fill(0.0)
         both = (self._segment_contacts, self._face_contacts)
@@ -353,6 +364,7 @@ class TriangleStrips(Force):
                 self._give.reshape(-1),
                 self.params.laws,
                 dt,
+                goes_on,
                 load.force.reshape(-1, 3),
             )
 
@@ -372,10 +384,13 @@ class TriangleStrips(Force):
             return {}
         named = {"pairs": self._pairs.copy(), "rest_width": self._rest_width.copy(), "broken": self._broken.copy()}
         named.update(searched_at=self._searched_at.copy(), next_search=np.array(self._next_search))
+        named["next_touch"] = np.array(self._next_touch)
         named["took_part"] = self._took_part.copy()
         for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
             starts, keys, sides, _ = contacts.flat()
             named.update({f"{name}.starts": starts, f"{name}.keys": keys, f"{name}.sides": sides})
+            if self.params.retouch:
+                named[f"{name}.touched"], named[f"{name}.records"] = contacts.going_on()
         return named
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
@@ -389,10 +404,12 @@ class TriangleStrips(Force):
         self._make(own, self._model.rest_points, np.array(memory["rest_width"]))
         self._broken[...] = memory["broken"]
         for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
-            contacts.fill(memory[f"{name}.starts"], memory[f"{name}.keys"], memory[f"{name}.sides"])
+            contacts.fill(*(memory[f"{name}.{what}"] for what in ("starts", "keys", "sides")))
+            if self.params.retouch:
+                contacts.go_on(memory[f"{name}.touched"], memory[f"{name}.records"])
         took_part = np.array(memory["took_part"])
         self._search(np.array(memory["searched_at"]), took_part, self._there(took_part))
-        self._next_search = float(memory["next_search"])
+        self._next_search, self._next_touch = float(memory["next_search"]), float(memory["next_touch"])
 
     def regroup(self, strands: NDArray[np.bool_]) -> None:
         """Guides of the mask (G,) came or went: halves of a strip begin as broken as the whole."""

@@ -26,7 +26,6 @@ class Candidates:
     def _allocate(self, room: int) -> None:
         shape = (len(self.count), room)
         self.found = np.zeros((*shape, 2), np.int64)
-        self.spare = np.zeros(shape, np.int64)
         self.side = np.zeros(shape, np.int8)
         self.limit = np.zeros(shape)
 
@@ -89,6 +88,16 @@ class Contacts:
         self.grown()
         filled = np.arange(self.keys.shape[1]) < self.count[:, None]
         self.keys[filled], self.sides[filled] = keys, sides
+
+    def going_on(self) -> tuple[IntArray, Float64Array]:
+        """Touched vertices (K, 4) and records (K, RECORD) of all contacts in order; copies."""
+        filled = np.arange(self.keys.shape[1]) < self.count[:, None]
+        return self.touched[filled], self.records[filled]
+
+    def go_on(self, touched: IntArray, records: Float64Array) -> None:
+        """Take over what `going_on` returned, after `fill`."""
+        filled = np.arange(self.keys.shape[1]) < self.count[:, None]
+        self.touched[filled], self.records[filled] = touched, records
 
 
 class Grid:

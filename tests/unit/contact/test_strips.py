@@ -188,6 +188,23 @@ def test_segments_that_slipped_through_are_brought_back():
     assert forces_of(part, model, crossing(np.pi / 2, -0.001))[0, :, 1].sum() < 0
 
 
+@pytest.mark.usefixtures("one_thread")
+def test_a_contact_that_goes_on_without_being_looked_at_pushes_as_much():
+    """Two crossing strands fly together and stop each other where they cross, looked at as often or half as often."""
+
+    def closing(retouch):
+        points = crossing(np.pi / 2, 1.2 * THICK)
+        scene = Scene(PointSolver(far_apart(points)), [TriangleStrips(thickness=THICK, strips=False, retouch=retouch)])
+        scene.state.points[...] = points
+        scene.state.velocity[0] = [0.0, -0.2, 0.0]
+        scene.run(0.08, DT)
+        middle = scene.state.velocity[:, 1:3, 1].mean(axis=1)
+        return middle[1] - middle[0]
+
+    assert closing(0.0) < 0.01
+    np.testing.assert_allclose(closing(0.007), closing(0.0), atol=0.002)  # a hundredth of the speed they came with
+
+
 def test_hair_that_overlaps_as_groomed_stays_at_rest():
     tangled, _ = disturbed(brush(), 5, shift=0.008)
     model = brush(points=tangled)
@@ -233,12 +250,12 @@ def test_loose_vertices_keep_their_angular_momentum_without_friction():
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12 * np.abs(before).max())
 
 
-@pytest.mark.parametrize("refresh", [0.0, 0.02])
-def test_it_goes_on_from_what_it_remembers(refresh, both_thread_counts):
+@pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.0), (0.02, 0.01)])
+def test_it_goes_on_from_what_it_remembers(refresh, retouch, both_thread_counts):
     model = brush(root=RootKind.CLAMPED, gravity=(6.0, -5.0, 1.0))
 
     def run():
-        scene = rods(model, TriangleStrips(thickness=THICK, refresh=refresh))
+        scene = rods(model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
         rng = np.random.default_rng(6)
         scene.state.velocity[...] = rng.normal(0, 0.5, (9, 1, 3)) * np.linspace(0, 1, 6)[:, None]
         scene.run(0.084, DT)
@@ -246,7 +263,7 @@ def test_it_goes_on_from_what_it_remembers(refresh, both_thread_counts):
 
     one, two = both_thread_counts(run)
     np.testing.assert_array_equal(one.state.points, two.state.points)
-    fresh = rods(model, TriangleStrips(thickness=THICK, refresh=refresh))
+    fresh = rods(model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
     fresh.state.assign(one.state)
     fresh.time = one.time
     memory = one.forces[0].memory()
