@@ -32,8 +32,8 @@ from mane.strand.solver import make_solver
 BEAM_STEPS = 200  # per period: implicit Euler lowers a frequency by (omega dt)^2 / 3, here 3e-4
 SUBSTEPS = (1, 2, 4, 8)
 FRAME = 0.01  # [s]
-# All three models step by implicit Euler, of first order: halving the step halves the error. The coarsest steps here
-# are not small yet, so the order between the finest ones is what counts.
+# Steps are of first order, halving the step halves the error: of an implicit stage over a share of the step, or of all
+# of it (docs/decisions/0008). The coarsest steps here are not small yet, so the order between the finest ones counts.
 STATED_ORDER, ORDER_TARGET = 1.0, 0.75
 ENERGY_TARGET = 1e-9  # of m g L: rounding
 # A step weighs stretching against inertia, E A / l against m / dt^2: 3e6 to 1 for these segments and steps. Rounding of
@@ -74,7 +74,7 @@ def convergence(figures: Figures, models: list[str]) -> dict[str, Any]:
             figures.add(case, f"mean distance of tips, {coarse} to {fine} substeps", 1e3 * gap, "mm")
         order = float(np.log2(gaps[-2] / gaps[-1]))
         figures.add(
-            case, "order of convergence", order, "1", reference=STATED_ORDER, source="implicit Euler",
+            case, "order of convergence", order, "1", reference=STATED_ORDER, source="implicit steps",
             target=ORDER_TARGET, better="higher",
         )  # fmt: skip
         curves = [
@@ -136,7 +136,7 @@ def free_fall(figures: Figures, models: list[str]) -> None:
         drop = float((last.points[0] - points[0] - throw * time)[:, 1].mean())
         wanted = 0.5 * GRAVITY * time**2
         figures.add(case, "drop", -drop, "m", reference=wanted, source="g t^2 / 2")
-        # Implicit Euler takes each step with the speed at its end, and so falls by dt / t too far.
+        # Implicit Euler takes each step with the speed at its end, and so falls by dt / t too far; others by less.
         figures.add(case, "relative error of the drop", abs(-drop / wanted - 1), "1", target=1 / steps + FALL_ROUNDING)
         bent = last.points[0] - last.points[0].mean(axis=0) - (points[0] - points[0].mean(axis=0))
         size = float(np.abs(bent).max()) / float(hair.strand_length[0])

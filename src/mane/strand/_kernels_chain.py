@@ -29,6 +29,7 @@ from mane.strand._kernels_chain_lanes import (
     SLOT,
     SPIN,
     START,
+    STEP,
     TENSION,
     VERTEX,
     VERTEX_V,
@@ -38,6 +39,7 @@ from mane.strand._kernels_chain_lanes import (
     get6,
     jit,
     put3,
+    quat_product,
     reached,
     symmetric_inverse,
     symmetric_times,
@@ -53,6 +55,7 @@ from mane.strand._kernels_chain_links import (
     sum_cut_force,
     sweep,
 )
+from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 
 CLAMPED, FREE = 0, 2  # values of `RootKind`
 
@@ -86,9 +89,10 @@ def load_link(buf, i, g, t, frames, spin, cut, coupling, h):
 
 
 @jit
-def load_base(buf, s, quat, rate, velocity):
-    """Frame, rate and velocity of what holds the root."""
-    x, y, z, w = quat[0], quat[1], quat[2], quat[3]
+def load_base(buf, s, quat, rate, velocity, back):
+    """Frame, rate and velocity of what holds the root; at the end of the stage, `back` [s] before `quat`."""
+    half = -0.5 * back
+    x, y, z, w = quat_product(half * rate[0], half * rate[1], half * rate[2], 1.0, quat[0], quat[1], quat[2], quat[3])
     dx, dy, dz = direction(x, y, z, w)
     put3(buf, START + s, dx, dy, dz)
     put3(buf, START + 3 * LANES + s, 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y))
@@ -164,16 +168,37 @@ def load_strand(buf, s, g, velocity, frames, spin, cut, root_mass, force, resist
         i = t * SLOT + s
         load_vertex(buf, i, g, t, velocity, force, resistance, buf[i + MASS], gravity, h)
         load_link(buf, i, g, t, frames, spin, cut, coupling, h)
+        buf[i + STEP] = h
 
 
 @jit
-def store_strand(buf, s, g, points, velocity, frames, spin, cut):
-    """Fill the rows of strand `g` from lane `s`."""
+def stage_of(g, spin, force, resistance, root_mass, is_free, packed, s, dt, share):
+    """Length [s] of the stage of strand `g`: `share` of a calm step, up to all of it (`_kernels_stage`)."""
+    violence = 0.0
+    for t in range(force.shape[1]):
+        if t > 0:
+            w = spin[g, t - 1]
+            violence = max(violence, (dt / CALM) ** 2 * dot(w[0], w[1], w[2], w[0], w[1], w[2]))
+        elif not is_free:
+            continue
+        mass = root_mass[g] if t == 0 else packed[t, MASS // LANES, s]
+        r, f = resistance[g, t], force[g, t]
+        violence = max(violence, dt / (RESISTED * mass) * (r[0] + r[1] + r[2]))
+        violence = max(violence, np.sqrt(dot(f[0], f[1], f[2], f[0], f[1], f[2])) / (PUSHED * mass))
+    return dt * (share + (1.0 - share) * min(violence, 1.0))
+
+
+@jit
+def store_strand(buf, s, g, is_free, share, before, points, velocity, frames, spin, cut):
+    """Fill the rows of strand `g` from lane `s`; velocities go on as they changed over the stage from `before`."""
     for t in range(points.shape[1]):
         i = t * SLOT + s
         for k in range(3):
             points[g, t, k] = buf[i + VERTEX + k * LANES]
-            velocity[g, t, k] = buf[i + VERTEX_V + k * LANES]
+            v = buf[i + VERTEX_V + k * LANES]
+            if t > 0 or is_free:
+                v = before[g, t, k] + (v - before[g, t, k]) / share
+            velocity[g, t, k] = v
         if t > 0:
             for k in range(3):
                 spin[g, t - 1, k] = buf[i + SPIN + k * LANES]
@@ -190,13 +215,13 @@ def release_root(buf, s):
 
 
 @jit
-def solve_block(buf, slots, loose, is_free, spin_inertia, spin_momentum, h):
+def solve_block(buf, slots, loose, is_free, spin_inertia, spin_momentum):
     """Motion and cut forces of a block, linearised once."""
-    predict_base(buf, loose, h)
+    predict_base(buf, loose)
     for t in range(1, slots):
-        predict_link(buf[(t - 1) * SLOT : (t + 1) * SLOT], h)
+        predict_link(buf[(t - 1) * SLOT : (t + 1) * SLOT])
     for t in range(slots - 1, 0, -1):
-        gather_inertia(buf[(t - 1) * SLOT : (t + 2) * SLOT], h)
+        gather_inertia(buf[(t - 1) * SLOT : (t + 2) * SLOT])
         if t == 1:
             for s in range(LANES):
                 if loose[s] > 0.0:
@@ -210,7 +235,7 @@ def solve_block(buf, slots, loose, is_free, spin_inertia, spin_momentum, h):
     for t in range(1, slots):
         sweep(buf[(t - 1) * SLOT : (t + 1) * SLOT])
     for t in range(slots - 1, 0, -1):
-        sum_cut_force(buf[(t - 1) * SLOT : (t + 2) * SLOT], h)
+        sum_cut_force(buf[(t - 1) * SLOT : (t + 2) * SLOT])
 
 
 @jit
@@ -234,6 +259,7 @@ def step_block(
     coupling,
     gravity,
     iterations,
+    share,
     h,
     # out
     out_points,
@@ -252,18 +278,20 @@ def step_block(
                 buf[t * SLOT + k * LANES + s] = packed[block, t, k, s]
     for s in range(LANES):
         g = min(block * LANES + s, strands - 1)  # the last strand again fills the lanes of the last block
-        load_base(buf, s, base_quat[g], base_rate[g], base_velocity[g])
-        load_strand(buf, s, g, velocity, frames, spin, cut, root_mass, force, resistance, coupling, gravity, h)
+        is_free[s] = root_kind[g] == FREE
+        stage = stage_of(g, spin, force, resistance, root_mass, is_free[s], packed[block], s, h, share)
+        back = h - stage if root_kind[g] == CLAMPED else 0.0
+        load_base(buf, s, base_quat[g], base_rate[g], base_velocity[g], back)
+        load_strand(buf, s, g, velocity, frames, spin, cut, root_mass, force, resistance, coupling, gravity, stage)
         dx, dy, dz = get3(buf, SLOT + START + s)
         lane[0, s] = 0.0 if root_kind[g] == CLAMPED else 1.0
         lane[1, s] = spin_inertia[g]
         lane[2, s] = spin_inertia[g] * dot(spin[g, 0, 0], spin[g, 0, 1], spin[g, 0, 2], dx, dy, dz)
-        is_free[s] = root_kind[g] == FREE
     for number in range(iterations):
         if number > 0:
             for t in range(1, slots):
-                relinearise(buf[(t - 1) * SLOT : (t + 1) * SLOT], h)
-        solve_block(buf, slots, lane[0], is_free, lane[1], lane[2], h)
+                relinearise(buf[(t - 1) * SLOT : (t + 1) * SLOT])
+        solve_block(buf, slots, lane[0], is_free, lane[1], lane[2])
     for s in range(LANES):
         g = min(block * LANES + s, strands - 1)
         for k in range(3):
@@ -273,7 +301,20 @@ def step_block(
     for t in range(1, slots):
         finish_link(buf[(t - 1) * SLOT : (t + 1) * SLOT], h)
     for s in range(min(LANES, strands - block * LANES)):
-        store_strand(buf, s, block * LANES + s, out_points, out_velocity, out_frames, out_spin, out_cut)
+        part = buf[SLOT + STEP + s] / h
+        store_strand(
+            buf,
+            s,
+            block * LANES + s,
+            is_free[s],
+            part,
+            velocity,
+            out_points,
+            out_velocity,
+            out_frames,
+            out_spin,
+            out_cut,
+        )
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST, parallel=True)
@@ -295,6 +336,7 @@ def step_chains(
     coupling,
     gravity,
     iterations,
+    share,
     h,
     scratch,
     # out
@@ -305,6 +347,8 @@ def step_chains(
     out_cut,
 ):
     """Go one step of `h` [s]; every `out_` array may be its input.
+
+    Its implicit stage takes `share` of a calm step.
 
     `packed` (blocks, V, PACKED, LANES) holds the constants, `base_quat` (G, 4) the clamp at the end of the step (the
     first link at its start where nothing clamps), `base_rate` and `base_velocity` (G, 3) how the root moves over it.
@@ -333,6 +377,7 @@ def step_chains(
                 coupling,
                 gravity,
                 iterations,
+                share,
                 h,
                 out_points,
                 out_velocity,

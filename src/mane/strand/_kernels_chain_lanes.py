@@ -50,7 +50,8 @@ QUAT = 108 * LANES  # frame at the end of the step (4)
 END = 112 * LANES  # end of the link at the end of the step (3)
 VERTEX = 115 * LANES  # vertex at the end of the step (3)
 CUT = 118 * LANES  # force through the link (3)
-SLOT = 121 * LANES
+STEP = 121 * LANES  # length of the stage [s]
+SLOT = 122 * LANES
 
 # Kernels of one link see a `cell` of three slots: the one before it, its own, the one after it. Offsets within it are
 # constants and lanes count from zero, which is what lets the compiler prove that stores do not touch loads.

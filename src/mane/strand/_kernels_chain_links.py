@@ -52,6 +52,7 @@ from mane.strand._kernels_chain_lanes import (
     SPIN,
     SPRING,
     START,
+    STEP,
     TENSION,
     VERTEX,
     VERTEX_V,
@@ -74,11 +75,11 @@ from mane.strand._kernels_chain_lanes import (
 
 
 @jit
-def predict_base(buf, loose, h):
+def predict_base(buf, loose):
     """Frame of the clamp; of a strand that nothing clamps, the predicted frame of its first link."""
     for axis in range(0, 9 * LANES, 3 * LANES):
         for s in range(LANES):
-            share = loose[s] * h
+            share = loose[s] * buf[SLOT + STEP + s]
             wx, wy, wz = get3(buf, SLOT + GUESS + s)
             dx, dy, dz = get3(buf, START + axis + s)
             x, y, z = turned(dx, dy, dz, share * wx, share * wy, share * wz)
@@ -86,10 +87,11 @@ def predict_base(buf, loose, h):
 
 
 @jit
-def predict_link(cell, h):
+def predict_link(cell):
     """Predicted frame and lever of a link, and the axes, implicit stiffness and drive of its joint."""
     for s in range(LANES):
         i = SLOT + s
+        h = cell[i + STEP]
         p = s
         gx, gy, gz = get3(cell, i + GUESS)
         sx, sy, sz = get3(cell, i + START)
@@ -137,10 +139,11 @@ def predict_link(cell, h):
 
 
 @jit
-def gather_inertia(cell, h):
+def gather_inertia(cell):
     """Quadratic function of a link: its vertex, its tension, and what is left of the links beyond it."""
     for s in range(LANES):
         i = SLOT + s
+        h = cell[i + STEP]
         n = 2 * SLOT + s
         axx, ayy, azz, axy, axz, ayz = get6(cell, n + QUAD_A)
         b00, b01, b02 = get3(cell, n + QUAD_B)
@@ -338,11 +341,11 @@ def sweep(cell):
 
 
 @jit
-def sum_cut_force(cell, h):
+def sum_cut_force(cell):
     """Force through a link: what acts on the vertices beyond it, less what their acceleration takes."""
-    inv = 1.0 / h
     for s in range(LANES):
         i = SLOT + s
+        inv = 1.0 / cell[i + STEP]
         vx, vy, vz = get3(cell, i + VERTEX_V)
         mxx, myy, mzz, mxy, mxz, myz = get6(cell, i + INERTIA)
         fx, fy, fz = symmetric_times(mxx, myy, mzz, mxy, mxz, myz, vx, vy, vz)
@@ -358,10 +361,11 @@ def sum_cut_force(cell, h):
 
 
 @jit
-def relinearise(cell, h):
+def relinearise(cell):
     """Predict again with the motion that was found, and with its tension."""
     for s in range(LANES):
         i = SLOT + s
+        h = cell[i + STEP]
         wx, wy, wz = get3(cell, i + SPIN)
         share = reached(wx, wy, wz, h)
         put3(cell, i + GUESS, share * wx, share * wy, share * wz)
@@ -371,29 +375,34 @@ def relinearise(cell, h):
 
 
 @jit
-def finish_base(buf, loose, h):
+def finish_base(buf, loose, dt):
     """Frame of the clamp at the end of the step; of a strand that nothing clamps, the frame of its first link."""
     for s in range(LANES):
         x, y, z, w = buf[QUAT + s], buf[QUAT + LANES + s], buf[QUAT + 2 * LANES + s], buf[QUAT + 3 * LANES + s]
         gx, gy, gz = get3(buf, SLOT + GUESS + s)
         wx, wy, wz = get3(buf, SLOT + SPIN + s)
-        half = 0.5 * h * loose[s]
+        stage = buf[SLOT + STEP + s]
+        half, rest = 0.5 * stage * loose[s], 0.5 * (dt - stage) * loose[s]
         x, y, z, w = quat_product(half * gx, half * gy, half * gz, 1.0, x, y, z, w)
         x, y, z, w = quat_product(half * (wx - gx), half * (wy - gy), half * (wz - gz), 1.0, x, y, z, w)
+        x, y, z, w = quat_product(rest * wx, rest * wy, rest * wz, 1.0, x, y, z, w)
         put3(buf, QUAT + s, x, y, z)
         buf[QUAT + 3 * LANES + s] = w
 
 
 @jit
-def finish_link(cell, h):
-    """Shape at the end of the step: a link turns from its prediction by what the solve has added."""
+def finish_link(cell, dt):
+    """Shape at the end of the step: a link turns from its prediction by what the solve has added, then goes on."""
     for s in range(LANES):
         i = SLOT + s
+        h = cell[i + STEP]
         p = s
         dx, dy, dz = get3(cell, i + FRAME)
         gx, gy, gz = get3(cell, i + GUESS)
         wx, wy, wz = get3(cell, i + SPIN)
         dx, dy, dz = turned(dx, dy, dz, h * (wx - gx), h * (wy - gy), h * (wz - gz))
+        rest = dt - h
+        dx, dy, dz = turned(dx, dy, dz, rest * wx, rest * wy, rest * wz)
         unit = 1.0 / np.sqrt(dot(dx, dy, dz, dx, dy, dz))
         dx, dy, dz = dx * unit, dy * unit, dz * unit
         x, y, z = get3(cell, p + QUAT)

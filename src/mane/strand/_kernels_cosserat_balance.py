@@ -56,20 +56,12 @@ from mane.strand._kernels_small import (
     symmetric_times_vector,
     third_axis,
 )
-
-# A step is all stage where the load resists a vertex with this part of mass / dt, or pushes it by so much [m/s^2], or a
-# segment turns by so much [rad].
-RESISTED, PUSHED, CALM = 0.25, 0.1, 0.5
+from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 
 
 @in_block
 def choose_stages(vertices, dt, share, buf):
-    """Length of each strand's stage: `share` of the step where its motion is calm, up to all of it where it is not.
-
-    What resists a vertex, a contact above all, is to stop it, and would throw it back if the stage were extrapolated.
-    What pushes it is known at the start of the step only; springs among that need the whole of its impulse to be
-    stable. A segment that turns by `CALM` goes on along a curve that the stage knows little of.
-    """
+    """Length of each strand's stage: `share` of a calm step, up to all of it; see `_kernels_stage`."""
     for s in range(LANES):
         buf[SHARE + s] = 0.0
     for j in range(np.uint64(vertices)):

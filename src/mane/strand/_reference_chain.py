@@ -20,6 +20,7 @@ from mane.geometry import quaternion
 from mane.strand import chain_shape as shape
 from mane.strand._kernels_chain_adopt import TOO_NEAR
 from mane.strand._kernels_chain_lanes import FARTHEST
+from mane.strand._reference_cosserat import stage_share
 from mane.strand.chain import ChainSolver
 from mane.strand.model import Float64Array, RootKind
 from mane.strand.ports import Load
@@ -33,7 +34,9 @@ class DenseStep:
     def __init__(
         self, solver: ChainSolver, state: StrandState, roots: RootPose, load: Load, dt: float, strand: int
     ) -> None:
-        self.solver, self.dt, self.strand = solver, dt, strand
+        self.solver, self.strand = solver, strand
+        self.share = stage_share(solver.model, solver.params.share, state.spin, load, dt=dt, strand=strand)
+        self.dt, self.step = self.share * dt, dt
         self.kind = RootKind(int(solver.model.root_kind[strand]))
         self.mass = solver.model.mass[strand]
         self.load = [np.asarray(array[strand]) for array in (load.force, load.resistance, load.coupling)]
@@ -42,6 +45,8 @@ class DenseStep:
         self.base_spin = (
             inverse_cayley(quaternion.multiply(clamp, quaternion.conjugate(self.start["extra.clamp"]))) / dt
         )
+        back = cayley((self.dt - dt) * self.base_spin)
+        self.clamp, clamp = clamp, quaternion.multiply(back, clamp)
         self.base = clamp if self.kind == RootKind.CLAMPED else self.start["frames"][0]
         self.root_velocity = (roots.positions[strand] - self.start["points"][0]) / dt
         self.guess = limited(self.start["spin"], dt)
@@ -112,12 +117,23 @@ class DenseStep:
         """Points (V, 3) and frames (N, 4) at the end of the step."""
         turn = cayley(self.dt * (self.spin - self.guess))
         directions = quaternion.rotate(turn, shape.axis(self.frames, 2))
-        held = self.held if self.kind == RootKind.CLAMPED else quaternion.multiply(turn[0], self.held)
+        on = cayley((self.step - self.dt) * self.spin)
+        directions = quaternion.rotate(on, directions)
+        held = quaternion.multiply(on[0], quaternion.multiply(turn[0], self.held))
+        held = self.clamp if self.kind == RootKind.CLAMPED else held
         frames = shape.carried_frames(directions[None], quaternion.normalize(held)[None])[0]
-        root = self.start["points"][0] + self.dt * self.velocity[0]
+        root = self.start["points"][0] + self.step * self.velocity[0]
         ends = root + np.cumsum(directions * self.solver.length[self.strand, :, None], axis=0)
         vertices = ends + quaternion.rotate(frames, self.solver.offset[self.strand])
         return np.concatenate([root[None], vertices]), frames
+
+    def velocity_at_end(self) -> Float64Array:
+        """Velocities (V, 3) at the end of the step: they go on as they changed over the stage."""
+        start = self.start["velocity"]
+        velocity = start + (self.velocity - start) / self.share
+        if self.kind != RootKind.FREE:
+            velocity[0] = self.root_velocity
+        return velocity
 
     def _force(self, vertex: int) -> Float64Array:
         return self.load[0][vertex] + self.mass[vertex] * self.solver.model.gravity
@@ -185,7 +201,7 @@ def reference_step(
     points, frames = step.shape_at_end()
     return {
         "points": points,
-        "velocity": step.velocity,
+        "velocity": step.velocity_at_end(),
         "frames": frames,
         "spin": step.spin,
         "cut_force": step.cut_force,

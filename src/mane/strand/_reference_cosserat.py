@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mane.geometry import quaternion
-from mane.strand._kernels_cosserat_balance import CALM, PUSHED, RESISTED
+from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 from mane.strand.cosserat import ROUNDS, SPIN_INERTIA, CosseratSolver
-from mane.strand.model import Float64Array, RootKind
+from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
 from mane.strand.state import StrandState
@@ -18,7 +18,7 @@ def reference_step(
 ) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
     """Points (V, 3), velocities (V, 3), frames (N, 4) and cut forces (N, 3) of one strand after a step of `dt`."""
     model, g = solver.model, strand
-    share = stage_share(solver, state, load, dt, strand)
+    share = stage_share(model, solver.params.share, state.spin, load, dt=dt, strand=strand)
     stage = _Stage(solver, state, roots, load, dt, share, strand)
     for _ in range(ROUNDS):
         stage.solve()
@@ -33,16 +33,15 @@ def reference_step(
     return laid, end_velocity, quaternion.normalize(frames), stage.cut
 
 
-def stage_share(solver: CosseratSolver, state: StrandState, load: Load, dt: float, strand: int) -> float:
-    """Share of the step that the stage of one strand takes."""
-    model, g = solver.model, strand
-    resisted = dt * load.resistance[g, :, :3].sum(axis=1) / model.mass[g]
-    pushed = np.linalg.norm(load.force[g], axis=1) / model.mass[g]
-    if model.root_kind[g] != RootKind.FREE:
+def stage_share(model: StrandModel, share: float, spin: Float64Array, load: Load, *, dt: float, strand: int) -> float:
+    """Share of the step that the stage of one strand takes; `share` of a calm one."""
+    resisted = dt * load.resistance[strand, :, :3].sum(axis=1) / model.mass[strand]
+    pushed = np.linalg.norm(load.force[strand], axis=1) / model.mass[strand]
+    if model.root_kind[strand] != RootKind.FREE:
         resisted[0] = pushed[0] = 0.0
-    turn = dt**2 * (state.spin[g] ** 2).sum(axis=1)
+    turn = dt**2 * (spin[strand] ** 2).sum(axis=1)
     violence = max(resisted.max() / RESISTED, pushed.max() / PUSHED, turn.max() / CALM**2)
-    return float(solver.params.share + (1 - solver.params.share) * min(violence, 1.0))
+    return float(share + (1 - share) * min(violence, 1.0))
 
 
 class _Stage:

@@ -4,11 +4,12 @@ A strand is a chain of rigid links. Joints have two degrees of freedom and no tw
 nonzero rest curvature and Kelvin-Voigt damping; masses sit on the vertices. Lengths are exact, because points come from
 the directions of the links and never the other way round.
 
-A step is implicit Euler: springs, damping, loads and the direction of tension are those at its end, so none of them
-limits its size. It is solved by two rounds of Newton's method (`iterations`), each of them exact in O(links) by the
-articulated-body recursion (`_kernels_chain`): the first is linearised about the shape that the present motion leads to,
-the second about what the first has found. Velocity products need no terms of their own: momentum is compared at the
-vertices, in world axes. The price is Euler's numerical damping, first order in the step.
+A step is implicit Euler over a share of it, from which the links turn on to its end with the rates of that stage
+(`_kernels_stage`). Springs, damping, loads and the direction of tension are those at the end of the stage, so none of
+them limits its size. It is solved by two rounds of Newton's method (`iterations`), each of them exact in O(links) by
+the articulated-body recursion (`_kernels_chain`): the first is linearised about the shape that the present motion leads
+to, the second about what the first has found. Velocity products need no terms of their own: momentum is compared at the
+vertices, in world axes. The price is some numerical damping, a seventh of Euler's, first order in the step.
 
 References: chang2002 3.1, 3.2 and 8; Featherstone's articulated-body method.
 """
@@ -27,6 +28,7 @@ from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
 from mane.strand import chain_shape as shape
 from mane.strand._kernels_chain_lanes import LANES, PACKED, SLOT
+from mane.strand._kernels_stage import SHARE
 from mane.strand.chain_spine import spine_points
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -46,14 +48,18 @@ class ChainParams:
             that swings; two keep the energy from growing in hair that whips.
         spine: simulate the smooth spine of curly strands and carry the curl on it, rigid in the frame of the spine's
             links (chang2002 8). Strands without at least two curls are simulated as they are.
+        share: of a calm step that its implicit stage takes, above 0.5; 1 is implicit Euler.
     """
 
     iterations: int = 2
     spine: bool = False
+    share: float = SHARE
 
     def __post_init__(self) -> None:
         if self.iterations < 1:
             raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
+        if not 0.5 < self.share <= 1.0:
+            raise ValueError(f"share: must be above 0.5 and at most 1, got {self.share}")
 
 
 # Arrays of a solver whose first axis is the strand, besides those of its model.
@@ -157,6 +163,7 @@ class ChainSolver(StrandSolver):
             coupling,
             self._gravity,
             self.params.iterations,
+            self.params.share,
             dt,
             self._thread_scratch(),
             out.points,

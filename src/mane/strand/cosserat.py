@@ -27,6 +27,7 @@ from mane.strand import _kernels_cosserat as direct
 from mane.strand import _kernels_cosserat_rows as rows
 from mane.strand import _kernels_cosserat_sweep as sweep
 from mane.strand._kernels_small import LANE_COUNT
+from mane.strand._kernels_stage import SHARE
 from mane.strand.cosserat_rest import RestShape, groomed_rest, sag_free_rest
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -36,8 +37,6 @@ from mane.strand.state import StrandState, carry_rigidly
 
 METHODS = ("direct", "gauss-seidel")
 
-# Of a calm step that is the implicit stage. Less of it, and hair that whips gains energy now and then (decision 8).
-SHARE = 0.57
 # Solves of a stage, with one factorised matrix. That matrix leaves out how moments turn along with segments, so one
 # solve may overshoot a stiff joint, which going on from the stage would amplify. After two no overshoot is left: where
 # one leaves a part 1 - r of an error, two leave (1 - r)^2.

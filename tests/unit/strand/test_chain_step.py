@@ -24,14 +24,15 @@ def shifted_roots(model, seed, *, shift=0.002, turn=0.05):
     )
 
 
+@pytest.mark.parametrize("loaded", [False, True], ids=["calm", "loaded"])
 @pytest.mark.parametrize("spine", [False, True], ids=["chain", "spine"])
 @pytest.mark.parametrize("root", [0, 1, 2], ids=["clamped", "hinged", "free"])
-def test_a_step_equals_the_dense_system(root, spine):
+def test_a_step_equals_the_dense_system(root, spine, loaded):
     model = curls(3, 20, root=root, damping=0.004, seed=3)
     solver = ChainSolver(model, spine=spine)
     assert (np.abs(solver.offset).max() > 1e-3) == spine
     state = moving(solver, 5)
-    roots, load = shifted_roots(model, 7), random_load(model, 6)
+    roots, load = shifted_roots(model, 7), random_load(model, 6) if loaded else no_load(model)
     if spine:
         load.coupling[...] = 0  # lumped there: the next test
     out = state.copy()
@@ -190,7 +191,7 @@ def test_lengths_are_exact_however_violent_the_motion():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"iterations": 0}, "iterations: must be at least 1, got 0")],
+    [({"iterations": 0}, "iterations: must be at least 1, got 0"), ({"share": 0.4}, "share: must be above")],
 )
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):

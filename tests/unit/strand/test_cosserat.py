@@ -96,7 +96,7 @@ def test_a_step_equals_the_dense_solve(root, loaded):
     out = state.copy()
     solver.step(state, out, roots, load, dt=0.003)
     for g in range(3):
-        share = stage_share(solver, state, load, 0.003, g)
+        share = stage_share(model, solver.params.share, state.spin, load, dt=0.003, strand=g)
         assert (share > 0.6) == loaded
         points, velocity, frames, cut = reference_step(solver, state, roots, load, dt=0.003, strand=g)
         # Numbers of 1e-1 m, an inertia 1e6 times below the stiffness, float64: nine digits remain;
