@@ -30,5 +30,6 @@ VALIDATIONS: dict[str, Callable[[], Any]] = {
     "strands": partial(_load, "validate_strands"),
     "skin": partial(_load, "validate_skin"),
     "physical": partial(_load, "study_physical"),
+    "mutual": partial(_load, "validate_mutual"),
 }
 PLOTTED = ("strands",)  # validations whose `run` also takes `plot`, a folder to draw its curves into
