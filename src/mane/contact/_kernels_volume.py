@@ -88,8 +88,14 @@ def sort_by_slab(cells, takes_part, first, size, slab, starts, order):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def row_of(bx, by, bz, first, size):
+    """Number of a node of the box; unsigned, so that no access has to ask whether it counts from the end."""
+    return np.uint64(((bx - first[0]) * size[1] + by - first[1]) * size[2] + bz - first[2])
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def add_motion(place, first, size, mass, velocity, rows, scale, nodes):
-    """Add mass and momentum of one vertex to its nodes; its velocity changes by `scale` times `rows` per cell."""
+    """Add mass and momentum of a vertex to its nodes (4 n,); its velocity changes by `scale` times `rows` per cell."""
     bx, fx, x0, x1, x2 = spline(place[0])
     by, fy, y0, y1, y2 = spline(place[1])
     bz, fz, z0, z1, z2 = spline(place[2])
@@ -98,17 +104,18 @@ def add_motion(place, first, size, mass, velocity, rows, scale, nodes):
     for i in range(3):
         dx = scale * (i - fx)
         for j in range(3):
-            row = ((bx + i - first[0]) * size[1] + by + j - first[1]) * size[2] + bz - first[2]
+            at = np.uint64(4) * row_of(bx + i, by + j, bz, first, size)
             share, dy = mass * pick(i, x0, x1, x2) * pick(j, y0, y1, y2), scale * (j - fy)
             u = velocity[0] + ax * dx + ay * dy - az * fz
             v = velocity[1] + cx * dx + cy * dy - cz * fz
             w = velocity[2] + ex * dx + ey * dy - ez * fz
             for k in range(3):
                 part = share * pick(k, z0, z1, z2)
-                nodes[row + k, 0] += part
-                nodes[row + k, 1] += part * (u + az * k)
-                nodes[row + k, 2] += part * (v + cz * k)
-                nodes[row + k, 3] += part * (w + ez * k)
+                node = at + np.uint64(4 * k)
+                nodes[node] += part
+                nodes[node + np.uint64(1)] += part * (u + az * k)
+                nodes[node + np.uint64(2)] += part * (v + cz * k)
+                nodes[node + np.uint64(3)] += part * (w + ez * k)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -158,7 +165,7 @@ def add_matrix(turn, rows, old_share, scale, m):
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, turn, cell, nodes):
-    """Add mass [kg] and momentum of the vertices in `order` to `nodes` (n, 4), with their `affine` motion (P, 9).
+    """Add mass [kg] and momentum of the vertices in `order` to `nodes` (4 n,), with their `affine` motion (P, 9).
 
     Nodes have the axes of the head.
     """
@@ -177,14 +184,14 @@ def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, tu
 def velocities(count, nodes):
     """Turn the momentum of the first `count` nodes into velocity [m/s]."""
     for n in range(count):
-        inverse = 1.0 / nodes[n, 0] if nodes[n, 0] > 0.0 else 0.0
-        for axis in range(3):
-            nodes[n, 1 + axis] *= inverse
+        inverse = 1.0 / nodes[4 * n] if nodes[4 * n] > 0.0 else 0.0
+        for axis in range(1, 4):
+            nodes[4 * n + axis] *= inverse
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def read_vector(place, first, size, values, start):
-    """Three channels of `values`, from `start` on, at a place: mean, moments about it (rows), and their divergence.
+def read_nodes(place, first, size, nodes):
+    """Four channels of `nodes` (4 n,) at a place: a number, and a vector with its moments (rows) and its divergence.
 
     In cells; the moment is the sum of w value (node - place).
     """
@@ -192,17 +199,20 @@ def read_vector(place, first, size, values, start):
     by, fy, y0, y1, y2 = spline(place[1])
     bz, fz, z0, z1, z2 = spline(place[2])
     g0, g1, g2 = fz - 1.5, 2.0 - 2.0 * fz, fz - 0.5
-    u = v = w = ux = uy = uz = vx = vy = vz = wx = wy = wz = spread = 0.0
+    total = u = v = w = ux = uy = uz = vx = vy = vz = wx = wy = wz = spread = 0.0
     for i in range(3):
         sx, gx, dx = pick(i, x0, x1, x2), pick(i, fx - 1.5, 2.0 - 2.0 * fx, fx - 0.5), i - fx
         for j in range(3):
             sy, gy, dy = pick(j, y0, y1, y2), pick(j, fy - 1.5, 2.0 - 2.0 * fy, fy - 0.5), j - fy
-            row = ((bx + i - first[0]) * size[1] + by + j - first[1]) * size[2] + bz - first[2]
-            a0, a1, a2 = values[row, start], values[row + 1, start], values[row + 2, start]
-            b0, b1, b2 = values[row, start + 1], values[row + 1, start + 1], values[row + 2, start + 1]
-            c0, c1, c2 = values[row, start + 2], values[row + 1, start + 2], values[row + 2, start + 2]
+            n0 = np.uint64(4) * row_of(bx + i, by + j, bz, first, size)
+            n1, n2 = n0 + np.uint64(4), n0 + np.uint64(8)
+            one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+            a0, a1, a2 = nodes[n0 + one], nodes[n1 + one], nodes[n2 + one]
+            b0, b1, b2 = nodes[n0 + two], nodes[n1 + two], nodes[n2 + two]
+            c0, c1, c2 = nodes[n0 + three], nodes[n1 + three], nodes[n2 + three]
             a, b, c = z0 * a0 + z1 * a1 + z2 * a2, z0 * b0 + z1 * b1 + z2 * b2, z0 * c0 + z1 * c1 + z2 * c2
             share = sx * sy
+            total += share * (z0 * nodes[n0] + z1 * nodes[n1] + z2 * nodes[n2])
             spread += gx * sy * a + sx * gy * b + share * (g0 * c0 + g1 * c1 + g2 * c2)
             uz += share * (z1 * a1 + 2.0 * z2 * a2 - fz * a)
             vz += share * (z1 * b1 + 2.0 * z2 * b2 - fz * b)
@@ -211,22 +221,7 @@ def read_vector(place, first, size, values, start):
             u, v, w = u + a, v + b, w + c
             ux, vx, wx = ux + a * dx, vx + b * dx, wx + c * dx
             uy, vy, wy = uy + a * dy, vy + b * dy, wy + c * dy
-    return (u, v, w), ((ux, uy, uz), (vx, vy, vz), (wx, wy, wz)), spread
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def read_mass(place, first, size, nodes):
-    """Mass of hair per cell at a place [kg]."""
-    bx, _, x0, x1, x2 = spline(place[0])
-    by, _, y0, y1, y2 = spline(place[1])
-    bz, _, z0, z1, z2 = spline(place[2])
-    total = 0.0
-    for i in range(3):
-        for j in range(3):
-            row = ((bx + i - first[0]) * size[1] + by + j - first[1]) * size[2] + bz - first[2]
-            line = z0 * nodes[row, 0] + z1 * nodes[row + 1, 0] + z2 * nodes[row + 2, 0]
-            total += pick(i, x0, x1, x2) * pick(j, y0, y1, y2) * line
-    return total
+    return total, (u, v, w), ((ux, uy, uz), (vx, vy, vz), (wx, wy, wz)), spread
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -240,8 +235,8 @@ def gather_motion(
     """
     for n in prange(count):
         p = order[n]
-        mean, moment, spread = read_vector(cells[p], first, size, nodes, 1)
-        density[p] = read_mass(cells[p], first, size, nodes) / cell**3
+        total, mean, moment, spread = read_nodes(cells[p], first, size, nodes)
+        density[p] = total / cell**3
         coming[p] = density[p] * max(1.0 - dt * spread / cell, 0.0)
         if share > 0.0:
             goal = to_world(turn, mean[0], mean[1], mean[2])
@@ -252,7 +247,7 @@ def gather_motion(
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def add_push(p, cells, first, size, energy, push):
-    """Add `energy` [J] times the gradient of its weight, per cell, to each node of one vertex."""
+    """Add `energy` [J] times the gradient of its weight, per cell, to each node (4 n,) of one vertex, and mark it."""
     bx, fx, x0, x1, x2 = spline(cells[p, 0])
     by, fy, y0, y1, y2 = spline(cells[p, 1])
     bz, fz, z0, z1, z2 = spline(cells[p, 2])
@@ -260,17 +255,19 @@ def add_push(p, cells, first, size, energy, push):
         wx, gx = pick(i, x0, x1, x2), pick(i, fx - 1.5, 2.0 - 2.0 * fx, fx - 0.5)
         for j in range(3):
             wy, gy = pick(j, y0, y1, y2), pick(j, fy - 1.5, 2.0 - 2.0 * fy, fy - 0.5)
-            row = ((bx + i - first[0]) * size[1] + by + j - first[1]) * size[2] + bz - first[2]
+            at = np.uint64(4) * row_of(bx + i, by + j, bz, first, size)
             for k in range(3):
                 wz, gz = pick(k, z0, z1, z2), pick(k, fz - 1.5, 2.0 - 2.0 * fz, fz - 0.5)
-                push[row + k, 0] += energy * gx * wy * wz
-                push[row + k, 1] += energy * wx * gy * wz
-                push[row + k, 2] += energy * wx * wy * gz
+                node = at + np.uint64(4 * k)
+                push[node] = 1.0
+                push[node + np.uint64(1)] += energy * gx * wy * wz
+                push[node + np.uint64(2)] += energy * wx * gy * wz
+                push[node + np.uint64(3)] += energy * wx * wy * gz
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def scatter_push(order, starts, cells, first, size, mass, coming, rest_density, speed, push):
-    """Add the push of every vertex that is to be denser than at rest to `push` (n, 3) [J per cell]."""
+    """Add the push of every vertex that is to be denser than at rest to `push` (4 n,) [J per cell], behind a mark."""
     slabs = len(starts) - 1
     for colour in range(2):
         for half in prange((slabs + 1 - colour) // 2):
@@ -286,19 +283,45 @@ def scatter_push(order, starts, cells, first, size, mass, coming, rest_density, 
 def push_changes(count, scale, nodes, push):
     """Turn the push at the first `count` nodes, times `scale`, into a change of velocity [m/s]."""
     for n in range(count):
-        inverse = scale / nodes[n, 0] if nodes[n, 0] > 0.0 else 0.0
-        for axis in range(3):
-            push[n, axis] *= inverse
+        inverse = scale / nodes[4 * n] if nodes[4 * n] > 0.0 else 0.0
+        for axis in range(1, 4):
+            push[4 * n + axis] *= inverse
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def spread_marks(size, push, marks):
+    """Fill `marks` (3, n): the last is above zero at every base whose 27 nodes hold one with a push.
+
+    One axis after the other: each takes the largest of three in a row of what the one before has found.
+    """
+    count = size[0] * size[1] * size[2]
+    for n in range(count):
+        marks[0, n] = push[4 * n]
+    stride = 1
+    for step in range(2, -1, -1):
+        source, target = (0, 1) if step == 2 else ((1, 0) if step == 1 else (0, 2))
+        for n in range(count):
+            found = marks[source, n]
+            for ahead in range(1, 3):
+                if n + ahead * stride < count:
+                    found = max(found, marks[source, n + ahead * stride])
+            marks[target, n] = found
+        stride *= size[step]
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def gather_push(order, count, cells, first, size, mass, turn, cell, push, turns, dt, affine, force):
-    """Push the first `count` vertices in `order` apart: adds to `force` (P, 3), and to `affine` (P, 9) if `turns`."""
+def gather_push(order, count, cells, first, size, mass, turn, cell, push, marks, turns, dt, affine, force):
+    """Push the first `count` vertices in `order` apart: adds to `force` (P, 3), and to `affine` (P, 9) if `turns`.
+
+    Most have no push around them, which `marks` (3, n) know.
+    """
     for n in prange(count):
         p = order[n]
-        mean, moment, _ = read_vector(cells[p], first, size, push, 0)
-        change = to_world(turn, mean[0], mean[1], mean[2])
-        for axis in range(3):
-            force[p, axis] += mass[p] * change[axis] / dt
-        if turns:
-            add_matrix(turn, moment, 1.0, cell, affine[p])
+        bx, by, bz = spline(cells[p, 0])[0], spline(cells[p, 1])[0], spline(cells[p, 2])[0]
+        if marks[2, row_of(bx, by, bz, first, size)] > 0.0:
+            _, mean, moment, _ = read_nodes(cells[p], first, size, push)
+            change = to_world(turn, mean[0], mean[1], mean[2])
+            for axis in range(3):
+                force[p, axis] += mass[p] * change[axis] / dt
+            if turns:
+                add_matrix(turn, moment, 1.0, cell, affine[p])

@@ -103,7 +103,7 @@ class VolumeGrid(Force):
         self._takes_part = np.zeros(count, np.bool_)
         self._rest_active: NDArray[np.bool_] | None = None
         self._first, self._size = np.zeros((2, 3), np.int64)
-        self._nodes, self._push = np.zeros((0, 4)), np.zeros((0, 3))
+        self._nodes, self._push, self._marks = np.zeros(0), np.zeros(0), np.zeros((3, 0))
 
     @property
     def density(self) -> Float64Array:
@@ -181,10 +181,10 @@ class VolumeGrid(Force):
             self._cells, self._takes_part, self._first, self._size, self._slab, self._starts, self._order
         )
         self._node_count = int(self._size.prod())
-        if self._node_count > len(self._nodes):
+        if 4 * self._node_count > len(self._nodes):
             spare = int(SPARE * self._node_count)
-            self._nodes, self._push = np.zeros((spare, 4)), np.zeros((spare, 3))
-        self._nodes[: self._node_count] = 0.0
+            self._nodes, self._push, self._marks = np.zeros(4 * spare), np.zeros(4 * spare), np.zeros((3, spare))
+        self._nodes[: 4 * self._node_count] = 0.0
 
     def _exchange(
         self, velocity: Float64Array, turn: Float64Array, share: float, dt: float, force: Float64Array
@@ -202,10 +202,11 @@ class VolumeGrid(Force):
     def _press(self, turn: Float64Array, speed: float, dt: float, force: Float64Array) -> None:
         """Push apart what is to be denser than at rest, with pressure waves of this speed [m/s]."""
         placed = (self._cells.reshape(-1, 3), self._first, self._size, self._mass)
-        self._push[: self._node_count] = 0.0
+        self._push[: 4 * self._node_count] = 0.0
         kernels.scatter_push(self._order, self._starts, *placed, self._coming, self._rest_density, speed, self._push)
         kernels.push_changes(self._node_count, dt / self.cell, self._nodes, self._push)
-        grid = (turn, self.cell, self._push, self.friction > 0, dt)
+        kernels.spread_marks(self._size, self._push, self._marks)
+        grid = (turn, self.cell, self._push, self._marks, self.friction > 0, dt)
         kernels.gather_push(self._order, int(self._starts[-1]), *placed, *grid, self._affine, force)
 
 

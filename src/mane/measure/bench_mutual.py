@@ -17,6 +17,7 @@ import numpy as np
 from mane.body.motion import Pose
 from mane.contact.links import StaticLinks
 from mane.contact.strips import TriangleStrips
+from mane.contact.volume_grid import VolumeGrid
 from mane.groom import styles
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
@@ -31,6 +32,7 @@ PAPER = "chang2002 section 7, Pentium III 800 MHz"
 TARGET_MS = 10.0
 TARGET_GROWTH = 1.2  # exponent; 1 is linear
 COUNTS = (100, 200, 400, 800)
+GRID_COUNTS = (500, 1000, 2000)
 THICKNESS = 0.002  # [m] for 200 guides on a head
 RETOUCH = 0.007  # [s]: every second substep of 4 ms
 FRAMES = 24
@@ -56,7 +58,27 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
     growth = growth_exponent(list(own), list(own.values()))
     case = f"links and strips, {min(counts)} to {max(counts)} guides"
     figures.add(case, "exponent of growth", growth, "1", reference=1.0, source="linear", target=TARGET_GROWTH)
+    _bench_grid(figures, GRID_COUNTS[:1] if quick else GRID_COUNTS, frames, progress)
     return figures
+
+
+def _bench_grid(figures: Figures, counts: Sequence[int], frames: int, progress: Callable[[str], None] | None) -> None:
+    """Time the volume grid, and how it grows; the cells shrink with the distance between the guides."""
+    groom = styles.make("straight", strands=max(counts), vertices=SEGMENTS + 1, seed=1)
+    own = {}
+    for count in counts:
+        if progress:
+            progress(f"mutual: {count} guides with the grid")
+        guides = select_guides(groom, count, seed=1)
+        alone, with_grid = _frame_ms(guides, [], frames), _frame_ms(guides, [VolumeGrid()], frames)
+        own[count] = with_grid - alone
+        case = f"{count} guides x {SEGMENTS} segments"
+        figures.add(f"{case}, grid", "time per frame", with_grid, "ms")
+        figures.add(case, "time per frame that the grid adds", own[count], "ms")
+    if len(counts) > 1:
+        growth = growth_exponent(list(own), list(own.values()))
+        case = f"grid, {min(counts)} to {max(counts)} guides"
+        figures.add(case, "exponent of growth", growth, "1", reference=1.0, source="linear", target=TARGET_GROWTH)
 
 
 def growth_exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
