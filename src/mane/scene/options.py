@@ -36,6 +36,7 @@ INTERACTIONS = {
     "grid": ("mane.contact.volume_grid", "VolumeGrid"),
     "adaptive": ("mane.contact.adaptive", "AdaptiveGuides"),
 }
+SINGLE = ("adaptive",)  # kinds of which a scene may have one
 PROPS = ("comb", "gear", "hairbrush", "hand", "rod")
 SHAPES = ("box", "capsule", "plane", "sphere", "torus")
 
@@ -233,6 +234,8 @@ def _check_ranges(scene: Scene) -> None:
     with blaming("skin"):
         _check_skin(scene.skin)
     for index, part in enumerate(scene.interactions):
+        if part.kind in SINGLE and any(other.kind == part.kind for other in scene.interactions[:index]):
+            raise TableError(f"interactions.{index}", "kind", f"kind: there may be one {part.kind!r}, got another")
         if not needs_guides(interaction_maker(part.kind)):
             with blaming(f"interactions.{index}"):
                 make_interaction(part, None)

@@ -120,13 +120,15 @@ class Simulation:
         self.adaptive = adaptive_part(forces)
         mode = hold if sag_free else "off"
         self._own, self.hold_report = _held_model(guides, material, root, gravity, mode)
-        strands = self._own if self.adaptive is None else with_spare(self._own, self.adaptive, guides.active, mode)
+        self.surroundings = Surroundings(body, solids)
+        strands = self._own
+        if self.adaptive is not None:
+            strands = with_spare(self._own, self.adaptive, guides.active, self.surroundings.body, mode)
         spare = strands.strand_count - self._own.strand_count
         self.active = np.concatenate([guides.active, np.zeros(spare, np.bool_)])
         self.weight = np.concatenate([guides.weight, np.zeros(spare, np.float32)])
         self._solver = make_solver(model, strands, sag_free=sag_free, **settings)
         self._rest_roots = strands.rest_points[:, 0].copy()
-        self.surroundings = Surroundings(body, solids)
         own_forces, own_constraints = self._own_parts(
             Drag(wind, scale=drag, shelters=shelters, guides=guides), contact or {}
         )
@@ -179,8 +181,10 @@ class Simulation:
     def _inserted(self) -> InsertedGuides:
         own = self._own.strand_count
         rows = own + np.flatnonzero(self.active[own:])
-        arrays = single_precision(self._state, self._roots, rows)
-        return InsertedGuides(self._solver.model.parents[rows], self.weight[rows], **arrays)
+        model, arrays = self._solver.model, single_precision(self._state, self._roots, rows)
+        return InsertedGuides(
+            model.parents[rows], self.weight[rows], model.rest_points[rows].astype(np.float32), **arrays
+        )
 
     def reset(self, head_pose: Pose | None = None, *, time: float = 0.0) -> GuideFrame:
         """Put the guides back to rest on a head at `head_pose`, by default where its motion has it, at `time` [s]."""
@@ -304,7 +308,7 @@ class Simulation:
 
     def _checked_roots(self, roots: RootPose) -> RootPose:
         checked = RootPose.checked(roots.positions, roots.rotations, self._own.strand_count)
-        return halfway_roots(checked, self._solver.model.parents[self._own.strand_count :])
+        return halfway_roots(checked, self._solver.model)
 
     def _is_jump(self, pose: Pose, goal: RootPose, dt: float) -> bool:
         way = np.linalg.norm(goal.positions - self._roots.positions, axis=1).max()

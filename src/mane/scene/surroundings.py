@@ -34,6 +34,11 @@ class Surroundings:
         self._has_body = bool(own)
         self.solids: tuple[Solid, ...] = (*own, *solids)
 
+    @property
+    def body(self) -> Solid | None:
+        """What the hair grows on."""
+        return self.solids[0] if self._has_body else None
+
     def poses(self, head: Pose, time: float) -> tuple[Pose, ...]:
         """Pose of every solid at `time` [s] with the head at `head`."""
         return tuple(self._pose(index, head, time) for index in range(len(self.solids)))

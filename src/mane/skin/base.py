@@ -75,9 +75,11 @@ class Skin(ABC):
 
     def _check_inserted(self, inserted: InsertedGuides) -> None:
         expected = (inserted.count, self.guides.vertex_count, 3)
-        if inserted.points.shape != expected:
-            raise ValueError(f"frame.inserted.points: must have shape {expected}, got {inserted.points.shape}")
-        require_finite("frame.inserted.points", inserted.points)
+        for name in ("rest", "points"):
+            array = getattr(inserted, name)
+            if array.shape != expected:
+                raise ValueError(f"frame.inserted.{name}: must have shape {expected}, got {array.shape}")
+            require_finite(f"frame.inserted.{name}", array)
         if inserted.count and not 0 <= inserted.parents.min() <= inserted.parents.max() < self.guides.capacity:
             raise ValueError(
                 f"frame.inserted.parents: must be guides below {self.guides.capacity}, got {inserted.parents.max()}"

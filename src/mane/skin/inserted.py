@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from mane.geometry.checks import FloatArray, IntArray
 from mane.skin.bundles import Bundles
 from mane.strand.frame import GuideFrame, InsertedGuides
-from mane.strand.halfway import halfway_points
 
 NOBODY = -1
 
@@ -53,13 +52,6 @@ class Regrouped:
     rest: NDArray[np.float64]
 
 
-def inserted_rest(rest: FloatArray | NDArray[np.float64], parents: IntArray) -> NDArray[np.float64]:
-    """Guides half-way between `parents` (I, 2) of `rest` (G, U, 3) [m], as the simulation has them at rest."""
-    own = rest.astype(np.float64)
-    length = np.linalg.norm(np.diff(own, axis=1), axis=2)
-    return halfway_points(own, parents, own[parents, 0].mean(axis=1), length[parents].mean(axis=1))
-
-
 def regroup(
     frame: GuideFrame, bundles: Bundles, weight: FloatArray, rest: FloatArray, roots: FloatArray
 ) -> Regrouped | None:
@@ -83,7 +75,7 @@ def regroup(
     of_hair = local[bundles.of_hair[hairs]]
     own, places, is_there = bundles.guide[bundle], bundles.parameter[bundle], edges >= 0
     guide = np.concatenate([own, np.where(is_there, edges + len(rest), own[:, :1])], axis=1).astype(np.int32)
-    whole_rest = np.concatenate([rest.astype(np.float64), inserted_rest(rest, frame.inserted.parents)])
+    whole_rest = np.concatenate([rest, frame.inserted.rest]).astype(np.float64)
     fade = np.where(is_there, frame.inserted.weight[edges], 0.0)[of_hair]
     if own.shape[1] == 1:
         way = np.linalg.norm(roots[hairs, None] - whole_rest[guide[of_hair], 0], axis=2)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray
 from mane.skin import _kernels_physical_loads as kernels
-from mane.skin.inserted import inserted_rest
 from mane.skin.physical_forces import GuideForces, root_turns
 from mane.skin.physical_params import PhysicalParams
 from mane.skin.physical_rest import HairRest, joint_stiffness, solve_rest
@@ -68,7 +67,7 @@ class GuideLoads:
             return cut
         parents = inserted.parents
         still, bend = self.at_rest[parents].mean(axis=1), self.rest.bend[parents].mean(axis=1)
-        rest = _solved(inserted_rest(self.forces.model.rest_points, parents), still, bend, self.params)
+        rest = _solved(inserted.rest.astype(np.float64), still, bend, self.params)
         return self._bending(rest, inserted.points, cut, turns)
 
     def _bending(self, rest: HairRest, points: FloatArray, cut: Float64Array, turns: Float64Array) -> Float64Array:

@@ -18,6 +18,7 @@ class InsertedGuides:
     Attributes:
         parents: the two guides that each was inserted half-way between, shape (K, 2), int64.
         weight: how far the full head follows each, 0 to 1, shape (K,), float32.
+        rest: its shape at rest [m], shape (K, V, 3), float32.
         points: as in `GuideFrame`, shape (K, V, 3), float32; so are the others.
         velocity: shape (K, V, 3).
         frames: shape (K, N, 4).
@@ -28,6 +29,7 @@ class InsertedGuides:
 
     parents: IntArray
     weight: FloatArray
+    rest: FloatArray
     points: FloatArray
     velocity: FloatArray
     frames: FloatArray

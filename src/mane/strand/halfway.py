@@ -63,10 +63,15 @@ def halfway_points(points: Float64Array, pairs: IntArray, roots: Float64Array, l
     return between
 
 
-def halfway_roots(roots: RootPose, pairs: IntArray) -> RootPose:
-    """Return `roots` and behind them those half-way between each of `pairs` (P, 2), for a skin that deforms."""
-    positions = roots.positions[pairs].mean(axis=1)
+def halfway_roots(roots: RootPose, model: StrandModel) -> RootPose:
+    """Return `roots` of the own strands and behind them those of the spare ones, for a skin that deforms.
+
+    A spare root keeps its place beside the middle of its parents', in the mean of their frames.
+    """
+    pairs = model.parents[model.own_count :]
     rotations = quaternion.slerp(roots.rotations[pairs[:, 0]], roots.rotations[pairs[:, 1]], 0.5)
+    beside = model.rest_points[model.own_count :, 0] - model.rest_points[pairs, 0].mean(axis=1)
+    positions = roots.positions[pairs].mean(axis=1) + quaternion.rotate(rotations, beside)
     return RootPose(np.concatenate([roots.positions, positions]), np.concatenate([roots.rotations, rotations]))
 
 

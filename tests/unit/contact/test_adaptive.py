@@ -4,19 +4,24 @@ import numba
 import numpy as np
 import pytest
 
+from mane.body.motion import Pose
+from mane.body.shapes import Sphere
 from mane.contact.adaptive import AdaptiveGuides
 from mane.contact.links import StaticLinks
 from mane.contact.strips import TriangleStrips
 from mane.contact.strips_pairs import with_split
 from mane.contact.volume_grid import VolumeGrid
+from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.scene.simulation import Simulation
+from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS
 
 APART, LENGTH, VERTICES = 0.01, 0.1, 8
 FADE = 0.1
 FRAME = 1 / 50
+TURNED = Pose(np.array([0.1, 0.2, 0.3]), quaternion.from_axis_angle(np.array([0.0, 1.0, 0.0]), 0.4))
 
 
 def brush(columns=4, rows=1, **attributes):
@@ -202,6 +207,24 @@ def test_momentum_is_what_there_was_and_what_inserted_guides_brought():
     one = mass[4].sum() * 0.05  # of a guide with the mean velocity of its two neighbours
     np.testing.assert_allclose(adaptive.brought, [one, 0, 0], atol=1e-12 * one + 1e-20)
     np.testing.assert_allclose(momentum(), first + adaptive.brought, atol=1e-9 * abs(one))
+
+
+# -- on a head ---------------------------------------------------------------------------------------------------------
+
+
+def test_spare_roots_lie_on_the_skin_and_no_spare_strand_in_the_head():
+    out = np.stack([np.cos(angle := np.arange(8) * np.pi / 4), 0 * angle, np.sin(angle)], axis=1)
+    down = np.linspace(0, 1, VERTICES)[:, None] * np.array([0.0, -0.08, 0.0])
+    guides = Guides.from_groom(Groom.from_uniform((0.101 * out[:, None] + down).astype(np.float32)))
+    simulation = Simulation(guides, body=Sphere((0.0, 0.0, 0.0), 0.1), forces=[AdaptiveGuides(reach=0.09)])
+    spare = simulation._solver.model.rest_points[8:]
+    assert len(spare) == 8
+    # Half-way between two of eight around the head, the chord is 8 mm inside.
+    away = np.linalg.norm(spare, axis=2)
+    np.testing.assert_allclose(away[:, 0], 0.101, atol=1e-6)
+    assert away.min() > 0.1 - 1e-6
+    moved = simulation._checked_roots(RootPose.carried(guides.roots.astype(np.float64), TURNED))
+    np.testing.assert_allclose(moved.positions[8:], TURNED.apply(spare[:, 0]), atol=1e-7)
 
 
 # -- beside other parts ------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mane.scene.cache import Cache
 from mane.scene.loop import run_scene
-from mane.scene.options import arguments_of, interaction_kinds, interaction_maker
+from mane.scene.options import SINGLE, arguments_of, interaction_kinds, interaction_maker
 from mane.scene.scene_file import SceneError, parse_scene, read_scene
 from mane.scene.starter import toml_value
 from mane.skin.table import SKINS
@@ -43,6 +43,7 @@ PARTS = {
     "strips": {"rate": numbers(1, 60), "friction": numbers(0, 1)},
     "ties": {"point": vectors(0.05), "radius": numbers(0.2, 0.4)},
     "grid": {"cell": numbers(0.01, 0.05), "friction": numbers(0, 1)},
+    "adaptive": {"opens_at": numbers(0.0005, 0.01), "limit": st.integers(0, 8)},
 }
 
 
@@ -53,6 +54,10 @@ def interactions():
     return st.one_of(
         [tables({"kind": st.just(kind), **parts[kind]}, {}) for kind in parts if set(parts[kind]) <= known[kind]]
     )
+
+
+def has_no_two_of_a_single_kind(parts):
+    return all(sum(part["kind"] == kind for part in parts) <= 1 for kind in SINGLE)
 
 
 SCENES = tables(
@@ -92,7 +97,7 @@ SCENES = tables(
         ),
         "contact": tables({}, {"mode": st.sampled_from(["hard", "penalty"]), "friction": numbers(0, 1)}),
         "wind": tables({"velocity": vectors(3)}, {"gusts": numbers(0, 0.5)}),
-        "interactions": st.lists(interactions(), max_size=3),
+        "interactions": st.lists(interactions(), max_size=3).filter(has_no_two_of_a_single_kind),
         "skin": tables({"method": st.sampled_from(sorted(SKINS))}, {}),
         "finish": tables({}, {"push_out": st.booleans(), "subdivide": st.integers(0, 2)}),
     },

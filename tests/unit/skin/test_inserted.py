@@ -12,8 +12,9 @@ from mane.geometry import quaternion
 from mane.geometry.frames import segment_frames
 from mane.groom.groom import Groom
 from mane.scene.simulation import Simulation
-from mane.skin.inserted import inserted_rest, regroup, shared_out
+from mane.skin.inserted import regroup, shared_out
 from mane.strand.frame import InsertedGuides
+from mane.strand.halfway import halfway_points
 
 HAIRS, GUIDES, VERTICES = 300, 12, 9
 METHODS = ("linear", "physical", "rigid")
@@ -24,6 +25,12 @@ def parents_of(skin, count=3):
     guides = skin.binding.guides[(skin.binding.weights > 0.05).all(axis=1)]
     pairs, seen = np.unique(np.sort(guides[:, :2], axis=1), axis=0, return_counts=True)
     return pairs[np.argsort(-seen, kind="stable")[:count]].astype(np.int64)
+
+
+def inserted_rest(rest, parents):
+    """Strands half-way between others, as a simulation without a body has them at rest."""
+    length = np.linalg.norm(np.diff(rest, axis=1), axis=2)
+    return halfway_points(rest, parents, rest[parents, 0].mean(axis=1), length[parents].mean(axis=1))
 
 
 def inserted_into(frame, guides, parents, weight, points=None):
@@ -38,6 +45,7 @@ def inserted_into(frame, guides, parents, weight, points=None):
         inserted=InsertedGuides(
             parents,
             np.full(len(parents), weight, np.float32),
+            rest.astype(np.float32),
             points,
             np.zeros_like(points),
             segment_frames(points),
