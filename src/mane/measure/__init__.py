@@ -32,4 +32,4 @@ VALIDATIONS: dict[str, Callable[[], Any]] = {
     "physical": partial(_load, "study_physical"),
     "mutual": partial(_load, "validate_mutual"),
 }
-PLOTTED = ("strands",)  # validations whose `run` also takes `plot`, a folder to draw its curves into
+PLOTTED = ("strands", "skin")  # validations whose `run` also takes `plot`, a folder to draw into

@@ -209,6 +209,12 @@ def measure_reference(recording: Recording, *, every: int) -> dict[str, float]:
     return {key: float(np.mean([one[key] for one in found])) for key in found[0]}
 
 
+def measure_guides(recording: Recording, *, every: int) -> dict[str, float]:
+    """Average the metrics of the guides: what a skin is given to carry hair with."""
+    found = [measure_all(frame.points, recording.guides.rest) for frame in recording.frames[every::every]]
+    return {key: float(np.mean([one[key] for one in found])) for key in found[0]}
+
+
 def _looked_at(recording: Recording, count: int) -> IntArray:
     """Strands to measure: those with a reference first, then others at random."""
     others = np.setdiff1d(np.arange(recording.groom.strand_count), recording.sampled)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 
 from mane.groom import styles
 from mane.groom.groom import Groom
-from mane.measure.study_skin import METHODS, SCENES, Recording, record
+from mane.measure.study_skin import METHODS, Recording
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error
 from mane.render.camera import Camera
@@ -19,30 +18,6 @@ from mane.strand.frame import GuideFrame
 
 PICTURE = (480, 600)  # pixels
 SHOWN = 0.8  # share of the recording at which the picture is taken, well into the motion
-
-
-def draw(
-    folder: Path | str,
-    *,
-    strands: int = 20_000,
-    seconds: float = 1.5,
-    scenes: int = len(SCENES),
-    progress: Callable[[str], None] | None = None,
-) -> list[Path]:
-    """Write one row of pictures for each of the first `scenes` scenes into `folder`; returns what was written."""
-    from PIL import Image
-
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    written = []
-    for number, scene in enumerate(SCENES[:scenes]):
-        if progress:
-            progress(f"skin: drawing {scene.name}")
-        row = draw_scene(record(scene, strands=strands, sampled=1, seconds=seconds))
-        path = target / f"skin_{number}_{scene.style}.png"
-        Image.fromarray(row).save(path)
-        written.append(path)
-    return written
 
 
 def draw_scene(recording: Recording) -> np.ndarray:

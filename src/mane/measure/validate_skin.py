@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -16,68 +17,91 @@ from mane.measure.study_skin import (
     Recording,
     SkinScene,
     measure,
+    measure_guides,
     measure_reference,
     record,
 )
 from mane.measure.study_skin_ablations import ABLATIONS
 from mane.metrics.summary import METRICS
 
+Say = Callable[[str], None]
+
 
 @dataclass(frozen=True)
 class Sizes:
     """How much is measured."""
 
-    strands: int = 100_000
-    sampled: int = 300
-    measured: int = 20_000
-    seconds: float = 2.0
+    strands: int
+    sampled: int
+    measured: int
+    seconds: float
     every: int = 6
 
 
-QUICK = Sizes(strands=4_000, sampled=40, measured=1_000, seconds=0.5, every=6)
+HEADS = Sizes(strands=100_000, sampled=300, measured=10_000, seconds=1.5)
+PARTS = Sizes(strands=3_000, sampled=150, measured=2_000, seconds=1.0)
+QUICK = Sizes(strands=1_000, sampled=20, measured=300, seconds=0.3)
 # What the physical skin promises: to be better than the linear one at these.
 PROMISED = ("length_error", "kink")
 
 
-def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -> Figures:
-    """Carry the heads of hsu2024's figures by every method and measure them, then the physical skin part by part."""
+def run(*, quick: bool = False, progress: Say | None = None, plot: str | None = None) -> Figures:
+    """Carry the heads of hsu2024's figures by every method and measure them, then the physical skin part by part.
+
+    Args:
+        quick: a small head of one kind.
+        progress: told what is being done.
+        plot: folder to draw the heads into, side by side by every method.
+    """
     figures = Figures("skin")
-    sizes = QUICK if quick else Sizes()
     say = progress or (lambda text: None)
-    for scene in SCENES[:1] if quick else SCENES:
-        recording = _record(scene, sizes, say)
-        true = measure_reference(recording, every=sizes.every)
-        _add(figures, f"{scene.name}, full simulation", true, {}, {})
-        linear: dict[str, float] = {}
-        for name, make in METHODS.items():
-            say(f"skin: {scene.name}, {name}")
-            found = measure(recording, make(recording), measured=sizes.measured, every=sizes.every)
-            linear = found if name == "linear" else linear
-            promised = {key: linear[key] for key in PROMISED} if name == "physical" else {}
-            _add(figures, f"{scene.name}, {name}", found, true, promised)
-    if not quick:
-        _validate_parts(figures, sizes, say)
-    return figures
-
-
-def _validate_parts(figures: Figures, sizes: Sizes, say: Callable[[str], None]) -> None:
-    for scene, variants in ABLATIONS.items():
-        recording = _record(scene, sizes, say)
-        true = measure_reference(recording, every=sizes.every)
+    for number, scene in enumerate(SCENES[:1] if quick else SCENES):
+        recording = _record(scene, QUICK if quick else HEADS, say)
+        _validate_head(figures, recording, QUICK if quick else HEADS, say)
+        if plot is not None:
+            say(f"skin: {scene.name}, drawing")
+            _draw(recording, Path(plot) / f"skin_{number}_{scene.style}.png")
+    for scene, variants in () if quick else ABLATIONS.items():
+        recording = _record(scene, PARTS, say)
+        true = measure_reference(recording, every=PARTS.every)
         for name, make in variants.items():
             say(f"skin: {scene.name}, {name}")
             carry = make(recording)
-            found = measure(recording, carry, measured=sizes.measured, every=sizes.every)
+            found = measure(recording, carry, measured=PARTS.measured, every=PARTS.every)
             _add(figures, f"{scene.name}, physical, {name}", found, true, {})
             figures.add(f"{scene.name}, physical, {name}", "time per frame", _milliseconds(recording, carry), "ms")
+    return figures
 
 
-def _record(scene: SkinScene, sizes: Sizes, say: Callable[[str], None]) -> Recording:
+def _validate_head(figures: Figures, recording: Recording, sizes: Sizes, say: Say) -> None:
+    name = recording.scene.name
+    true = measure_reference(recording, every=sizes.every)
+    _add(figures, f"{name}, full simulation", true, {}, {})
+    _add(figures, f"{name}, guides", measure_guides(recording, every=sizes.every), {}, {})
+    linear: dict[str, float] = {}
+    for method, make in METHODS.items():
+        say(f"skin: {name}, {method}")
+        found = measure(recording, make(recording), measured=sizes.measured, every=sizes.every)
+        linear = found if method == "linear" else linear
+        promised = {key: linear[key] for key in PROMISED} if method == "physical" else {}
+        _add(figures, f"{name}, {method}", found, true, promised)
+
+
+def _draw(recording: Recording, path: Path) -> None:
+    from PIL import Image
+
+    from mane.measure.study_skin_pictures import draw_scene
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(draw_scene(recording)).save(path)
+
+
+def _record(scene: SkinScene, sizes: Sizes, say: Say) -> Recording:
     say(f"skin: {scene.name}, simulating {scene.guides} guides and {sizes.sampled} hairs")
     return record(scene, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds)
 
 
-def _milliseconds(recording: Recording, carry: Carry, frames: int = 10) -> float:
+def _milliseconds(recording: Recording, carry: Carry, frames: int = 5) -> float:
     """Median time to carry all hairs of one frame [ms]."""
     times = []
     for frame in recording.frames[-frames:]:

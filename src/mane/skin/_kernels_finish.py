@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.skin._kernels_solid import FASTMATH, local_distance, lowest_distance, solid_distance, to_local
+from mane.skin._kernels_solid import FASTMATH, bare_distance, local_distance, lowest_distance, solid_distance, to_local
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
@@ -74,9 +74,9 @@ def adjust_hairs(
                 lx, ly, lz = to_local(turn, place, x, y, z)
                 room = lowest_distance(solid, lx, ly, lz) - thickness
                 if room <= ZERO:
-                    d, gx, gy, gz = local_distance(solid, lx, ly, lz)
-                    room = d - thickness
+                    room = bare_distance(solid, lx, ly, lz) - thickness
                     if room < ZERO:
+                        d, gx, gy, gz = local_distance(solid, lx, ly, lz)
                         x, y, z, room = pushed(solid, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
                         has_moved = True
             px, py, pz = keep(has_moved, x, y, z, points, s, i)

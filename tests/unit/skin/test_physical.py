@@ -15,6 +15,7 @@ from mane.skin import _reference_physical as reference
 from mane.skin.linear import LinearSkin
 from mane.skin.physical import PhysicalSkin
 from mane.skin.physical_forces import GuideForces, root_turns
+from mane.skin.physical_loads import place_loads
 from mane.skin.physical_plain import plain_sweep
 from mane.strand.material import Material
 
@@ -231,6 +232,30 @@ def test_a_hair_of_its_guides_shape_follows_it_in_one_sweep(settings, vertices):
 
     assert off() < 10 * ROUNDING
     assert off(load="force") > 1e-3
+
+
+def test_a_blow_on_a_guide_does_not_throw_its_hairs():
+    """A cut force of a thousand weights for one frame, as a contact may make, does no more than the largest allowed."""
+    groom = curls(80, 12)
+    guides = guides_of(groom, 8)
+    skin = PhysicalSkin(groom, guides)
+    frame = weighted(guides, shaken(guides))
+    plain = skin(frame).copy()
+    weight = GuideForces.of(Material().model(guides)).weight
+    blow = frame.cut_force + (1000 * weight[:, None, None] * np.array([1.0, 0, 0])).astype(np.float32)
+    allowed = (1.5 * weight[:, None, None] * np.array([1.0, 0, 0])) * np.ones_like(blow)
+    thrown = skin(replace(frame, cut_force=blow)).copy()
+    np.testing.assert_allclose(thrown, skin(replace(frame, cut_force=allowed.astype(np.float32))), atol=1e-4)
+    assert np.abs(thrown - plain).max() < 0.05
+
+
+def test_loads_are_taken_from_the_places_beside_a_hair():
+    """A load that grows evenly along a guide comes out even at any places; beyond its ends it stays as it is there."""
+    load = (np.arange(6.0)[None, :, None] + 0.5) * np.array([1.0, -2.0, 0.5])
+    parameter = np.array([[[0.0, 1.0, 2.5, 4.5, 5.7, 6.0]]], np.float32)
+    placed = place_loads(load, np.zeros((1, 1), np.int32), parameter)
+    middle = np.clip(0.5 * (parameter[0, 0, 1:] + parameter[0, 0, :-1]), 0.5, 5.5)
+    np.testing.assert_allclose(placed[0, 0], middle[:, None] * np.array([1.0, -2.0, 0.5]), rtol=1e-6)
 
 
 def test_hairs_of_another_length_feel_their_own_weight():
