@@ -20,6 +20,7 @@ from mane.contact._kernels_solids import AT_ROOT, SLACK
 from mane.contact._kernels_trace import (
     AFTER,
     BEFORE,
+    THIN,
     across_strand,
     between,
     chord,
@@ -53,7 +54,7 @@ STUCK = 0.25
 # Less of a lever than this on both ends of a segment moves it by chance only.
 NO_LEVER = 1e-3
 # The first vertex behind a root on the skin may be this much deeper than others before it is moved.
-LENIENCE = 10.0
+LENIENCE = 6.0
 # What is moved out is left this part of the allowed depth inside, for the contact of the next step to find it.
 LEFT_INSIDE = 0.5
 # A vertex this close to the one before it, as a part of their distance, has no direction.
@@ -176,11 +177,15 @@ def test_strand(solid, limits, inner, rest_length, first, on_skin, scratch, wish
         travel = slope * length_between(here, vector(goal, j))
         if j >= (2 if on_skin else 1):
             span = slope * length_between(vector(now, j - 1), here)
-            if 0.5 * (near + near_prev - span) < max(travel, travel_prev) + thickness:
+            longest = max(travel, travel_prev)
+            # Between the vertices, what is slow is left to contact unless the solid is thin: a strand that is wedged
+            # in has no place to go, and its vertices come first.
+            may_pass = inner >= THIN or longest > slope * SHORT * solid[8]
+            if may_pass and 0.5 * (near + near_prev - span) < longest + thickness:
                 for k in range(1, inner + 1):
-                    test_place(solid, limits, True, allowed, k / (inner + 1), j - 1, first, scratch, wishes)
+                    test_place(solid, limits, inner >= THIN, allowed, k / (inner + 1), j - 1, first, scratch, wishes)
         if j >= first and near < travel + thickness:
-            test_place(solid, limits, True, allowed, 0.0, j, first, scratch, wishes)
+            test_place(solid, limits, inner >= THIN, allowed, 0.0, j, first, scratch, wishes)
         near_prev, travel_prev = near, travel
 
 

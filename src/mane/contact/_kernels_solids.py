@@ -28,6 +28,7 @@ from mane.contact._kernels_contact import (
 from mane.contact._kernels_trace import (
     AFTER,
     BEFORE,
+    THIN,
     across_strand,
     between,
     chord,
@@ -127,7 +128,7 @@ def try_segment(
         excess, start = try_place(
             solid,
             poses,
-            True,
+            inner >= THIN,
             chord(points, j, j + 1),
             offset,
             reach,
@@ -195,7 +196,7 @@ def find_on_strand(
             both = (mass[j], stiff_mass[j])
             tangent = chord(points, j - 1, j + 1)
             lack, _ = try_place(
-                solid, poses, inner > 0, tangent, offset, reach, here, there, x, v, both, old, laws, dt, found
+                solid, poses, inner >= THIN, tangent, offset, reach, here, there, x, v, both, old, laws, dt, found
             )
         if j > 0 and inner > 0 and not (j == 1 and on_skin):
             span = slope * length_between(here_prev, here)

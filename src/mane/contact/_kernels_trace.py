@@ -27,6 +27,8 @@ NOWHERE = -1.0
 # Below this slope a distance field has no direction: the middle of a body.
 FLAT = 1e-6
 TINY = 1e-300
+# With this many places to test between the ends of a segment a solid is so thin that strands pass it across only.
+THIN = 3
 # Less of a normal than this lies across the strand where a thin solid is further along it.
 BESIDE = 0.3
 

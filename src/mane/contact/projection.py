@@ -51,7 +51,7 @@ class SolidProjection(Constraint):
     what `SolidContact` could not foresee. What leads further in is taken from their velocity. What was inside already
     when the step began comes out at a limited speed.
 
-    Limitations: the first segment of a root on the skin is moved only when its end is ten times deeper than the
+    Limitations: the first segment of a root on the skin is moved only when its end is six times deeper than the
     tolerance. Meshes that deform are left to `SolidContact`.
 
     Args:

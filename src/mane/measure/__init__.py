@@ -20,6 +20,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "io": partial(_load, "bench_io"),
     "render": partial(_load, "bench_render"),
     "strands": partial(_load, "bench_strands"),
+    "contact": partial(_load, "bench_contact"),
     "skin": partial(_load, "bench_skin"),
     "mutual": partial(_load, "bench_mutual"),
     "pipeline": partial(_load, "bench_pipeline"),

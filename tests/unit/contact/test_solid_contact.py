@@ -242,6 +242,17 @@ def test_a_thin_tooth_carries_a_segment_along(speed, phase):
         assert height - (start[1] + speed * scene.time) > 0.0
 
 
+def test_a_body_as_wide_as_a_segment_is_no_tooth():
+    """What falls on it aslant is stopped by its surface, not thrown across the strand as if by a thin rod."""
+    points = apart((-0.0098, 0.001, 0.0), (0.0, 0.0005, 0.0), (0.004, 0.0102, 0.0))
+    ball = Sphere((0.0, -0.0095, 0.0), 0.0095)
+    scene, _ = scene_on(ball, points, gravity=(0, 0, 0), friction=0.0)
+    scene.state.velocity[..., 1] = -1.0
+    scene.run(0.002, DT)
+    assert abs(scene.state.points[0, 1, 1]) < DT / HARD
+    assert abs(scene.state.velocity[0, 1, 1]) < RECOVERY / HARD
+
+
 @pytest.mark.parametrize("size", [0.125, 8.0])
 def test_bodies_of_any_size_are_alike(size):
     """The same scene, lengths and gravity times a power of two, is the same to the last digits but one."""
