@@ -104,8 +104,8 @@ class TriangleStrips(Force):
     Limitations: a contact is seen coming from one thickness beyond its own, so parts that approach faster than two
     thicknesses per substep (1 m/s at 2 mm and 4 ms) can pass each other unnoticed, and so can parts that come from far
     between two searches (`refresh`). A push grows no stiffer than a step allows, some mass / dt^2: hair that is pulled
-    hard over other hair sinks in, and a braid needs substeps of a millisecond, a rate of 3000 and a refresh of 0 to
-    stay whole. Parts within 8 degrees of each other, whose force would be less than a hundredth, do not meet at all.
+    hard over other hair sinks in, and a braid needs substeps of half a millisecond, a rate of 6000 and a refresh of 0
+    to stay whole. Parts within 8 degrees of each other, whose force would be less than a hundredth, do not meet at all.
 
     Args:
         groups: strips are made within a group alone, while all collide with each other (chang2002 7.2); one whole

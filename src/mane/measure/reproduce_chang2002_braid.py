@@ -30,10 +30,10 @@ SEGMENTS = 30
 AXIS = 0.013  # [m] from the axis of the braid to the middle of a set
 SPACING = 0.005  # [m] between the guides of a set
 THICKNESS = 0.004  # [m]: less than the spacing, so that no guide touches another as groomed
-RATE = 3000.0  # [1/s] of the push, see `TriangleStrips`
+RATE = 6000.0  # [1/s] of the push, see `TriangleStrips`
 FRICTION = 0.1
 LINK_RATE = 20.0  # [1/s]: a set keeps together
-FRAME_RATE, SUBSTEPS = 240.0, 4  # steps of a millisecond, looked at after every fourth
+FRAME_RATE, SUBSTEPS = 240.0, 8  # steps of half a millisecond, looked at after every eighth
 SECONDS = 1.5
 SHOWN = (0.0, 0.1, 0.2, 0.4, 0.8, 1.5)  # [s]
 SIZE = (180, 560)
@@ -70,8 +70,8 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
         "beside, not promised away."
     )
     report.note(
-        "It takes steps of a millisecond, a stiff push and a search at every step (`refresh=0`): with the defaults, "
-        "four milliseconds, hair that is pulled hard over other hair sinks in."
+        "It takes steps of half a millisecond, a stiff push and a search at every step (`refresh=0`): with the "
+        "defaults, four milliseconds, hair that is pulled hard over other hair sinks in."
     )
     tell("done", 1.0)
 
