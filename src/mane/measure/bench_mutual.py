@@ -3,7 +3,9 @@
 A head of straight hair shakes twice a second, by 20 degrees to either side. Times are medians over the frames of a
 second, the whole frame with the strand solver; compiling is not counted. Strips look for what could touch once per
 frame and for what does at every second substep; links and strips act at every one. Where the number of guides grows,
-the thickness shrinks with the distance between their roots, so that every guide has as many neighbours to meet.
+the thickness shrinks with the distance between their roots, as the cluster that each stands for does. Segments stay as
+long as they are and lie closer, so that each meets more of the others: contacts grow faster than guides, by a power of
+about 1.5, and what matters is that time grows with contacts.
 """
 
 from __future__ import annotations
@@ -47,17 +49,25 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
     counts = (50, 100) if quick else COUNTS
     frames = 6 if quick else FRAMES
     groom = styles.make("straight", strands=4 * max(counts), vertices=SEGMENTS + 1, seed=1)
-    own = {}
+    own, contacts = {}, {}
     for count in counts:
         guides = select_guides(groom, count, seed=1)
         if progress:
             progress(f"mutual: {count} guides")
-        times = {name: _frame_ms(guides, parts, frames) for name, parts in _cases(count).items()}
+        measured = {name: _measure(guides, parts, frames) for name, parts in _cases(count).items()}
+        times = {name: one[0] for name, one in measured.items()}
         own[count] = times["links and strips"] - times["alone"]
+        contacts[count] = measured["links and strips"][1]
         _report(figures, count, times, own[count])
-    growth = growth_exponent(list(own), list(own.values()))
+        figures.add(f"{count} guides x {SEGMENTS} segments", "contacts at once", contacts[count], "1")
     case = f"links and strips, {min(counts)} to {max(counts)} guides"
-    figures.add(case, "exponent of growth", growth, "1", reference=1.0, source="linear", target=TARGET_GROWTH)
+    linear = {"reference": 1.0, "source": "linear"}
+    growth = growth_exponent(list(own), list(own.values()))
+    figures.add(case, "exponent of growth with guides", growth, "1", **linear, target=TARGET_GROWTH)
+    growth = growth_exponent(list(contacts.values()), list(own.values()))
+    figures.add(case, "exponent of growth with contacts", growth, "1", **linear, target=TARGET_GROWTH)
+    growth = growth_exponent(list(contacts), list(contacts.values()))
+    figures.add(case, "exponent of growth of contacts with guides", growth, "1")
     _bench_grid(figures, GRID_COUNTS[:1] if quick else GRID_COUNTS, frames, progress)
     return figures
 
@@ -70,7 +80,7 @@ def _bench_grid(figures: Figures, counts: Sequence[int], frames: int, progress: 
         if progress:
             progress(f"mutual: {count} guides with the grid")
         guides = select_guides(groom, count, seed=1)
-        alone, with_grid = _frame_ms(guides, [], frames), _frame_ms(guides, [VolumeGrid()], frames)
+        alone, with_grid = (_measure(guides, parts, frames)[0] for parts in _grid_cases())
         own[count] = with_grid - alone
         case = f"{count} guides x {SEGMENTS} segments"
         figures.add(f"{case}, grid", "time per frame", with_grid, "ms")
@@ -78,7 +88,13 @@ def _bench_grid(figures: Figures, counts: Sequence[int], frames: int, progress: 
     if len(counts) > 1:
         growth = growth_exponent(list(own), list(own.values()))
         case = f"grid, {min(counts)} to {max(counts)} guides"
-        figures.add(case, "exponent of growth", growth, "1", reference=1.0, source="linear", target=TARGET_GROWTH)
+        figures.add(
+            case, "exponent of growth with guides", growth, "1", reference=1.0, source="linear", target=TARGET_GROWTH
+        )
+
+
+def _grid_cases() -> tuple[list[Part], list[Part]]:
+    return [], [VolumeGrid()]
 
 
 def growth_exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
@@ -95,18 +111,19 @@ def _cases(count: int) -> dict[str, list[Part]]:
     return {"alone": [], "links": [StaticLinks()], "strips": [strips()], "links and strips": [StaticLinks(), strips()]}
 
 
-def _frame_ms(guides: Guides, parts: list[Part], frames: int) -> float:
-    """Median time of a frame [ms]; the first one, which ties links and makes strips, is left out."""
+def _measure(guides: Guides, parts: list[Part], frames: int) -> tuple[float, float]:
+    """Median time of a frame [ms] and median of its contacts; the first one, which makes strips, is left out."""
     simulation = Simulation(guides, forces=parts, frame_rate=FRAME_RATE)
-    times = []
+    times, contacts = [], []
     for number in range(frames + 1):
         angle = SWING * math.sin(2 * math.pi * SWINGS_PER_SECOND * number / FRAME_RATE)
         pose = Pose(np.zeros(3), np.array([0.0, math.sin(angle / 2), 0.0, math.cos(angle / 2)]))
         started = time.perf_counter()
         frame = simulation.step(pose)
         times.append(1e3 * (time.perf_counter() - started))
+        contacts.append(simulation.report.parts.get("hair contacts", 0.0))
         assert np.isfinite(frame.points).all()
-    return float(np.median(times[1:]))
+    return float(np.median(times[1:])), float(np.median(contacts[1:]))
 
 
 def _report(figures: Figures, count: int, times: dict[str, float], own: float) -> None:

@@ -77,7 +77,7 @@ def both_thread_counts():
 
     def run(function):
         results = []
-        for count in (1, threads):
+        for count in (1, numba.config.NUMBA_NUM_THREADS):
             numba.set_num_threads(count)
             results.append(function())
         return results
