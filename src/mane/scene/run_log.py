@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from mane.io.atomic import explained
+
 COLUMNS = ("frame", "stage", "seconds")
 
 
@@ -25,8 +27,11 @@ class RunLog:
 
     def write(self, frame: int | str, values: Mapping[str, float]) -> None:
         """Append the values of a frame, or of the time before the first ("setup")."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write("".join(f"{frame},{name},{value:.6g}\n" for name, value in values.items()))
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write("".join(f"{frame},{name},{value:.6g}\n" for name, value in values.items()))
+        except OSError as error:
+            raise explained(error, self.path) from error
 
 
 def _is_before(row: str, frame: int) -> bool:

@@ -118,15 +118,8 @@ def everything(folder, tiny_scene, **tables):
         camera=CameraTable(size=(64, 48)),
         finish=FinishTable(subdivide=1),
         skin=SkinTable("physical", {"sweeps": 2, "warm_start": "previous"}),
-        solids=(
-            SolidTable(
-                shape="sphere", way=((0, 0.2, 0, 0), (0.2, 0, 0, 0)), settings={"center": [0, 0, 0], "radius": 0.03}
-            ),
-        ),
-        interactions=(
-            InteractionTable("links", {"rate": 30}),
-            InteractionTable("root_damping", {"rate": [[0, 5], [1, 1]]}),
-        ),
+        solids=(MOVING_BALL,),
+        interactions=(InteractionTable("links", {"rate": 30}), InteractionTable("root_damping", {"rate": FADING})),
         **tables,
     )
 
@@ -154,19 +147,31 @@ def test_a_resumed_run_is_the_same_in_every_sink(tmp_path, tiny_scene):
     assert run_scene(parts, resume=True).frames == 0
 
 
-def test_threads_do_not_change_a_run(tmp_path, tiny_scene):
-    before = numba.get_num_threads()
+@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread is all there is")
+@pytest.mark.parametrize("model", SOLVERS)
+def test_threads_do_not_change_a_run(model, tmp_path, tiny_scene):
     found = []
-    for name, threads in (("one", 1), ("all", before)):
-        (tmp_path / name).mkdir()
+    for threads in (1, 2):
+        folder = tmp_path / str(threads)
+        folder.mkdir()
         numba.set_num_threads(threads)
         try:
-            output = OutputTable(cache="a.cache", usd="hair.usda")
-            run_scene(tiny_scene(tmp_path / name, output=output, method="physical"))
+            run_scene(
+                tiny_scene(
+                    folder,
+                    model=model,
+                    method="physical",
+                    output=OutputTable(cache="a.cache", usd="hair.usda", metrics="metrics.json"),
+                    solids=(MOVING_BALL,),
+                    interactions=(InteractionTable("links", {"rate": 30}), InteractionTable("grid")),
+                    wind=WindTable(velocity=(2.0, 0.0, 0.0), gusts=0.2),
+                )
+            )
         finally:
-            numba.set_num_threads(before)
-        found.append(bytes_of(tmp_path / name))
-    assert found[0] == found[1]
+            numba.set_num_threads(1)
+        found.append(bytes_of(folder))
+    assert found[0].keys() == found[1].keys()
+    assert {name for name in found[0] if found[0][name] != found[1][name]} == set()
 
 
 def test_usd_holds_the_hair_of_the_cache(tmp_path, tiny_scene):
@@ -269,6 +274,26 @@ def test_a_bake_is_what_the_run_would_have_written(tmp_path, tiny_scene):
     bake_cache(cache, OutputTable(usd="baked.usda"))
     for file in (tmp_path / "run.frames").glob("frame.*"):
         assert file.read_bytes() == (tmp_path / "baked.frames" / file.name).read_bytes()
+
+
+def test_a_bake_as_a_layer_over_the_groom_is_what_the_run_would_have_written(tmp_path, tiny_scene):
+    mane.write_groom(tmp_path / "artist.usda", mane.styles.make("ball", strands=30, vertices=8))
+    output = OutputTable(cache="a.cache", usd="run.usda", usd_layer=True)
+    run_scene(tiny_scene(tmp_path, groom=GroomTable(file="artist.usda"), output=output))
+    summary = bake_cache(tmp_path / "a.cache", OutputTable(usd="baked.usda", usd_layer=True), every=2)
+    assert summary.frames == 2
+    for index in (1, 3):
+        name = f"frame.000{index}.usdc"
+        assert (tmp_path / "baked.frames" / name).read_bytes() == (tmp_path / "run.frames" / name).read_bytes()
+    assert "artist.usda" in (tmp_path / "baked.usda").read_text()
+    moved = mane.read_groom(tmp_path / "baked.usda", time=3)
+    np.testing.assert_array_equal(moved.points, mane.read_groom(tmp_path / "run.usda", time=3).points)
+
+
+def test_a_layer_needs_a_usd_groom(tmp_path, tiny_scene):
+    run_scene(tiny_scene(tmp_path, output=ONLY_CACHE))
+    with pytest.raises(ValueError, match="must lie over the groom's own USD file"):
+        bake_cache(tmp_path / "a.cache", OutputTable(usd="baked.usda", usd_layer=True))
 
 
 def test_a_bake_with_another_skin_fewer_strands_and_frames(tmp_path, tiny_scene):
