@@ -13,10 +13,9 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.strand._kernels_small import FASTMATH, LANE_COUNT, LANES, LANES_2, in_lanes, load3, load4, store3, store4
+from mane.strand._kernels_small import FASTMATH, LANE_COUNT, LANES, LANES_2, load3, load4, store3
 from mane.strand._kernels_spring import (
     AIM,
-    AZIMUTH,
     CONSTANT_ROWS,
     COUPLE,
     END,
@@ -25,8 +24,6 @@ from mane.strand._kernels_spring import (
     GOES_ON,
     INERTIA,
     LAG,
-    NEAR,
-    NEXT,
     ONE,
     RECORD,
     RECORD_2,
@@ -44,25 +41,40 @@ from mane.strand._kernels_spring import (
     balance_coupling,
     balance_inertia,
     in_block,
-    moved,
 )
-from mane.strand._kernels_spring_frames import frame_of_segment, store_frame
+from mane.strand._kernels_spring_frames import store_frame
 from mane.strand._kernels_spring_solve import factorise, hold_fixed, solve_backwards, solve_forwards
+from mane.strand._kernels_spring_stage import (
+    FRAME,
+    SHARE,
+    SPIN,
+    STAGE,
+    choose_stage,
+    find_frames,
+    find_velocities,
+    go_on,
+)
 
-FRAME, SPIN = NEAR, NEXT  # rows that the solve no longer needs
 TOO_SHORT = 1e-30  # keeps the direction of a segment without length finite [m]
 
 
 @in_block
-def load_constants(buf, constants, dt):
+def load_constants(buf, constants):
     """Copy a block's constants (P, CONSTANT_ROWS * lanes) to its records."""
     for p in range(np.uint64(constants.shape[0])):
         o = (p + ONE) * RECORD
         for k in range(np.uint64(CONSTANT_ROWS) * LANES):
             buf[o + k] = constants[p, k]
+
+
+@in_block
+def scale_constants(buf, particles):
+    """Damping times over the length of the stage, masses over its square."""
+    for p in range(ONE, particles + ONE):
         for s in range(LANES):
-            buf[o + LAG + s] /= dt
-            buf[o + INERTIA + s] /= dt * dt
+            rate = 1.0 / buf[STAGE + s]
+            buf[p * RECORD + LAG + s] *= rate
+            buf[p * RECORD + INERTIA + s] *= rate * rate
 
 
 @in_block
@@ -84,9 +96,16 @@ def load_row(buf, i, values, scale):
 
 
 @in_block
-def load_block(buf, first, now, held, load, gravity, is_free, dt):
+def load_between(buf, i, start, end, share):
+    """Put a vector at a share of the way from `start` to `end` into rows of one lane; at all of it, just at the end."""
+    for c in range(3):
+        buf[i + np.uint64(c) * LANES] = end[c] - (1.0 - share) * (end[c] - start[c])
+
+
+@in_block
+def load_block(buf, first, now, held, load, gravity, is_free):
     """Fill the lanes with strands from `first` on; spare lanes repeat the last strand."""
-    points, velocity, auxiliary, auxiliary_velocity, clamp, tension, _ = now
+    points, velocity, auxiliary, auxiliary_velocity, clamp, tension, _, _ = now
     root, clamp_after = held
     force, resistance, coupling = load
     last = points.shape[0] - 1
@@ -94,6 +113,7 @@ def load_block(buf, first, now, held, load, gravity, is_free, dt):
         for s in range(LANE_COUNT):
             g = min(first + s, last)
             i = (ROOT + TWO * np.uint64(j)) * RECORD + np.uint64(s)
+            dt = buf[STAGE + np.uint64(s)]
             load_particle(buf, i, points[g, j], velocity[g, j], gravity, dt)
             for c in range(3):
                 buf[i + AIM + np.uint64(c) * LANES] += force[g, j, c] / buf[i + INERTIA]
@@ -102,6 +122,7 @@ def load_block(buf, first, now, held, load, gravity, is_free, dt):
         for s in range(LANE_COUNT):
             g = min(first + s, last)
             i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + np.uint64(s)
+            dt = buf[STAGE + np.uint64(s)]
             load_particle(buf, i, auxiliary[g, j], auxiliary_velocity[g, j], gravity, dt)
             load_row(buf, i + RECORD + COUPLE, coupling[g, j], 1.0 / dt)
     for p in range(tension.shape[1]):
@@ -110,13 +131,14 @@ def load_block(buf, first, now, held, load, gravity, is_free, dt):
             load_row(buf, i + TENSION, tension[min(first + s, last), p], 1.0)
     for s in range(LANE_COUNT):
         g = min(first + s, last)
+        share = buf[SHARE + np.uint64(s)]
         for ghost in range(2):
             i = np.uint64(1 + ghost) * RECORD + np.uint64(s)
             load_row(buf, i + START, clamp[g, ghost], 1.0)
-            load_row(buf, i + END, clamp_after[g, ghost], 1.0)
-            load_row(buf, i + AIM, clamp_after[g, ghost], 1.0)
+            load_between(buf, i + END, clamp[g, ghost], clamp_after[g, ghost], share)
+            load_between(buf, i + AIM, clamp[g, ghost], clamp_after[g, ghost], share)
         if not is_free[g]:
-            load_row(buf, ROOT * RECORD + END + np.uint64(s), root[g], 1.0)
+            load_between(buf, ROOT * RECORD + END + np.uint64(s), points[g, 0], root[g], share)
 
 
 @in_block
@@ -174,37 +196,13 @@ def limit_strain(buf, records, limit):
         buf[s + INERTIA] = 0.0
 
 
-@in_lanes
-def speed(buf, i, inv_dt):
-    """Velocity of a particle over the step."""
-    x, y, z = moved(buf, i)
-    return x * inv_dt, y * inv_dt, z * inv_dt
-
-
 @in_block
-def find_frames(buf, records, dt):
-    """Leave frame and spin of each segment in the record of its auxiliary particle."""
-    inv_dt = 1.0 / dt
-    for p in range(ROOT + ONE, records, TWO):
-        for s in range(LANES):
-            i = p * RECORD + s
-            k, l = i - RECORD, i + RECORD
-            here, there, out = load3(buf, k + END), load3(buf, l + END), load3(buf, i + END)
-            cosine, sine = buf[i + AZIMUTH], buf[i + AZIMUTH + LANES]
-            qx, qy, qz, qw, wx, wy, wz = frame_of_segment(
-                here, there, out, speed(buf, k, inv_dt), speed(buf, l, inv_dt), speed(buf, i, inv_dt), cosine, sine
-            )
-            store4(buf, i + FRAME, qx, qy, qz, qw)
-            store3(buf, i + SPIN, wx, wy, wz)
-
-
-@in_block
-def store_particle(buf, i, dt, position, velocity):
-    """Write where a particle is and how fast it went there."""
+def store_particle(buf, i, share, before, position, velocity):
+    """Write where a particle is, and its velocity, which goes on as it changed over the stage."""
     for c in range(3):
         k = i + np.uint64(c) * LANES
         position[c] = buf[k + END]
-        velocity[c] = (buf[k + END] - buf[k + START]) / dt
+        velocity[c] = before[c] + (buf[k + FORCE] - before[c]) / share
 
 
 @in_block
@@ -215,14 +213,17 @@ def store_row(buf, i, values):
 
 
 @in_block
-def store_block(buf, first, count, frames_before, dt, out):
+def store_block(buf, first, count, now, is_free, out):
     """Write `count` lanes to strands from `first` on."""
     points, velocity, auxiliary, auxiliary_velocity, frames, spin, tension = out
     for j in range(points.shape[1]):
         for s in range(count):
             g = first + s
             i = (ROOT + TWO * np.uint64(j)) * RECORD + np.uint64(s)
-            store_particle(buf, i, dt, points[g, j], velocity[g, j])
+            share = buf[SHARE + np.uint64(s)]
+            if j == 0 and not is_free[g]:
+                share = 1.0  # a root that is held moves steadily
+            store_particle(buf, i, share, now[1][g, j], points[g, j], velocity[g, j])
     for p in range(tension.shape[1]):
         for s in range(count):
             store_row(buf, np.uint64(p + 1) * RECORD + TENSION + np.uint64(s), tension[first + s, p])
@@ -230,9 +231,10 @@ def store_block(buf, first, count, frames_before, dt, out):
         for s in range(count):
             g = first + s
             i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + np.uint64(s)
-            store_particle(buf, i, dt, auxiliary[g, j], auxiliary_velocity[g, j])
+            share = buf[SHARE + np.uint64(s)]
+            store_particle(buf, i, share, now[3][g, j], auxiliary[g, j], auxiliary_velocity[g, j])
             qx, qy, qz, qw = load4(buf, i + FRAME)
-            store_frame(frames[g, j], frames_before[g, j], qx, qy, qz, qw)
+            store_frame(frames[g, j], now[6][g, j], qx, qy, qz, qw)
             store_row(buf, i + SPIN, spin[g, j])
 
 
@@ -249,14 +251,18 @@ def store_cut_forces(buf, first, count, cut_force):
 
 @in_block
 def step_block(
-    block, constants, is_free, now, held, load, gravity, limit, iterations, tolerance, dt, buf, out, cut_force
+    block, constants, is_free, now, held, load, gravity, limit, iterations, tolerance, share, dt, buf, out, cut_force
 ):
     """Take one block of strands one step further; arguments as in `step_strands`."""
     first = block * LANE_COUNT
     count = min(LANE_COUNT, is_free.shape[0] - first)
     records = np.uint64(constants.shape[0] + 1)
-    load_constants(buf, constants, dt)
-    load_block(buf, first, now, held, load, gravity, is_free, dt)
+    load_constants(buf, constants)
+    for s in range(LANE_COUNT):
+        g = min(first + s, is_free.shape[0] - 1)
+        choose_stage(buf, np.uint64(s), now[7][g], load[0][g], load[1][g], is_free[g], dt, share)
+    scale_constants(buf, records - ONE)
+    load_block(buf, first, now, held, load, gravity, is_free)
     for s in range(LANES):
         buf[GOES_ON + s] = 1.0
     for _ in range(iterations):
@@ -274,26 +280,30 @@ def step_block(
     find_cut_forces(buf, records)
     store_cut_forces(buf, first, count, cut_force)
     limit_strain(buf, records, limit)
-    find_frames(buf, records, dt)
-    store_block(buf, first, count, now[6], dt, out)
+    find_velocities(buf, records)
+    find_frames(buf, records)
+    go_on(buf, records, dt)
+    find_frames(buf, records)
+    store_block(buf, first, count, now, is_free, out)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def step_strands(
-    constants, is_free, now, held, load, gravity, limit, iterations, tolerance, dt, scratch, out, cut_force
+    constants, is_free, now, held, load, gravity, limit, iterations, tolerance, share, dt, scratch, out, cut_force
 ):
     """Take all strands one step further.
 
     Args:
         constants: of all particles, shape (blocks, P, CONSTANT_ROWS * lanes).
         is_free: strands whose root nothing holds, shape (G,).
-        now: points, velocity, auxiliary particles, their velocity, ghosts, tensions, frames at the start.
+        now: points, velocity, auxiliary particles, their velocity, ghosts, tensions, frames, spins at the start.
         held: roots (G, 3) and ghosts (G, 2, 3) at the end.
         load: force, resistance, coupling.
         gravity: shape (3,).
         limit: of the strain of a segment.
         iterations: Newton steps at most.
         tolerance: turn of a segment [rad] in a Newton step after which none follows.
+        share: of a calm step that its implicit stage takes.
         dt: length of the step.
         scratch: shape (chunks, records * RECORD), zero before its first use.
         out: points, velocity, auxiliary particles, their velocity, frames, spin, tensions.
@@ -313,6 +323,7 @@ def step_strands(
                 limit,
                 iterations,
                 tolerance,
+                share,
                 dt,
                 scratch[chunk],
                 out,

@@ -83,12 +83,13 @@ class Stepper:
             raise ValueError(f"substeps: must be at least 1, got {substeps}")
         h = dt / substeps
         found: dict[str, float] = {}
-        source = state
+        source, before = state, path.roots(0.0)
         for number in range(substeps):
             start, end = number / substeps, (number + 1) / substeps
-            surroundings = (path.roots(start), path.roots(end), path.solids(start, end), time - dt + end * dt)
+            after = path.roots(end)
+            surroundings = (before, after, path.solids(start, end), time - dt + end * dt)
             self._substep(source, out, surroundings, h, found)
-            source = out
+            source, before = out, after
         self._require_finite(out, time)
         stretch = float(np.abs(self.solver.stretch(out)[self.active]).max(initial=0.0))
         return StepReport(stretch, found.pop("penetration", 0.0), substeps, parts=found)

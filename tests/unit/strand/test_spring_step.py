@@ -74,6 +74,38 @@ def test_kernel_agrees_with_the_dense_reference(iterations):
         np.testing.assert_allclose(out.extra["tension"][g], estimate[1], atol=1e-9 * np.abs(estimate[1]).max())
 
 
+def test_a_step_goes_on_from_a_stage_of_implicit_euler():
+    """Velocities go on as they changed; triangles turn on as they turned, each at the end of the one before it."""
+    rng, dt = np.random.default_rng(4), 0.002
+    model = hair(helix(11, 6, turns=0.8, length=0.06, seed=1), root=np.arange(11) % 3, damping=0.003)
+    solver, euler = SpringSolver(model), SpringSolver(model, share=1.0)
+    state = shaken(solver, rng)
+    state.points[:, 0] = still(model).positions  # where the clamps are
+    roots = RootPose(still(model).positions + 1e-4, still(model).rotations)
+    part = solver.params.share
+    out, stage = state.copy(), state.copy()
+    solver.step(state, out, roots, no_load(model), dt=dt)
+    way = RootPose(state.points[:, 0] + part * (roots.positions - state.points[:, 0]), roots.rotations)
+    euler.step(state, stage, way, no_load(model), dt=part * dt)
+    gained = (stage.velocity - state.velocity) / part
+    held = model.root_kind != 2
+    np.testing.assert_allclose(out.velocity[:, 1:], (state.velocity + gained)[:, 1:], atol=1e-9)
+    np.testing.assert_allclose(out.points[held, 0], roots.positions[held], atol=1e-15)
+    # Cayley's rotation by the spin of the stage
+    half = 0.5 * (1 - part) * dt * stage.spin
+    turn = quaternion.normalize(np.concatenate([half, np.ones((*half.shape[:2], 1))], axis=-1))
+    edges = quaternion.rotate(turn, np.diff(stage.points, axis=1))
+    arms = quaternion.rotate(turn, stage.extra["auxiliary"] - stage.points[:, :-1])
+    np.testing.assert_allclose(np.diff(out.points, axis=1), edges, atol=1e-12)
+    np.testing.assert_allclose(out.extra["auxiliary"] - out.points[:, :-1], arms, atol=1e-12)
+    mass = solver.net.mass[~held, GHOSTS:, None]
+    moves = interleaved(0 * stage.extra["clamp"], stage.velocity, stage.extra["auxiliary_velocity"])
+    start = interleaved(state.extra["clamp"], state.points, state.extra["auxiliary"])
+    ends = interleaved(out.extra["clamp"], out.points, out.extra["auxiliary"])
+    off = (mass * (ends - start - dt * moves)[~held, GHOSTS:]).sum(axis=1) / mass.sum(axis=1)
+    np.testing.assert_allclose(off, 0, atol=1e-12)  # what nothing holds goes where its momentum takes it
+
+
 def test_further_newton_steps_are_taken_until_nothing_turns():
     model = hair(straight(2, 10, 0.1))
     results = []
