@@ -2,7 +2,8 @@
 
 Straight guides of a bust on a head that turns to either side by 45 degrees once a second, in frames of 10 ms, without
 solids or air: what all can do. A time counts only at settings that move the hair right: each model, and the peer, is
-given the fewest substeps whose mean tip height after 1 s is within 1 cm of our own converged run.
+given the fewest substeps whose mean tip height after 1 s is within 1 cm of our own converged run. Where the peer is
+never that close, its cheapest run is printed with its distance, and marked.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from mane.strand.stepping import StepPath, Stepper
 SIZES = ((400, 25), (128, 15))  # guides, segments
 QUICK_SIZES = ((32, 12),)
 FRAME, DURATION = 0.01, 1.0  # [s]
-SUBSTEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
+SUBSTEPS = (1, 2, 3, 4, 6, 8, 12, 16)
+PEER_SUBSTEPS = {"direct": (1, 4, 8, 12), "gauss-seidel": (1,)}  # one second of its sweeps takes most of a minute
 CONVERGED = ("cosserat", 64)
 CLOSE = 0.01  # [m]: how far the mean tip height may be from the converged run's
 TARGET_MILLISECONDS = 5.0
@@ -86,22 +88,24 @@ def _measure_size(figures: Figures, strands: int, segments: int, cores: int, tel
     for model in SOLVERS:
         tell(f"strands: {size}, {model}")
         with threads(cores):
-            ours[model] = _fewest_substeps(partial(simulate, model, guides), wanted)
+            ours[model], _ = _fewest_substeps(partial(simulate, model, guides), wanted)
         _add_model(figures, size, model, guides, ours[model], wanted, cores)
     _measure_peer(figures, size, guides, wanted, ours["cosserat"], cores, tell)
 
 
-def _fewest_substeps(attempt: Callable[[int], Settled | None], wanted: float) -> Settled | None:
-    """The run with the fewest substeps that moves the hair right, by bisection: more substeps are never worse."""
-    low, high, best = 0, len(SUBSTEPS), None
-    while low < high:
-        middle = (low + high) // 2
-        found = attempt(SUBSTEPS[middle])
-        if found is not None and abs(found.tip_height - wanted) <= CLOSE:
-            best, high = found, middle
-        else:
-            low = middle + 1
-    return best
+def _fewest_substeps(
+    attempt: Callable[[int], Settled | None], wanted: float, choices: tuple[int, ...] = SUBSTEPS
+) -> tuple[Settled | None, list[Settled]]:
+    """The run with the fewest substeps that moves the hair right, if any does, and all runs that were made."""
+    runs: list[Settled] = []
+    for substeps in choices:
+        found = attempt(substeps)
+        if found is None:
+            continue
+        runs.append(found)
+        if abs(found.tip_height - wanted) <= CLOSE:
+            return found, runs
+    return None, runs
 
 
 def _add_model(
@@ -139,17 +143,22 @@ def _measure_peer(
         return
     for method in METHODS:
         tell(f"strands: {size}, pyPBD {method}")
-        found = _fewest_substeps(partial(_run_peer, method, guides, cores), wanted)
-        if found is None:
-            figures.add(f"{size}, pyPBD {method}, up to {SUBSTEPS[-1]} substeps", "time per frame", float("nan"), "ms")
+        choices = PEER_SUBSTEPS[method]
+        found, runs = _fewest_substeps(partial(_run_peer, method, guides, cores), wanted, choices)
+        shown = found or (runs[0] if runs else None)
+        if shown is None:
+            figures.add(f"{size}, pyPBD {method}, up to {choices[-1]} substeps", "time per frame", float("nan"), "ms")
             continue
-        case = f"{size}, pyPBD {method}, {found.substeps} substeps of {PEER_ITERATIONS[method]}, threads: {cores}"
-        figures.add(case, "distance of the mean tip height", 1e3 * abs(found.tip_height - wanted), "mm")
-        figures.add(case, "largest stretch at the end", found.stretch, "1")
-        figures.add(case, "time per frame", found.milliseconds, "ms")
+        counts = "" if found else ", too far off to count"
+        work = f"{shown.substeps} substeps of {PEER_ITERATIONS[method]}, threads: {cores}{counts}"
+        case = f"{size}, pyPBD {method}, {work}"
+        figures.add(case, "distance of the mean tip height", 1e3 * abs(shown.tip_height - wanted), "mm")
+        figures.add(case, "largest stretch at the end", shown.stretch, "1")
+        figures.add(case, "time per frame", shown.milliseconds, "ms")
         if method == "direct" and ours is not None:
             figures.add(
-                f"{size}, cosserat", "pyPBD direct's time over ours", found.milliseconds / ours.milliseconds, "1",
+                f"{size}, cosserat{counts.replace('too far', 'pyPBD too far')}", "pyPBD direct's time over ours",
+                shown.milliseconds / ours.milliseconds, "1",
                 better="higher", target=TARGET_SPEEDUP if size == "400 x 25" else None,
             )  # fmt: skip
 

@@ -27,7 +27,8 @@ from mane.geometry import quaternion
 from mane.strand.model import Float64Array
 
 METHODS = ("direct", "gauss-seidel")
-EXTRA = "pip install 'mane[peers]'"
+EXTRA = "pip install 'mane[peers]', or name an interpreter that has it in MANE_PEER_PYTHON"
+INTERPRETER = "MANE_PEER_PYTHON"  # environment variable: pyPBD may live in an environment of its own
 CUBE = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 CUBE_FACES = ((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1),
               (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3))  # fmt: skip
@@ -73,17 +74,20 @@ class PeerResult:
 
 
 def is_installed() -> bool:
-    """Whether pyPBD can be imported."""
-    return importlib.util.find_spec("pypbd") is not None
+    """Whether pyPBD can be imported, here or by the interpreter that was named."""
+    return INTERPRETER in os.environ or importlib.util.find_spec("pypbd") is not None
 
 
 def run_peer(job: PeerJob, *, method: str, iterations: int, thread_count: int, timeout: float = 300.0) -> PeerResult:
     """Step the guides with pyPBD; ArithmeticError when it fails or takes longer than `timeout` [s]."""
     with tempfile.TemporaryDirectory(prefix="mane-peer-") as folder:
-        path = Path(folder) / "job.npz"
-        np.savez(path, points=job.points, poses=job.poses, numbers=_numbers(job))
-        environment = {**os.environ, "OMP_NUM_THREADS": str(thread_count)}
-        command = [sys.executable, "-m", "mane.measure.peer_pypbd", str(path), method, str(iterations)]
+        job_file = Path(folder) / "job.npz"
+        np.savez(job_file, points=job.points, poses=job.poses, numbers=_numbers(job))
+        # An interpreter of the same version finds mane and what it needs where this one does, and pyPBD at home.
+        paths = os.pathsep.join(path for path in sys.path if path)
+        environment = {**os.environ, "OMP_NUM_THREADS": str(thread_count), "PYTHONPATH": paths}
+        interpreter = os.environ.get(INTERPRETER, sys.executable)
+        command = [interpreter, "-m", "mane.measure.peer_pypbd", str(job_file), method, str(iterations)]
         try:
             done = subprocess.run(
                 command, env=environment, cwd=folder, capture_output=True, text=True, timeout=timeout, check=True
