@@ -1,0 +1,30 @@
+"""The studies of skins in their short form: the physical skin keeps what it promises beside the linear one."""
+
+import json
+
+import pytest
+
+from mane.measure import study_physical, validate_skin
+
+pytestmark = pytest.mark.stress
+
+
+def values(figures, case):
+    return {row["metric"]: row["value"] for row in json.loads(figures.to_json())["rows"] if row["case"] == case}
+
+
+def test_physical_is_better_than_linear_at_length_and_kink(tmp_path):
+    figures = validate_skin.run(quick=True, plot=str(tmp_path))
+    name = "curly, shaken (fig. 1)"
+    linear, physical = (values(figures, f"{name}, {method}") for method in ("linear", "physical"))
+    assert physical["mean length error"] < 1e-3 * linear["mean length error"]
+    assert physical["mean kink"] < 0.5 * linear["mean kink"]
+    assert physical["flicker over the guides'"] < 1.2
+    assert len(list(tmp_path.glob("*.png"))) == 1
+
+
+def test_one_sweep_is_printed_against_the_load_and_follows_a_guide_of_its_own_shape():
+    figures = study_physical.run(quick=True)
+    for load in study_physical.LOADS:
+        (off,) = values(figures, f"sag, G = {load:g}, 1 sweep").values()
+        assert off < 1e-3
