@@ -135,10 +135,12 @@ def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
             tangent = chord(goal, j, j + 1) if u > 0.0 or is_tip else chord(goal, j - 1, j)
             d, n = across_strand(d, n, tangent, solid[8] + thickness)
         end = d + n[0] * (there[0] - px) + n[1] * (there[1] - py) + n[2] * (there[2] - pz)
-    if not is_thin and end >= -allowed:
-        # Above the plane that it met, or too short a way to have met a plane: out of where it is now.
+    if end >= -allowed:
+        # Above the plane that it met, or too short a way to have met a plane: out of where it is now. In the thin parts
+        # of a solid that plane is all that counts; what is deeper inside than they are is in a thick one.
         d, nx, ny, nz = solid_distance(solid, there[0], there[1], there[2])
-        end, n = d - thickness, (nx, ny, nz)
+        if not is_thin or d < -solid[8]:
+            end, n = d - thickness, (nx, ny, nz)
     if end >= -allowed:
         return
     d, _, _, _ = solid_distance(solid, here[0], here[1], here[2])

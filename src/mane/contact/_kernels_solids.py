@@ -97,7 +97,7 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
     bx, by, bz = to_world(poses, BEFORE, px, py, pz)
     surface = ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt)
     normal = turn_to_world(poses, AFTER, nx, ny, nz)
-    if is_thin:
+    if is_thin and start + offset > -solid[8]:
         d, normal = across_strand(d, normal, tangent, solid[8] + offset)
     excess = judge_contact(meets, start, d, normal, (ax, ay, az), surface, x, v, masses, old, laws, dt, row)
     return excess, start
@@ -198,7 +198,9 @@ def find_on_strand(
             lack, _ = try_place(
                 solid, poses, inner >= THIN, tangent, offset, reach, here, there, x, v, both, old, laws, dt, found
             )
-        if j > 0 and inner > 0 and not (j == 1 and on_skin):
+        # On a body that is not thin, ends that touch carry their segment: three places on one line would only fight.
+        carried = inner < THIN and min(lack, lack_prev) < np.inf
+        if j > 0 and inner > 0 and not carried and not (j == 1 and on_skin):
             span = slope * length_between(here_prev, here)
             segment_reach = max(reach, reach - travel + travel_prev)
             if 0.5 * (bound + bound_prev - span) < segment_reach:
