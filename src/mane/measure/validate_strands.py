@@ -1,6 +1,7 @@
 """`mane validate strands`: the strand models against exact mechanics, and against themselves at other steps.
 
-The hair is real: 40 um radius, 3.9 GPa, 1320 kg/m^3, no damping. `--plot DIR` draws the curves.
+The hair is real: 40 um radius, 3.9 GPa, 1320 kg/m^3, no damping. `--plot DIR` draws the curves, and
+strips of frames of guides on a shaking head.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from mane.measure import strands_motion, strands_static, strands_surroundings
 from mane.measure.figures import Figures
 from mane.measure.plot import write_plot
+from mane.measure.strands_look import draw_strips
 from mane.measure.strands_setup import threads
 from mane.measure.strands_tradeoff import sweep_tradeoff
 from mane.strand.solver import SOLVERS
@@ -32,7 +34,7 @@ def run(
     Args:
         quick: coarser strands only.
         progress: told what comes next.
-        plot: folder that the curves are drawn into, made if need be; None draws none.
+        plot: folder that curves and strips of frames are drawn into, made if need be; None draws none.
         models: which of the table.
     """
     figures, plots, chosen = Figures("strands"), {}, list(models)
@@ -57,6 +59,9 @@ def run(
             plots.update(case() or {})
     if plot is not None:
         _draw(Path(plot), plots)
+        if progress:
+            progress("strands: frames of a shaking head")
+        draw_strips(Path(plot), chosen, quick=quick)
     return figures
 
 
