@@ -8,8 +8,8 @@ from numba import njit, prange
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
 # Columns of the scratch of one link.
-PX, PY, PZ, LX, LY, LZ, SOFT, DISTANCE, CLOSING, SWING = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-SCRATCH = 10
+PX, PY, PZ, LX, LY, LZ, SOFT, DISTANCE, CLOSING, SWING, FIRM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+SCRATCH = 11
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -67,13 +67,15 @@ def pull_own(
                 pz = (1.0 - u) * points[row, j, 2] + u * points[row, j + 1, 2] - z
                 k = health[g, i, m] * stiffness[g, i, m]
                 c = health[g, i, m] * damping[g, i, m]
+                # What has moved is pulled back as far as a step can bring it, what moves is stopped as far as it can.
+                firm = 1.0 / (1.0 + k * dt * dt * give[g, i, m])
                 soft = 1.0 / (1.0 + (k * dt + c) * dt * give[g, i, m])
                 seen_a, seen_b = px * ax + py * ay + pz * az, px * bx + py * by + pz * bz
                 own_a, own_b = local[g, i, m, 1], local[g, i, m, 2]
-                cosine += k * soft * (own_a * seen_a + own_b * seen_b)
-                sine += k * soft * (own_a * seen_b - own_b * seen_a)
+                cosine += k * firm * (own_a * seen_a + own_b * seen_b)
+                sine += k * firm * (own_a * seen_b - own_b * seen_a)
                 scratch[g, m, PX], scratch[g, m, PY], scratch[g, m, PZ] = px, py, pz
-                scratch[g, m, SOFT] = soft
+                scratch[g, m, SOFT], scratch[g, m, FIRM] = soft, firm
             norm = math.sqrt(cosine * cosine + sine * sine)
             if norm > 0.0:
                 cosine, sine = cosine / norm, sine / norm
@@ -120,8 +122,8 @@ def pull_own(
                 along = local[g, i, m, 0]
                 lx, ly, lz = scratch[g, m, LX], scratch[g, m, LY], scratch[g, m, LZ]
                 distance = scratch[g, m, DISTANCE]
-                k = soft * health[g, i, m] * stiffness[g, i, m]
-                c = k * dt + soft * health[g, i, m] * damping[g, i, m]
+                k = scratch[g, m, FIRM] * health[g, i, m] * stiffness[g, i, m]
+                c = soft * health[g, i, m] * (stiffness[g, i, m] * dt + damping[g, i, m])
                 # chang2002 eq. 2
                 size = k * distance + c * (scratch[g, m, CLOSING] - spin * scratch[g, m, SWING])
                 fx, fy, fz = size * pulls[g, i, m, 0], size * pulls[g, i, m, 1], size * pulls[g, i, m, 2]

@@ -53,6 +53,8 @@ def link_forces(
         tangent = edge / length
         axes = np.stack(perpendicular(tangent))
         k, c, s = stiffness[g, i, links], damping[g, i, links], give[g, i, links]
+        # What has moved is pulled back as far as a step can bring it, what moves is stopped as far as it can.
+        firm = 1 + k * dt**2 * s
         soft = 1 + (k * dt**2 + c * dt) * s
         row, place = other[g, i, links] // segments, other[g, i, links] % segments
         u = fraction[g, i, links, None]
@@ -61,7 +63,7 @@ def link_forces(
         along, across = local[g, i, links, :1], local[g, i, links, 1:]
         # The frame turns about its segment until the links hold it at rest.
         seen = (tied - points[g, i]) @ axes.T
-        weight = k / soft
+        weight = k / firm
         cosine = (weight[:, None] * across * seen).sum()
         sine = (weight * (across[:, 0] * seen[:, 1] - across[:, 1] * seen[:, 0])).sum()
         norm = np.hypot(cosine, sine)
@@ -82,7 +84,7 @@ def link_forces(
         inertia = (pull / soft * swing**2).sum()
         if inertia > 0:
             drift = drift - (pull / soft * drift * swing).sum() / inertia * swing
-        link = ((k * distance + pull * drift) / soft)[:, None] * direction  # chang2002 eq. 2
+        link = (k * distance / firm + pull * drift / soft)[:, None] * direction  # chang2002 eq. 2
         drawn[g, i, links] = distance
         couple = (lever * (link @ tangent / length)[:, None]).sum(axis=0)
         force[g, i] += ((1 - along) * link).sum(axis=0) + couple

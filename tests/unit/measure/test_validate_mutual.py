@@ -1,0 +1,12 @@
+"""What `mane validate mutual` prints: momentum is kept but for friction, whose loss grows with its coefficient."""
+
+from mane.measure.validate_mutual import run
+
+
+def test_only_friction_takes_angular_momentum():
+    rows = run(quick=True).rows
+    assert all(row.meets_target is not False for row in rows)
+    lost = [row.value for row in rows if "across a gap" in row.metric]
+    assert 0 < lost[0] < lost[1] < lost[2] < 0.05
+    soft, firm = (row.value for row in rows if row.metric == "share of their stiffness at work")
+    assert 0.2 < firm < soft < 1
