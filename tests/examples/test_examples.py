@@ -19,6 +19,7 @@ def test_every_example_is_tested_here():
         "01_grooms/01_style_guides_usd.py",
         "01_grooms/02_hair_on_a_moving_skin.py",
         "03_motion/01_shake_a_head.py",
+        "03_motion/02_adaptive_guides.py",
     }
 
 
@@ -45,3 +46,11 @@ def test_shake_a_head(tmp_path):
     stretch = load("03_motion/01_shake_a_head.py").main([*short, "--skin", "linear", "--output", str(output)])
     assert output.exists()
     assert stretch < 1e-3
+
+
+def test_adaptive_guides(tmp_path):
+    output = tmp_path / "gust.png"
+    short = ["--strands", "150", "--frames", "24", "--pictures", "1", "--size", "40", "26", "--output", str(output)]
+    alone, adaptive = load("03_motion/02_adaptive_guides.py").main(short)
+    assert output.exists()
+    assert adaptive < 0.85 * alone < 2e-3

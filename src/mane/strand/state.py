@@ -62,7 +62,8 @@ class StrandState:
 
     def taken(self, rows: IntArray) -> StrandState:
         """Return that of some of the strands; copies."""
-        return StrandState.from_arrays({name: array[rows] for name, array in self.arrays().items()})
+        common = {name: getattr(self, name)[rows] for name in _COMMON}
+        return StrandState(**common, extra={name: array[rows] for name, array in self.extra.items()})
 
     def put(self, rows: IntArray, other: StrandState) -> None:
         """Copy the numbers of `other` to some of the strands."""
