@@ -47,13 +47,13 @@ def half_segment(points, g, v, neighbour):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def add_drag(points, velocity, air, radius, slenderness, scale, density, viscosity, force, resistance):
-    """Add the drag of `air` (G, V, 3) [m/s] to `force` and `resistance`.
+def add_drag(points, velocity, is_active, air, radius, slenderness, scale, density, viscosity, force, resistance):
+    """Add the drag of `air` (G, V, 3) [m/s] to `force` and `resistance`; strands that are not active (G,) feel none.
 
     The coefficients of a vertex are those of the mean square of the speeds across and along its two half segments.
     """
     for g in prange(points.shape[0]):
-        for v in range(points.shape[1]):
+        for v in range(points.shape[1] if is_active[g] else 0):
             wx, wy, wz = air[g, v, 0], air[g, v, 1], air[g, v, 2]
             ux, uy, uz = wx - velocity[g, v, 0], wy - velocity[g, v, 1], wz - velocity[g, v, 2]
             ax, ay, az, a = half_segment(points, g, v, v - 1)

@@ -105,6 +105,7 @@ class Drag(Force):
         kernels.add_drag(
             strands.points,
             strands.velocity,
+            strands.active,
             self._air,
             strands.model.radius,
             self._slenderness,
