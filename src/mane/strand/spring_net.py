@@ -54,7 +54,9 @@ SOFTEST = 0.1  # no twist spring is softer than this part of what twist alone wo
 CALIBRATION_ROUNDS = 12
 QUARTER = 0.5 * np.pi
 STRAIGHT = 1e-6  # a strand that bends by less than this part of its length has no direction of its own
-TIE = 1.02  # a quarter turn the other way must be better by this much, so that straight runs make a regular helix
+# Quarter turns go on the same way round unless the other leaves a joint this much better levers. A joint is a little
+# softer to one side than to the other, which cancels over four joints that go round, and adds up where they do not.
+TIE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +207,9 @@ def _direction(frame: Float64Array, angle: Float64Array) -> Float64Array:
 def _angles(model: StrandModel, frames: Float64Array) -> Float64Array:
     """Angle of each auxiliary particle about its segment, in its frame [rad], shape (G, N).
 
-    They go on by quarter turns. Either way round makes a sound joint on a straight run. Where the groom bends, the way
-    that leaves the joint's springs the better levers is taken: the larger volume spanned by the turns that they resist.
+    They go on by quarter turns. Either way round makes a sound joint on a straight run. Where the groom bends so much
+    that one way leaves the joint's springs hardly any lever, the other is taken: a larger volume spanned by the turns
+    that they resist.
     """
     step = np.diff(model.rest_points, axis=1)
     ways = (QUARTER, -QUARTER)
