@@ -322,7 +322,7 @@ def push_apart(count, touched, records, velocity, inv_mass, give, laws, dt, goes
     overlapping hair is pushed apart [m/s]. Where `goes_on`, records are of an earlier substep: their gaps follow.
     """
     rate, ratio, friction, fastest = laws
-    deepest = fastest * (dt + 2.0 * ratio / rate)
+    deepest = fastest * (dt + 2.0 * ratio / rate)  # at which spring and damper balance at that speed
     total = 0
     for row in range(count.shape[0]):
         for n in range(count[row]):
@@ -342,12 +342,13 @@ def push_apart(count, touched, records, velocity, inv_mass, give, laws, dt, goes
             speed = vx * nx + vy * ny + vz * nz
             if goes_on:
                 records[row, n, GAP] += dt * speed  # velocities are those that led here from the last substep
-            depth = min(records[row, n, LIMIT] - records[row, n, GAP], deepest)
             scale = records[row, n, SCALE]
             k = rate * rate / light
             hold = k * dt * dt + 2.0 * ratio * rate / light * dt
-            soft = scale / (1.0 + hold * s)
-            normal = max(soft * (k * dt * depth - hold * speed), 0.0)
+            # As in links: overlap is undone as far as a step can, what comes is stopped as far as it can.
+            firm, soft = 1.0 / (1.0 + k * dt * dt * s), 1.0 / (1.0 + hold * s)
+            depth = min(records[row, n, LIMIT] - records[row, n, GAP], deepest * soft / firm)
+            normal = max(scale * (firm * k * dt * depth - soft * hold * speed), 0.0)
             # Friction stops the sliding at most.
             vx, vy, vz = vx - speed * nx, vy - speed * ny, vz - speed * nz
             sliding = math.sqrt(vx * vx + vy * vy + vz * vz)

@@ -128,10 +128,11 @@ def push_forces(
         s = (np.abs(contact.weights) * give[contact.vertices]).sum()
         moving = contact.weights @ velocity[contact.vertices]
         speed = moving @ contact.normal
-        depth = min(thickness - contact.gap, fastest * (dt + 2 * ratio / rate))
         k, c = rate**2 / light, 2 * ratio * rate / light
-        spring = k * dt * depth - (k * dt**2 + c * dt) * speed
-        normal = max(contact.scale * spring / (1 + (k * dt**2 + c * dt) * s), 0.0)
+        # As in links: overlap is undone as far as a step can, what comes is stopped as far as it can.
+        firm, soft = 1 / (1 + k * dt**2 * s), 1 / (1 + (k * dt**2 + c * dt) * s)
+        depth = min(thickness - contact.gap, fastest * (dt + 2 * ratio / rate) * soft / firm)
+        normal = max(contact.scale * (firm * k * dt * depth - soft * (k * dt**2 + c * dt) * speed), 0.0)
         sliding = moving - speed * contact.normal
         brake = min(friction * normal / np.linalg.norm(sliding), contact.scale / s)
         np.add.at(force, contact.vertices, np.outer(contact.weights, normal * contact.normal - brake * sliding) / dt)
