@@ -410,31 +410,3 @@ def settle_contacts(
     """Fill normal force [N] (G, C) and trail (G, C, TRAIL_SIZE) of every contact, from the velocities of the step."""
     for s in range(len(count)):
         settle_on_strand(inner, velocity[s], count[s], place[s], record[s], pressed[s], trail[s])
-
-
-@njit(cache=True, error_model="numpy")
-def strand_depth(solid, poses, points, first, measured):
-    """How deep the deepest vertex from number `first` on is inside at the end of the step [m], at least 0."""
-    slope, depth = solid[7], 0.0
-    for j in range(first, len(points)):
-        x = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
-        if least_distance(slope, x, measured, j) <= 0.0:
-            depth = max(depth, -measure_vertex(solid, x, measured, j))
-    return depth
-
-
-@njit(cache=True, error_model="numpy", parallel=True)
-def measure_depth(
-    solid,
-    poses,
-    points,
-    is_held,
-    is_active,
-    # out
-    measured,
-    deepest,
-):
-    """Fill `deepest` (G,) with how deep a vertex of each strand is inside a solid at the end of the step [m]."""
-    for s in prange(len(points)):
-        first = (1 if is_held[s] else 0) if is_active[s] else points.shape[1]
-        deepest[s] = strand_depth(solid, poses, points[s], first, measured[s])

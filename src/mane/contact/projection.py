@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mane.body.solid import Solid
 from mane.contact import _kernels_projection as kernels
-from mane.contact._kernels_solids import measure_depth
+from mane.contact._kernels_depth import measure_depth
 from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair, safe_margin
 from mane.geometry.checks import as_array, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel

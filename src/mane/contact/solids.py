@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mane.contact import _kernels_solids as kernels
 from mane.contact._kernels_contact import RECORD_SIZE
+from mane.contact._kernels_depth import measure_depth
 from mane.contact.animated_surface import AnimatedSurface
 from mane.contact.contact_list import ContactList
 from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair, safe_margin
@@ -19,14 +20,13 @@ from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Force, Load, MovingSolid, StrandView
 
 MODES = ("hard", "penalty")
-# Resistance of a hard contact, as a multiple of inertia / dt. Under a hundred times its own weight a
-# vertex then rests 2 g dt^2 / 3 deep, 7 micrometres at a millisecond. A solver that bends its linear solution back to
-# the true lengths of segments misses the goal of a contact by some 1e-4 of the velocities; more resistance would take
-# that for a force.
+# Resistance of a hard contact, as a multiple of inertia / dt. Under a hundred times its own weight a vertex then rests
+# 2 g dt^2 / 3 deep, 7 micrometres at a millisecond. A solver that bends its linear solution back to the true lengths of
+# segments misses the goal of a contact by some 1e-4 of the velocities; more resistance would take that for a force.
 HARD = 300.0
-# Resistance of sticking, as a multiple of mass / dt. It adds up from step to step like a spring, so that what sticks
-# stands still; a change of the load by the weight moves it by g dt^2 / 10. No more, for one place that sticks must not
-# hold the whole of a strand that slides.
+# Resistance of sticking beside the forecast force, as a multiple of mass / dt. It adds up from step to step like a
+# spring, so that what sticks stands still; a change of the load by the weight that nobody foresaw moves it by
+# g dt^2 / 10. No more, for one place that sticks must not hold the whole of a strand that slides.
 GRIP = 10.0
 # Largest eigenvalue of the bending stiffness of a chain, in units of E I / length^3.
 BENDING = 16.0
@@ -231,7 +231,7 @@ class _OneSolid:
         if self.surface is not None:
             return self.surface.depth(strands, self.thickness)
         assert self.kernel is not None
-        kernels.measure_depth(
+        measure_depth(
             self.kernel.packed,
             self._poses,
             strands.points,
