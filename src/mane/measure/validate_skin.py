@@ -39,7 +39,7 @@ class Sizes:
 
 
 HEADS = Sizes(strands=100_000, sampled=300, measured=10_000, seconds=1.5)
-PARTS = Sizes(strands=3_000, sampled=150, measured=2_000, seconds=1.0)
+PARTS = Sizes(strands=1_000, sampled=100, measured=800, seconds=0.8)
 QUICK = Sizes(strands=1_000, sampled=20, measured=300, seconds=0.3)
 # What the physical skin promises: to be better than the linear one at these.
 PROMISED = ("length_error", "kink")
