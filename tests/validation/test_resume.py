@@ -52,11 +52,7 @@ def write_scene(folder):
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
-    """What a whole run leaves.
-
-    Its kernels are compiled before, in a process of its own: Numba runs code that it has just compiled and code that it
-    finds on disk with different copies of inner functions, which round differently in the last bit.
-    """
+    """What a whole run leaves; its kernels are compiled before, see `test_a_process_that_compiles_gives_the_same`."""
     folder = tmp_path_factory.mktemp("resume")
     subprocess.run([*command(write_scene(folder / "compiles")), "--set", "frames.end=5"], check=True)
     scene = write_scene(folder / "whole")
@@ -116,3 +112,18 @@ def test_thirty_runs_killed_at_any_moment_are_the_same(uninterrupted, tmp_path):
             killed += is_going
         subprocess.run(command(scene, "--resume"), check=True)
         assert results(scene.parent) == uninterrupted
+
+
+@pytest.mark.stress
+@pytest.mark.xfail(
+    strict=True,
+    reason="the process that compiles the Cosserat step rounds the last bit otherwise than those that find it compiled",
+)
+def test_a_process_that_compiles_gives_the_same(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    found = []
+    for name in ("compiles", "finds"):
+        scene = write_scene(tmp_path / name)
+        subprocess.run([*command(scene), "--set", "frames.end=5"], check=True, env=environment)
+        found.append(results(scene.parent))
+    assert found[0] == found[1]
