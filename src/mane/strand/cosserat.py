@@ -194,7 +194,8 @@ class CosseratSolver(StrandSolver):
 
     def stretch(self, state: StrandState) -> Float64Array:
         """Length of each segment over its own length without load, less one, shape (G, N)."""
-        result: Float64Array = np.linalg.norm(np.diff(state.points, axis=1), axis=2) / self.rest.length - 1
+        edge = state.points[:, 1:] - state.points[:, :-1]
+        result: Float64Array = np.sqrt(np.einsum("gji,gji->gj", edge, edge)) / self.rest.length - 1
         return result
 
 
