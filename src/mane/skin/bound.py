@@ -14,7 +14,7 @@ from mane.skin import _kernels_fade as kernels
 from mane.skin.base import Skin
 from mane.skin.binding import bind_guides
 from mane.skin.bundles import Bundles, make_bundles
-from mane.skin.inserted import Regrouped, regroup
+from mane.skin.inserted import Following, Regrouped, follow, regroup
 from mane.strand.frame import GuideFrame
 
 # Below this share of its guides, a hair is handed over to the head, little by little until the last guide is gone.
@@ -39,6 +39,7 @@ class BoundSkin(Skin):
         super().__init__(groom, guides)
         self.binding = bind_guides(groom, guides, binding, count)
         self.bundles = self._bundled()
+        self._following: Following | None = None
 
     def _bundled(self) -> Bundles:
         return make_bundles(self.groom, self.guides, self.binding)
@@ -62,10 +63,14 @@ class BoundSkin(Skin):
 
     def _regrouped(self, frame: GuideFrame, weight: FloatArray) -> Regrouped | None:
         """Hairs that follow guides inserted during the run; `weight` (S, K or more) as `_present_weights` has them."""
-        if frame.inserted is None:
+        inserted = frame.inserted
+        if inserted is None or not (inserted.weight > 0).any():
             return None
-        own = weight[:, : self.binding.guides_per_hair]
-        return regroup(frame, self.bundles, own, self.guides.rest, self.groom.roots)
+        following = follow(inserted, self.bundles, self.guides.rest, self.groom.roots, self._following)
+        self._following = following
+        if not len(following.hairs):
+            return None
+        return regroup(frame, following, weight[:, : self.binding.guides_per_hair])
 
     def _hand_to_head(self, frame: GuideFrame, share: FloatArray, out: FloatArray) -> None:
         """Take hairs that hang on their guides by a `share` below 1 towards where the head alone carries them."""

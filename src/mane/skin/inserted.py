@@ -52,46 +52,71 @@ class Regrouped:
     rest: NDArray[np.float64]
 
 
-def regroup(
-    frame: GuideFrame, bundles: Bundles, weight: FloatArray, rest: FloatArray, roots: FloatArray
-) -> Regrouped | None:
-    """Find the hairs that follow inserted guides, and how far; None where there are none.
+@dataclass(frozen=True, eq=False)
+class Following:
+    """Which hairs some inserted guides concern, whatever their fade: what stays as long as the same ones are there.
+
+    Attributes:
+        key: of the inserted guides.
+        edges: inserted guides of each bundle, or -1, shape (B, E).
+        ends: columns of the two own guides that each lies between, shape (B, E, 2).
+        is_nearer: for hairs of one guide, whether an inserted root is nearer than theirs, shape (H, E); else all true.
+        hairs: as in `Regrouped`, and so are the others.
+    """
+
+    key: bytes
+    edges: IntArray
+    ends: IntArray
+    is_nearer: NDArray[np.bool_]
+    hairs: IntArray
+    of_hair: NDArray[np.int32]
+    bundle: IntArray
+    guide: NDArray[np.int32]
+    parameter: FloatArray
+    rest: NDArray[np.float64]
+
+
+def follow(
+    inserted: InsertedGuides, bundles: Bundles, rest: FloatArray, roots: FloatArray, last: Following | None = None
+) -> Following:
+    """Find the hairs that inserted guides concern.
 
     Args:
-        frame: with inserted guides.
+        inserted: the guides; those without weight concern nobody.
         bundles: of the skin.
-        weight: of the own guides of each hair, shape (S, K).
         rest: own guides at rest [m], shape (G, U, 3).
         roots: of the hairs at rest [m], shape (S, 3).
+        last: what was found for the last frame, which often still holds.
     """
-    if frame.inserted is None or not (frame.inserted.weight > 0).any():
-        return None
-    bundle, edges, ends = _edges(bundles.guide, frame.inserted)
-    if not len(bundle):
-        return None
+    key = inserted.parents.tobytes() + (inserted.weight > 0).tobytes() + inserted.rest.tobytes()
+    if last is not None and last.key == key:
+        return last
+    bundle, edges, ends = _edges(bundles.guide, inserted)
     local = np.full(bundles.bundle_count, NOBODY, np.int32)
     local[bundle] = np.arange(len(bundle))
     hairs = np.flatnonzero(local[bundles.of_hair] >= 0)
     of_hair = local[bundles.of_hair[hairs]]
-    own, places, is_there = bundles.guide[bundle], bundles.parameter[bundle], edges >= 0
-    guide = np.concatenate([own, np.where(is_there, edges + len(rest), own[:, :1])], axis=1).astype(np.int32)
-    whole_rest = np.concatenate([rest, frame.inserted.rest]).astype(np.float64)
-    fade = np.where(is_there, frame.inserted.weight[edges], 0.0)[of_hair]
+    own, places = bundles.guide[bundle], bundles.parameter[bundle]
+    guide = np.concatenate([own, np.where(edges >= 0, edges + len(rest), own[:, :1])], axis=1).astype(np.int32)
+    whole_rest = np.concatenate([rest, inserted.rest]).astype(np.float64)
+    is_nearer = np.ones((len(hairs), edges.shape[1]), np.bool_)
     if own.shape[1] == 1:
         way = np.linalg.norm(roots[hairs, None] - whole_rest[guide[of_hair], 0], axis=2)
-        fade *= way[:, 1:] < way[:, :1]
+        is_nearer = way[:, 1:] < way[:, :1]
     rows = np.arange(len(bundle))[:, None]
     between = 0.5 * (places[rows, ends[..., 0]] + places[rows, ends[..., 1]])
-    return Regrouped(
-        hairs,
-        of_hair,
-        bundle,
-        guide,
-        np.concatenate([places, between], axis=1),
-        shared_out(weight[hairs].astype(np.float64), fade, ends[of_hair]),
-        with_inserted(frame),
-        whole_rest,
-    )
+    parameter = np.concatenate([places, between], axis=1)
+    return Following(key, edges, ends, is_nearer, hairs, of_hair, bundle, guide, parameter, whole_rest)
+
+
+def regroup(frame: GuideFrame, following: Following, weight: FloatArray) -> Regrouped:
+    """Say how far hairs follow the inserted guides of a frame; `weight` (S, K) is that of their own guides."""
+    assert frame.inserted is not None
+    hairs, of_hair = following.hairs, following.of_hair
+    fade = np.where(following.edges >= 0, frame.inserted.weight[following.edges], 0.0)[of_hair] * following.is_nearer
+    shares = shared_out(weight[hairs].astype(np.float64), fade, following.ends[of_hair])
+    layout = (following.bundle, following.guide, following.parameter)
+    return Regrouped(hairs, of_hair, *layout, shares, with_inserted(frame), following.rest)
 
 
 def shared_out(weight: NDArray[np.float64], fade: NDArray[np.float64], ends: IntArray) -> FloatArray:

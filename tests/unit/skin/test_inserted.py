@@ -12,7 +12,7 @@ from mane.geometry import quaternion
 from mane.geometry.frames import segment_frames
 from mane.groom.groom import Groom
 from mane.scene.simulation import Simulation
-from mane.skin.inserted import regroup, shared_out
+from mane.skin.inserted import shared_out
 from mane.strand.frame import InsertedGuides
 from mane.strand.halfway import halfway_points
 
@@ -114,7 +114,7 @@ def test_a_hair_on_one_guide_goes_over_to_a_nearer_root():
     skin = mane.skin("rigid", groom, guides, binding="single")
     parents = np.array([[0, 1]])
     frame = inserted_into(frame_of(guides), guides, parents, 1.0)
-    part = regroup(frame, skin.bundles, skin.binding.weights, guides.rest, groom.roots)
+    part = skin._regrouped(frame, skin.binding.weights)
     middle = guides.roots[[0, 1]].mean(axis=0)
     own = guides.roots[skin.binding.guides[part.hairs, 0]]
     nearer = np.linalg.norm(groom.roots[part.hairs] - middle, axis=1) < np.linalg.norm(
@@ -171,14 +171,12 @@ def test_a_guide_that_does_as_its_parents_do_changes_nothing(method):
 
 
 def test_the_linear_skin_moves_hairs_by_what_the_inserted_guide_does_beside_its_parents(head):
-    groom, guides = head
+    _, guides = head
     skin = bound("linear", head)
     parents = parents_of(skin, 1)
     frame = frame_of(guides)
     aside = np.array([0.0, 0.0, 0.02])
-    part = regroup(
-        inserted_into(frame, guides, parents, 1.0), skin.bundles, skin.binding.weights, guides.rest, groom.roots
-    )
+    part = skin._regrouped(inserted_into(frame, guides, parents, 1.0), skin.binding.weights)
     for fade in (0.25, 1.0):
         moved = inserted_into(frame, guides, parents, fade, inserted_rest(guides.rest, parents) + aside)
         change = skin(moved) - skin.groom.as_uniform()
