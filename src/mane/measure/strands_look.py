@@ -15,9 +15,9 @@ from mane.render.sheet import write_png
 from mane.scene.simulation import Simulation
 
 STYLES = ("straight", "wavy", "curly")
-GUIDES, GROOM_STRANDS = 96, 3_000
-FRAMES, EVERY = 36, 6  # at 24 frames per second
-SIZE = (220, 240)
+GUIDES, GROOM_STRANDS = 48, 2_000
+FRAMES, EVERY = 24, 6  # at 24 frames per second
+SIZE = (200, 220)
 WIDTH = 1e-3  # [m]: a guide stands for a lock
 
 
