@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 ZERO = np.float32(0.0)
 NEXT = np.uint64(1)
 

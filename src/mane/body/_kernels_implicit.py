@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 # Columns of a row of the table.
 KIND, OPERATION, BLEND, MIRRORED, IN_PART, GOES_ON, REACH, STRETCH = 0, 1, 2, 3, 4, 5, 6, 7

@@ -19,7 +19,7 @@ from numba import njit, prange
 SPHERE, CAPSULE, BOX, PLANE, TORUS = range(5)
 PARAM_COUNT = 16
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)

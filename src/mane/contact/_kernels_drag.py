@@ -6,7 +6,7 @@ import math
 
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

@@ -6,7 +6,7 @@ import math
 
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 # Columns of the scratch of one link.
 PX, PY, PZ, LX, LY, LZ, SOFT, DISTANCE, CLOSING, SWING, FIRM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 SCRATCH = 11

@@ -16,7 +16,7 @@ import math
 
 from numba import get_thread_id, njit, prange  # type: ignore[attr-defined]
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 LEAST_SCALE = 0.01  # of a force that is worth while: parts within 8 degrees of each other pass freely
 THIN = 1e-8  # a triangle whose area is this small a part of its longest edge squared has no inside
 

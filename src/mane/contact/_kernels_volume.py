@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 SLAB = 4
 OUTSIDE = -1
 

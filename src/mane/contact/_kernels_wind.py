@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 LANES = 64  # points that are summed side by side
 
 

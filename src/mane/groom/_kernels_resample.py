@@ -8,7 +8,7 @@ from numba import njit, prange
 from mane.geometry._kernels_frames import NO_LENGTH
 from mane.geometry._kernels_quaternion import quat_between, quat_multiply, quat_rotate
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 # Below this value of 1 + cos, the sum of two directions is too short to bisect them.
 NEARLY_OPPOSITE = 1e-6
 

@@ -9,7 +9,7 @@ The distance of two strands is the sum over rows of the distance between their v
 import numpy as np
 from numba import njit, prange
 
-FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FAST = {"contract", "arcp", "nsz", "afn"}
 
 # Strands that are handled together: their distances stay in the nearest cache.
 BLOCK = 512

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, prange
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz", "afn"}, parallel=True)
+@njit(cache=True, error_model="numpy", fastmath={"contract", "arcp", "nsz", "afn"}, parallel=True)
 def plain_linear(
     rest,
     shift,

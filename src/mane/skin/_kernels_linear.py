@@ -13,7 +13,7 @@ so that all but w and x0 is known per bundle: `table` holds s_k at the places th
 import numpy as np
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 # Guides are added three at a time, the usual number, so that one pass over a hair suffices for it.
 GROUP = 3

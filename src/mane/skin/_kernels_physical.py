@@ -23,7 +23,7 @@ from numba import njit, prange
 
 from mane.skin._kernels_physical_registers import use_wide_registers
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 LANES = 16  # float32 numbers in the widest register that CPUs have
 GROUP = 3  # guides that are summed on the way

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)

@@ -12,7 +12,7 @@ carries a vertex with detail e (the hair less its spine at rest) to
 import numpy as np
 from numba import njit, prange
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)

@@ -16,7 +16,7 @@ from numba import njit, prange
 from mane.body._kernels_field import field_distance, field_distance_gradient
 from mane.body._kernels_shapes import shape_distance
 
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 LANES = 8  # doubles in a vector register
-FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FAST = {"contract", "arcp", "nsz", "afn"}
 
 FOLD = 1e-8  # least 1 + cos of a joint's angle: a strand that folds back has no axis to turn about
 NUDGE = 1e-15  # turns the frame of a strand that folds back exactly about some axis instead of none

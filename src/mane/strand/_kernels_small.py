@@ -13,7 +13,7 @@ from numba import njit
 LANE_COUNT = 8
 LANES = np.uint64(LANE_COUNT)
 LANES_2, LANES_3, LANES_4, LANES_5, LANES_6, LANES_7, LANES_8 = (np.uint64(8 * k) for k in range(2, 9))
-FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
 in_lanes = njit(cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)
 
 
