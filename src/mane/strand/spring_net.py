@@ -55,8 +55,8 @@ CALIBRATION_ROUNDS = 12
 QUARTER = 0.5 * np.pi
 STRAIGHT = 1e-6  # a strand that bends by less than this part of its length has no direction of its own
 # Quarter turns go on the same way round unless the other leaves a joint this much better levers. A joint is a little
-# softer to one side than to the other, which cancels over four joints that go round, and adds up where they do not. With
-# 2 a strand that was groomed bent gets joints so poor that it comes out of a head shake in waves.
+# softer to one side than to the other, which cancels over four joints that go round, and adds up where they do not.
+# With 2, strands that are groomed bent get joints so poor that they come out of a head shake in waves.
 TIE = 1.4
 
 
