@@ -62,9 +62,16 @@ class Pose:
     @cached_property
     def matrix(self) -> Float64Array:
         """The same as a 4x4 matrix that acts on column vectors; read-only."""
-        matrix = np.eye(4)
-        matrix[:3, :3] = quaternion.to_matrix(self.rotation)
-        matrix[:3, 3] = self.position
+        # One matrix at a time is made several times per frame: plain floats take a tenth of what arrays of four do.
+        (x, y, z, w), (px, py, pz) = self.rotation.tolist(), self.position.tolist()
+        matrix = np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w), px],
+                [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w), py],
+                [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y), pz],
+                [0.0, 0.0, 0.0, 1.0],
+            ]
+        )
         matrix.flags.writeable = False
         return matrix
 
@@ -81,6 +88,11 @@ class Pose:
     def compose(self, other: Pose) -> Pose:
         """Return the pose that applies `other` first and this one after it, like a product of matrices."""
         return Pose(self.apply(other.position), quaternion.multiply(self.rotation, other.rotation))
+
+    def toward(self, other: Pose, fraction: float) -> Pose:
+        """Return the pose at `fraction` of the way to `other`: a straight line and a steady turn, the shorter way."""
+        position = self.position + fraction * (other.position - self.position)
+        return Pose(position, _turned(self.rotation.tolist(), other.rotation.tolist(), fraction))
 
     def inverse(self) -> Pose:
         """Return the pose that undoes this one."""
@@ -178,8 +190,12 @@ def require_time(time: float) -> None:
 
 def as_vector(name: str, value: ArrayLike, size: int) -> Float64Array:
     """Return `value` as a read-only copy: finite float64 of shape (size,); ValueError names what is wrong."""
-    array: Float64Array = as_array(name, value, (size,), np.float64).copy()
-    require_finite(name, array)
+    if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == (size,):
+        array: Float64Array = value.copy()
+    else:
+        array = as_array(name, value, (size,), np.float64).copy()
+    if not all(map(math.isfinite, array.tolist())):
+        require_finite(name, array)
     array.flags.writeable = False
     return array
 
@@ -198,6 +214,22 @@ def unit_quaternion(name: str, value: ArrayLike) -> Float64Array:
     unit = array / length
     unit.flags.writeable = False
     return unit
+
+
+def _turned(start: Sequence[float], end: Sequence[float], fraction: float) -> Float64Array:
+    """`quaternion.slerp` of one quaternion, in plain floats."""
+    cosine = sum(a * b for a, b in zip(start, end, strict=True))
+    sign = -1.0 if cosine < 0 else 1.0
+    # Half the angle between them from its sine and its cosine: exact for small turns, where acos is not.
+    apart = math.hypot(*(sign * b - a for a, b in zip(start, end, strict=True)))
+    together = math.hypot(*(sign * b + a for a, b in zip(start, end, strict=True)))
+    angle = 2 * math.atan2(apart, together)
+    if angle < quaternion.TINY_ANGLE:
+        own, other = 1 - fraction, fraction
+    else:
+        own, other = (math.sin(share * angle) / math.sin(angle) for share in (1 - fraction, fraction))
+    mixed = np.array([own * a + sign * other * b for a, b in zip(start, end, strict=True)])
+    return mixed / math.hypot(*mixed)
 
 
 def require_rigid(name: str, matrix: Float64Array) -> None:

@@ -158,8 +158,9 @@ class StaticLinks(Force):
 
     def report(self) -> dict[str, float]:
         """Share of the links that are broken."""
-        health = self.health
-        return {"broken links": float((health == 0).mean()) if len(health) else 0.0}
+        if self._links is None or not self._tied_count:
+            return {"broken links": 0.0}
+        return {"broken links": 1.0 - np.count_nonzero(self._links.health) / self._tied_count}
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """All links and what is left of them."""
@@ -179,6 +180,7 @@ class StaticLinks(Force):
         mass = self._model.mass
         segment_mass = 0.5 * (mass[:, :-1] + mass[:, 1:])
         tied = links.other >= 0
+        self._tied_count = np.count_nonzero(tied)
         other_mass = segment_mass.reshape(-1)[np.maximum(links.other, 0)]
         own_mass = segment_mass[..., None]
         # All links of a segment together make its rate; a light strand tied to a heavy one counts with the lighter.

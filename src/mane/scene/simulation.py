@@ -347,7 +347,7 @@ class Simulation:
                 return pose
             if follows and self.head is not None:
                 return self.head.pose(start_time + fraction * dt)
-            return interpolate_pose(start_pose, pose, fraction)
+            return start_pose.toward(pose, fraction)
 
         @cache
         def roots_at(fraction: float) -> RootPose:
@@ -362,12 +362,6 @@ class Simulation:
             return self.surroundings.moving(head_at(start), head_at(end), *times)
 
         return StepPath(roots_at, solids_at)
-
-
-def interpolate_pose(start: Pose, end: Pose, fraction: float) -> Pose:
-    """Return the pose at a fraction of the way: a straight line and a steady turn."""
-    position = start.position + fraction * (end.position - start.position)
-    return Pose(position, quaternion.slerp(start.rotation, end.rotation, fraction))
 
 
 def _held_model(

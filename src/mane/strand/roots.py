@@ -37,7 +37,9 @@ class RootPose:
     @classmethod
     def carried(cls, rest_roots: Float64Array, pose: Pose) -> RootPose:
         """Roots on a rigid head: `rest_roots` (G, 3) [m] in the head's rest pose, carried by `pose`."""
-        return cls(pose.apply(rest_roots), np.tile(pose.rotation, (len(rest_roots), 1)))
+        rotations = np.empty((len(rest_roots), 4))
+        rotations[...] = pose.rotation
+        return cls(pose.apply(rest_roots), rotations)
 
     def toward(self, other: RootPose, fraction: float) -> RootPose:
         """Return the pose at `fraction` of the way to `other`: straight lines and steady turns."""

@@ -305,3 +305,19 @@ def test_substeps_divide_the_frame_and_end_exactly_at_its_end() -> None:
     np.testing.assert_allclose(poses[1].matrix, motion.pose(start + 0.4 * (end - start)).matrix, atol=1e-14)
     with pytest.raises(ValueError, match="substeps: must be at least 1, got 0"):
         sample_within_frame(motion, start, end, 0)
+
+
+def test_a_pose_on_the_way_to_another_turns_steadily_the_shorter_way() -> None:
+    rng = np.random.default_rng(5)
+    for start, end in quaternion.random(20, rng).reshape(10, 2, 4).astype(np.float64):
+        a, b = Pose(np.zeros(3), start), Pose(np.ones(3), -end)
+        there = a.toward(b, 0.3)
+        np.testing.assert_allclose(there.position, 0.3, rtol=1e-15)
+        expected = quaternion.slerp(a.rotation, b.rotation, 0.3)
+        # q and -q are the same rotation
+        assert abs(abs(float(there.rotation @ expected)) - 1.0) < 1e-14
+
+
+def test_a_tiny_turn_keeps_its_digits_on_the_way() -> None:
+    turned = Pose(np.zeros(3), quaternion.exp([0.0, 1e-6, 0.0]))
+    np.testing.assert_allclose(Pose.identity().toward(turned, 0.5).rotation[1], 0.25e-6, rtol=1e-9)
