@@ -22,10 +22,10 @@ from mane.strand._kernels_small import (
     LANES,
     LANES_2,
     LANES_3,
-    LANES_6,
     cross,
     in_lanes,
     load3,
+    load4,
     load6,
     rows,
     store3,
@@ -46,16 +46,21 @@ RESIST, COUPLE = rows(6, 6, start=CONSTANT_ROWS + 9)
 # of the springs as the last solve had it.
 FORCE, SLAB, WEIGHTS, TENSION = rows(3, 6, 4, 3, start=CONSTANT_ROWS + 21)
 # Blocks of the matrix on the diagonal and towards p-1, p-2, p-3; before it is assembled, matrices of those springs.
-# The factor's diagonal block holds 1/l00 1/l11 1/l22 l10 l20 l21.
+# The factor's diagonal block holds one over each of its three scales, then l10 l20 l21 of its unit triangle.
 DIAGONAL, NEAR, NEXT, FAR = rows(6, 9, 9, 9, start=CONSTANT_ROWS + 37)
-ROW_COUNT = CONSTANT_ROWS + 70
+# Directions of the springs, and one over the length of the first two, as the solve had them.
+ALONG, SHORTNESS = rows(9, 2, start=CONSTANT_ROWS + 70)
+# The same for all particles of a strand, but in the record of each, so that lanes go on without looking elsewhere: 1
+# until the strand has settled; length of the stage [s].
+GOES_ON, STAGE = rows(1, 1, start=CONSTANT_ROWS + 81)
+ROW_COUNT = CONSTANT_ROWS + 83
 RECORD = LANES * np.uint64(ROW_COUNT)
 RECORD_2, RECORD_3 = np.uint64(2) * RECORD, np.uint64(3) * RECORD
 
 ROOT = np.uint64(3)  # record of the first vertex
-TURN, GOES_ON = TENSION, TENSION + LANES  # of the empty first record: largest turn squared; 1 until a lane has settled
+TURN = SLAB  # once the matrix is assembled: largest turn squared, from the root to here
 EMPTY = 3  # records behind the last particle
-ZERO, ONE, TWO, FOUR = (np.uint64(k) for k in (0, 1, 2, 4))
+ZERO, ONE, TWO, THREE = (np.uint64(k) for k in range(4))
 
 TINY = 1e-30  # keeps the direction of a spring without length finite
 
@@ -133,32 +138,23 @@ def spring(buf, i, k):
 
 @in_lanes
 def add_spring(buf, i, k, which, block):
-    """Add spring number `which` (in lanes) between particles i and k to their forces; leave its matrix in `block`."""
+    """Add spring number `which` (in lanes) between particles i and k to their forces; leave its matrix in `block`.
+
+    Returns one over its length.
+    """
     ux, uy, uz, length, inv, apart = spring(buf, i, k)
     stiffness, lag = buf[i + STIFFNESS + which], buf[i + LAG]
     tension = stiffness * (length - buf[i + REST + which] + lag * apart)
     subtract3(buf, i + FORCE, tension * ux, tension * uy, tension * uz)
     add3(buf, k + FORCE, tension * ux, tension * uy, tension * uz)
+    store3(buf, i + ALONG + THREE * which, ux, uy, uz)
     # Across a spring under tension it resists too; under compression that term is negative and left out. The tension of
     # the last solve counts: that of the estimate is far too large where a stiff spring has turned.
     pull = buf[i + TENSION + which]
+    buf[i + TENSION + which] = pull + buf[i + GOES_ON] * (tension - pull)
     across = 0.5 * (pull + abs(pull)) * inv  # the larger of it and zero, without a branch
     store6(buf, i + block, *scaled_dyad(stiffness * (1.0 + lag) - across, ux, uy, uz, across))
-
-
-@in_lanes
-def note_tension(buf, i, k, which, goes_on):
-    """Note the tension of a spring as the solve has it, to first order in the change; return the square of its turn."""
-    ux, uy, uz, length, inv, apart = spring(buf, i, k)
-    x, y, z = load3(buf, i + FORCE)
-    a, b, c = load3(buf, k + FORCE)
-    dx, dy, dz = x - a, y - b, z - c
-    stiffness, lag = buf[i + STIFFNESS + which], buf[i + LAG]
-    change = ux * dx + uy * dy + uz * dz
-    tension = stiffness * (length - buf[i + REST + which] + lag * apart + (1.0 + lag) * change)
-    before = buf[i + TENSION + which]
-    buf[i + TENSION + which] = before + goes_on * (tension - before)
-    return (dx * dx + dy * dy + dz * dz - change * change) * inv * inv
+    return inv
 
 
 @in_block
@@ -167,8 +163,8 @@ def add_springs(buf, records):
     for p in range(ROOT + ONE, records):
         for s in range(LANES):
             i = p * RECORD + s
-            add_spring(buf, i, i - RECORD, ZERO, NEAR)
-            add_spring(buf, i, i - RECORD_2, LANES, NEXT)
+            buf[i + SHORTNESS] = add_spring(buf, i, i - RECORD, ZERO, NEAR)
+            buf[i + SHORTNESS + LANES] = add_spring(buf, i, i - RECORD_2, LANES, NEXT)
             add_spring(buf, i, i - RECORD_3, LANES_2, FAR)
 
 
@@ -239,60 +235,45 @@ def plus(a, scale, b):
 
 
 @in_lanes
-def store_symmetric(buf, i, m):
-    """Write six numbers as the nine of a full matrix."""
-    store3(buf, i, m[0], m[3], m[4])
-    store3(buf, i + LANES_3, m[3], m[1], m[5])
-    store3(buf, i + LANES_6, m[4], m[5], m[2])
+def matrix_of(buf, i):
+    """Gather springs, altitudes and load into the blocks of the matrix left of the diagonal, far to near, and on it.
+
+    All four are symmetric, six numbers each.
+    """
+    k, l, m = i + RECORD, i + RECORD_2, i + RECORD_3
+    near, next_, far = load6(buf, i + NEAR), load6(buf, i + NEXT), load6(buf, i + FAR)
+    own, one, two, three = load6(buf, i + SLAB), load6(buf, k + SLAB), load6(buf, l + SLAB), load6(buf, m + SLAB)
+    w0, w1, w2, w3 = load4(buf, i + WEIGHTS)
+    a1, a2, a3 = load3(buf, k + WEIGHTS + LANES)
+    b2, b3 = buf[l + WEIGHTS + LANES_2], buf[l + WEIGHTS + LANES_3]
+    c3 = buf[m + WEIGHTS + LANES_3]
+    total = plus(plus(plus(load6(buf, i + RESIST), 1.0, near), 1.0, next_), 1.0, far)
+    total = plus(plus(total, 1.0, load6(buf, k + NEAR)), 1.0, load6(buf, l + NEXT))
+    total = plus(plus(total, 1.0, load6(buf, m + FAR)), w0 * w0, own)
+    xx, yy, zz, xy, xz, yz = plus(plus(plus(total, a1 * a1, one), b2 * b2, two), c3 * c3, three)
+    inertia = buf[i + INERTIA]
+    nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    near = plus(plus(plus(plus(nothing, -1.0, near), w0 * w1, own), a1 * a2, one), b2 * b3, two)
+    next_ = plus(plus(plus(load6(buf, i + COUPLE), -1.0, next_), w0 * w2, own), a1 * a3, one)
+    far = plus(plus(nothing, -1.0, far), w0 * w3, own)
+    return far, next_, near, (xx + inertia, yy + inertia, zz + inertia, xy, xz, yz)
 
 
 @in_lanes
-def weight(buf, i, row):
-    """Weight of the altitude at i, `row` lanes on."""
-    return buf[i + WEIGHTS + row]
-
-
-@in_block
-def assemble(buf, records):
-    """Gather the matrices of springs, altitudes and load into the blocks of the matrix, from root to tip."""
-    for p in range(ROOT, records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            k, l, m = i + RECORD, i + RECORD_2, i + RECORD_3
-            near, next_, far = load6(buf, i + NEAR), load6(buf, i + NEXT), load6(buf, i + FAR)
-            own, one, two, three = (
-                load6(buf, i + SLAB),
-                load6(buf, k + SLAB),
-                load6(buf, l + SLAB),
-                load6(buf, m + SLAB),
-            )
-            w0, w1, w2, w3 = (
-                weight(buf, i, ZERO),
-                weight(buf, i, LANES),
-                weight(buf, i, LANES_2),
-                weight(buf, i, LANES_3),
-            )
-            a1, a2, a3 = weight(buf, k, LANES), weight(buf, k, LANES_2), weight(buf, k, LANES_3)
-            b2, b3 = weight(buf, l, LANES_2), weight(buf, l, LANES_3)
-            c3 = weight(buf, m, LANES_3)
-            total = plus(plus(plus(load6(buf, i + RESIST), 1.0, near), 1.0, next_), 1.0, far)
-            total = plus(plus(total, 1.0, load6(buf, k + NEAR)), 1.0, load6(buf, l + NEXT))
-            total = plus(plus(total, 1.0, load6(buf, m + FAR)), w0 * w0, own)
-            total = plus(plus(plus(total, a1 * a1, one), b2 * b2, two), c3 * c3, three)
-            inertia = buf[i + INERTIA]
-            xx, yy, zz, xy, xz, yz = total
-            store6(buf, i + DIAGONAL, xx + inertia, yy + inertia, zz + inertia, xy, xz, yz)
-            nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-            near = plus(plus(plus(plus(nothing, -1.0, near), w0 * w1, own), a1 * a2, one), b2 * b3, two)
-            store_symmetric(buf, i + NEAR, near)
-            next_ = plus(plus(plus(load6(buf, i + COUPLE), -1.0, next_), w0 * w2, own), a1 * a3, one)
-            store_symmetric(buf, i + NEXT, next_)
-            store_symmetric(buf, i + FAR, plus(plus(nothing, -1.0, far), w0 * w3, own))
+def note_tension(buf, i, k, which):
+    """Add to the noted tension of a spring what the solved change makes of it; return the square of its way across."""
+    ux, uy, uz = load3(buf, i + ALONG + THREE * which)
+    x, y, z = load3(buf, i + FORCE)
+    a, b, c = load3(buf, k + FORCE)
+    dx, dy, dz = x - a, y - b, z - c
+    change = ux * dx + uy * dy + uz * dz
+    buf[i + TENSION + which] += buf[i + GOES_ON] * buf[i + STIFFNESS + which] * (1.0 + buf[i + LAG]) * change
+    return dx * dx + dy * dy + dz * dz - change * change
 
 
 @in_block
 def advance(buf, records, tolerance):
-    """Note the tensions that belong to the solved change, then move the estimate of the end by it.
+    """Note the tensions that belong to the solved change, to first order, then move the estimate of the end by it.
 
     Lanes that have settled are left alone. A lane has settled once no segment turns by more than `tolerance` [rad]:
     what the solve has neglected goes with the square of that. Returns whether any has not.
@@ -301,25 +282,30 @@ def advance(buf, records, tolerance):
         for s in range(LANES):
             store3(buf, p * RECORD + FORCE + s, 0.0, 0.0, 0.0)
     for s in range(LANES):
-        buf[TURN + s] = 0.0
+        i = ROOT * RECORD + s
+        x, y, z = load3(buf, i + FORCE)
+        goes_on = buf[i + GOES_ON]
+        add3(buf, i + END, goes_on * x, goes_on * y, goes_on * z)
+        buf[i + TURN] = 0.0
     for p in range(ROOT + ONE, records):
         for s in range(LANES):
             i = p * RECORD + s
-            goes_on = buf[GOES_ON + s]
-            turn = note_tension(buf, i, i - RECORD, ZERO, goes_on)
-            next_turn = note_tension(buf, i, i - RECORD_2, LANES, goes_on)
-            note_tension(buf, i, i - RECORD_3, LANES_2, goes_on)
-            turn = turn if turn > next_turn else next_turn
-            largest = buf[TURN + s]
-            buf[TURN + s] = turn if turn > largest else largest
-    for p in range(ROOT, records):
-        for s in range(LANES):
-            i = p * RECORD + s
+            near, next_ = buf[i + SHORTNESS], buf[i + SHORTNESS + LANES]
+            near = near * near * note_tension(buf, i, i - RECORD, ZERO)
+            next_ = next_ * next_ * note_tension(buf, i, i - RECORD_2, LANES)
+            note_tension(buf, i, i - RECORD_3, LANES_2)
+            before, here = buf[i - RECORD + TURN], near if near > next_ else next_
+            buf[i + TURN] = here if here > before else before
             x, y, z = load3(buf, i + FORCE)
-            goes_on = buf[GOES_ON + s]
+            goes_on = buf[i + GOES_ON]
             add3(buf, i + END, goes_on * x, goes_on * y, goes_on * z)
     left = 0.0
     for s in range(LANES):
-        buf[GOES_ON + s] *= 1.0 if buf[TURN + s] > tolerance * tolerance else 0.0
-        left += buf[GOES_ON + s]
+        i = (records - ONE) * RECORD + s
+        buf[ROOT * RECORD + GOES_ON + s] *= 1.0 if buf[i + TURN] > tolerance * tolerance else 0.0
+        left += buf[ROOT * RECORD + GOES_ON + s]
+    for p in range(ROOT + ONE, records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            buf[i + GOES_ON] = buf[i - RECORD + GOES_ON]
     return left > 0.0

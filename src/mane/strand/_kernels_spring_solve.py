@@ -1,10 +1,8 @@
-"""Numba kernels of the spring model: banded Cholesky factorisation and solve of the system of `_kernels_spring`."""
+"""Numba kernels of the spring model: banded elimination of the system of `_kernels_spring`."""
 
 # mypy: allow-untyped-defs
 
 from __future__ import annotations
-
-import math
 
 from mane.strand._kernels_small import (
     LANES,
@@ -17,15 +15,12 @@ from mane.strand._kernels_small import (
     load9,
     store3,
     store6,
-    store9,
-    subtract3,
     transposed_times_vector,
 )
 from mane.strand._kernels_spring import (
     DIAGONAL,
     FAR,
     FORCE,
-    FOUR,
     FREE,
     NEAR,
     NEXT,
@@ -37,137 +32,130 @@ from mane.strand._kernels_spring import (
     ZERO,
     dot3,
     in_block,
+    matrix_of,
 )
 
 
 @in_lanes
-def scale_block(buf, i, factor):
-    """Multiply the nine numbers of a block."""
-    m = load9(buf, i)
-    f = factor
-    store9(buf, i, (f * m[0], f * m[1], f * m[2], f * m[3], f * m[4], f * m[5], f * m[6], f * m[7], f * m[8]))
-
-
-@in_block
-def hold_fixed(buf, records):
-    """Take particles that are held out of the system: their rows become those of the identity."""
-    for p in range(ROOT + ONE):
-        for s in range(LANES):
-            i = p * RECORD + s
-            free = buf[i + FREE]
-            x, y, z = load3(buf, i + FORCE)
-            store3(buf, i + FORCE, free * x, free * y, free * z)
-            xx, yy, zz, xy, xz, yz = load6(buf, i + DIAGONAL)
-            held = 1.0 - free
-            store6(
-                buf, i + DIAGONAL, free * xx + held, free * yy + held, free * zz + held, free * xy, free * xz, free * yz
-            )
-    for p in range(ROOT, min(ROOT + FOUR, records)):
-        for s in range(LANES):
-            i = p * RECORD + s
-            free = buf[i + FREE]
-            scale_block(buf, i + NEAR, free * buf[i - RECORD + FREE])
-            scale_block(buf, i + NEXT, free * buf[i - RECORD_2 + FREE])
-            scale_block(buf, i + FAR, free * buf[i - RECORD_3 + FREE])
+def unit_solved(factor, x, y, z):
+    """Row (x, y, z) times the inverse transpose of a diagonal block's unit triangle."""
+    y = y - x * factor[3]
+    return x, y, z - x * factor[4] - y * factor[5]
 
 
 @in_lanes
-def solved_row(factor, x, y, z):
-    """Row (x, y, z) times the inverse transpose of a diagonal block's factor."""
-    x = x * factor[0]
-    y = (y - x * factor[3]) * factor[1]
-    z = (z - x * factor[4] - y * factor[5]) * factor[2]
-    return x, y, z
+def scaled(factor, v):
+    """Row v times the inverse of a diagonal block's scales."""
+    return v[0] * factor[0], v[1] * factor[1], v[2] * factor[2]
 
 
 @in_lanes
-def factor_row(buf, i, row):
-    """Turn one scalar row, `row` lanes on, of the blocks left of the diagonal into the factor's."""
-    far = solved_row(load6(buf, i - RECORD_3 + DIAGONAL), *load3(buf, i + FAR + row))
-    a, b, c = full_times_vector(load9(buf, i - RECORD_2 + NEAR), *far)
-    x, y, z = load3(buf, i + NEXT + row)
-    next_ = solved_row(load6(buf, i - RECORD_2 + DIAGONAL), x - a, y - b, z - c)
-    a, b, c = full_times_vector(load9(buf, i - RECORD + NEXT), *far)
-    d, e, f = full_times_vector(load9(buf, i - RECORD + NEAR), *next_)
-    x, y, z = load3(buf, i + NEAR + row)
-    near = solved_row(load6(buf, i - RECORD + DIAGONAL), x - a - d, y - b - e, z - c - f)
-    store3(buf, i + FAR + row, *far)
-    store3(buf, i + NEXT + row, *next_)
-    store3(buf, i + NEAR + row, *near)
+def less(v, a):
+    """Difference of two vectors."""
+    return v[0] - a[0], v[1] - a[1], v[2] - a[2]
 
 
 @in_lanes
-def row_product(buf, i, a, b):
-    """Product of two scalar rows, `a` and `b` lanes on, of the blocks left of the diagonal."""
-    return (
-        dot3(load3(buf, i + NEAR + a), load3(buf, i + NEAR + b))
-        + dot3(load3(buf, i + NEXT + a), load3(buf, i + NEXT + b))
-        + dot3(load3(buf, i + FAR + a), load3(buf, i + FAR + b))
-    )
+def eliminate_row(buf, i, row, far, next_, near):
+    """Turn one scalar row of the blocks left of the diagonal into the factor's, stored `row` lanes on.
+
+    Returns that row before and after it was divided by the scales, each as three vectors: far, next and near.
+    """
+    factor = load6(buf, i - RECORD_3 + DIAGONAL)
+    far = unit_solved(factor, *far)
+    far_out = scaled(factor, far)
+    store3(buf, i + FAR + row, *far_out)
+    factor = load6(buf, i - RECORD_2 + DIAGONAL)
+    next_ = less(next_, full_times_vector(load9(buf, i - RECORD_2 + NEAR), *far))
+    next_ = unit_solved(factor, *next_)
+    next_out = scaled(factor, next_)
+    store3(buf, i + NEXT + row, *next_out)
+    factor = load6(buf, i - RECORD + DIAGONAL)
+    near = less(near, full_times_vector(load9(buf, i - RECORD + NEXT), *far))
+    near = unit_solved(factor, *less(near, full_times_vector(load9(buf, i - RECORD + NEAR), *next_)))
+    near_out = scaled(factor, near)
+    store3(buf, i + NEAR + row, *near_out)
+    return (far, next_, near), (far_out, next_out, near_out)
+
+
+@in_lanes
+def rows_of(m):
+    """Rows of a symmetric matrix."""
+    return (m[0], m[3], m[4]), (m[3], m[1], m[5]), (m[4], m[5], m[2])
+
+
+@in_lanes
+def product(a, b):
+    """Product of two scalar rows, three vectors each."""
+    return dot3(a[0], b[0]) + dot3(a[1], b[1]) + dot3(a[2], b[2])
 
 
 @in_lanes
 def factor_diagonal(xx, yy, zz, xy, xz, yz):
-    """Cholesky factor of a symmetric matrix, with the inverses of its diagonal."""
-    a = 1.0 / math.sqrt(xx)
+    """Symmetric matrix as unit triangle, scales, its transpose: the inverse scales and the triangle."""
+    a = 1.0 / xx
     l10, l20 = xy * a, xz * a
-    b = 1.0 / math.sqrt(yy - l10 * l10)
-    l21 = (yz - l20 * l10) * b
-    return a, b, 1.0 / math.sqrt(zz - l20 * l20 - l21 * l21), l10, l20, l21
+    b = 1.0 / (yy - l10 * xy)
+    across = yz - l20 * xy
+    l21 = across * b
+    return a, b, 1.0 / (zz - l20 * xz - l21 * across), l10, l20, l21
 
 
 @in_block
-def factorise(buf, records):
-    """Factorise the matrix from root to tip."""
+def eliminate(buf, records):
+    """Assemble and factorise the matrix from root to tip, and the forces along with it.
+
+    The factors are unit triangle, scales, its transpose, which takes no square roots. A particle that is held is one of
+    infinite scales: what would move it is lost.
+    """
     for p in range(ROOT):
         for s in range(LANES):
-            i = p * RECORD + s
-            store6(buf, i + DIAGONAL, *factor_diagonal(*load6(buf, i + DIAGONAL)))
-    for p in range(ROOT, records):
-        for s in range(LANES):
-            # All rows in one loop: LLVM unrolls a shorter one before it thinks of vectors.
-            i = p * RECORD + s
-            factor_row(buf, i, ZERO)
-            factor_row(buf, i, LANES_3)
-            factor_row(buf, i, LANES_6)
-        for s in range(LANES):
-            i = p * RECORD + s
-            xx, yy, zz, xy, xz, yz = load6(buf, i + DIAGONAL)
-            xx -= row_product(buf, i, ZERO, ZERO)
-            yy -= row_product(buf, i, LANES_3, LANES_3)
-            zz -= row_product(buf, i, LANES_6, LANES_6)
-            xy -= row_product(buf, i, ZERO, LANES_3)
-            xz -= row_product(buf, i, ZERO, LANES_6)
-            yz -= row_product(buf, i, LANES_3, LANES_6)
-            store6(buf, i + DIAGONAL, *factor_diagonal(xx, yy, zz, xy, xz, yz))
-
-
-@in_block
-def solve_forwards(buf, records):
-    """Solve with the factor from root to tip, in the forces."""
+            store6(buf, p * RECORD + DIAGONAL + s, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for p in range(ROOT, records):
         for s in range(LANES):
             i = p * RECORD + s
+            far, next_, near, diagonal = matrix_of(buf, i)
+            fx, fy, fz = rows_of(far)
+            ex, ey, ez = rows_of(next_)
+            nx, ny, nz = rows_of(near)
+            x0, x1 = eliminate_row(buf, i, ZERO, fx, ex, nx)
+            y0, y1 = eliminate_row(buf, i, LANES_3, fy, ey, ny)
+            z0, z1 = eliminate_row(buf, i, LANES_6, fz, ez, nz)
+            xx, yy, zz, xy, xz, yz = diagonal
+            factor = factor_diagonal(
+                xx - product(x0, x1),
+                yy - product(y0, y1),
+                zz - product(z0, z1),
+                xy - product(x0, y1),
+                xz - product(x0, z1),
+                yz - product(y0, z1),
+            )
+            free = buf[i + FREE]
+            a, b, c, d, e, f = factor
+            factor = free * a, free * b, free * c, free * d, free * e, free * f
+            store6(buf, i + DIAGONAL, *factor)
+            there = (
+                load3(buf, i - RECORD_3 + FORCE),
+                load3(buf, i - RECORD_2 + FORCE),
+                load3(buf, i - RECORD + FORCE),
+            )
             x, y, z = load3(buf, i + FORCE)
-            a, b, c = full_times_vector(load9(buf, i + NEAR), *load3(buf, i - RECORD + FORCE))
-            d, e, f = full_times_vector(load9(buf, i + NEXT), *load3(buf, i - RECORD_2 + FORCE))
-            g, h, k = full_times_vector(load9(buf, i + FAR), *load3(buf, i - RECORD_3 + FORCE))
-            factor = load6(buf, i + DIAGONAL)
-            store3(buf, i + FORCE, *solved_row(factor, x - a - d - g, y - b - e - h, z - c - f - k))
+            here = unit_solved(factor, x - product(x1, there), y - product(y1, there), z - product(z1, there))
+            store3(buf, i + FORCE, *here)
 
 
 @in_block
-def solve_backwards(buf, records):
-    """Solve with its transpose from tip to root."""
+def substitute(buf, records):
+    """Solve with what elimination has left, from tip to root, in the forces; records behind the last are zero."""
     for back in range(ONE, records - ROOT + ONE):
         for s in range(LANES):
             i = (records - back) * RECORD + s
+            k, l, m = i + RECORD, i + RECORD_2, i + RECORD_3
             factor = load6(buf, i + DIAGONAL)
-            x, y, z = load3(buf, i + FORCE)
-            z = z * factor[2]
-            y = (y - factor[5] * z) * factor[1]
-            x = (x - factor[3] * y - factor[4] * z) * factor[0]
-            subtract3(buf, i - RECORD + FORCE, *transposed_times_vector(load9(buf, i + NEAR), x, y, z))
-            subtract3(buf, i - RECORD_2 + FORCE, *transposed_times_vector(load9(buf, i + NEXT), x, y, z))
-            subtract3(buf, i - RECORD_3 + FORCE, *transposed_times_vector(load9(buf, i + FAR), x, y, z))
-            store3(buf, i + FORCE, x, y, z)
+            rest = scaled(factor, load3(buf, i + FORCE))
+            near = transposed_times_vector(load9(buf, k + NEAR), *load3(buf, k + FORCE))
+            next_ = transposed_times_vector(load9(buf, l + NEXT), *load3(buf, l + FORCE))
+            far = transposed_times_vector(load9(buf, m + FAR), *load3(buf, m + FORCE))
+            x, y, z = less(less(less(rest, near), next_), far)
+            y = y - factor[5] * z
+            store3(buf, i + FORCE, x - factor[3] * y - factor[4] * z, y, z)

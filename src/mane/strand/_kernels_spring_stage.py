@@ -15,6 +15,7 @@ import numpy as np
 
 from mane.strand._kernels_small import LANES, LANES_3, cross, in_lanes, load3, store3, store4
 from mane.strand._kernels_spring import (
+    ALONG,
     AZIMUTH,
     END,
     FAR,
@@ -28,6 +29,7 @@ from mane.strand._kernels_spring import (
     RECORD_2,
     RESIST,
     ROOT,
+    STAGE,
     TWO,
     add3,
     in_block,
@@ -37,26 +39,27 @@ from mane.strand._kernels_spring_frames import frame_of_segment
 from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 
 FRAME, SPIN, EDGE, ARM = NEAR, NEXT, FAR, FAR + LANES_3  # rows that the solve no longer needs
-STAGE, SHARE = RESIST, RESIST + LANES  # of the empty first record: length of the stage [s] and its share of the step
+QUICKER = RESIST  # of the empty first record: the step over the stage
+SUM, SUM_MASS = ALONG, ALONG + LANES_3  # of the records from the root to here: mass times shift, mass
 
 
 @in_block
 def choose_stage(buf, lane, spin, force, resistance, is_free, dt, share):
     """Length of the stage of the strand in a lane: `share` of a calm step, up to all of it. Masses are loaded."""
-    violence = 0.0
+    turning, pushing = 0.0, 0.0  # both squared
     for j in range(force.shape[0]):
         if j > 0:
-            turn = spin[j - 1, 0] ** 2 + spin[j - 1, 1] ** 2 + spin[j - 1, 2] ** 2
-            violence = max(violence, (dt / CALM) ** 2 * turn)
+            turning = max(turning, spin[j - 1, 0] ** 2 + spin[j - 1, 1] ** 2 + spin[j - 1, 2] ** 2)
         elif not is_free:
             continue
-        mass = buf[(ROOT + TWO * np.uint64(j)) * RECORD + INERTIA + lane]
-        violence = max(violence, dt / (RESISTED * mass) * (resistance[j, 0] + resistance[j, 1] + resistance[j, 2]))
-        push = math.sqrt(force[j, 0] ** 2 + force[j, 1] ** 2 + force[j, 2] ** 2)
-        violence = max(violence, push / (PUSHED * mass))
-    part = share + (1.0 - share) * min(violence, 1.0)
-    buf[STAGE + lane] = part * dt
-    buf[SHARE + lane] = part
+        per_mass = 1.0 / buf[(ROOT + TWO * np.uint64(j)) * RECORD + INERTIA + lane]
+        drag = dt / RESISTED * (resistance[j, 0] + resistance[j, 1] + resistance[j, 2])
+        push = (1.0 / PUSHED) ** 2 * (force[j, 0] ** 2 + force[j, 1] ** 2 + force[j, 2] ** 2)
+        pushing = max(pushing, per_mass * per_mass * max(push, drag * drag))
+    violence = min(max((dt / CALM) ** 2 * turning, math.sqrt(pushing)), 1.0)
+    part = share + (1.0 - share) * violence
+    buf[lane + STAGE] = part * dt
+    buf[lane + QUICKER] = 1.0 / part
 
 
 @in_block
@@ -65,23 +68,37 @@ def find_velocities(buf, records):
     for p in range(ROOT, records):
         for s in range(LANES):
             i = p * RECORD + s
-            rate = 1.0 / buf[STAGE + s]
+            rate = 1.0 / buf[i + STAGE]
             x, y, z = moved(buf, i)
             store3(buf, i + FORCE, rate * x, rate * y, rate * z)
 
 
+@in_lanes
+def segment_frame(buf, i):
+    """Frame and spin of the segment whose auxiliary particle is at i; velocities are in FORCE."""
+    k, l = i - RECORD, i + RECORD
+    here, there, out = load3(buf, k + END), load3(buf, l + END), load3(buf, i + END)
+    slow, fast, aside = load3(buf, k + FORCE), load3(buf, l + FORCE), load3(buf, i + FORCE)
+    return frame_of_segment(here, there, out, slow, fast, aside, buf[i + AZIMUTH], buf[i + AZIMUTH + LANES])
+
+
 @in_block
-def find_frames(buf, records):
-    """Leave frame and spin of each segment in the record of its auxiliary particle; velocities are in FORCE."""
+def find_spins(buf, records):
+    """Leave the spin of each segment in the record of its auxiliary particle."""
     for p in range(ROOT + ONE, records, TWO):
         for s in range(LANES):
             i = p * RECORD + s
-            k, l = i - RECORD, i + RECORD
-            here, there, out = load3(buf, k + END), load3(buf, l + END), load3(buf, i + END)
-            cosine, sine = buf[i + AZIMUTH], buf[i + AZIMUTH + LANES]
-            qx, qy, qz, qw, wx, wy, wz = frame_of_segment(
-                here, there, out, load3(buf, k + FORCE), load3(buf, l + FORCE), load3(buf, i + FORCE), cosine, sine
-            )
+            _, _, _, _, wx, wy, wz = segment_frame(buf, i)
+            store3(buf, i + SPIN, wx, wy, wz)
+
+
+@in_block
+def find_frames(buf, records):
+    """Leave frame and spin of each segment in the record of its auxiliary particle."""
+    for p in range(ROOT + ONE, records, TWO):
+        for s in range(LANES):
+            i = p * RECORD + s
+            qx, qy, qz, qw, wx, wy, wz = segment_frame(buf, i)
             store4(buf, i + FRAME, qx, qy, qz, qw)
             store3(buf, i + SPIN, wx, wy, wz)
 
@@ -96,12 +113,47 @@ def turned(wx, wy, wz, x, y, z):
 
 
 @in_block
+def start_sums(buf):
+    """Nothing is summed up yet but the root's mass."""
+    for s in range(LANES):
+        i = ROOT * RECORD + s
+        store3(buf, i + SUM, 0.0, 0.0, 0.0)
+        buf[i + SUM_MASS] = buf[i + INERTIA]
+
+
+@in_lanes
+def sum_up(buf, i, light, heavy):
+    """Add a vertex at i, shifted by `heavy`, and the auxiliary particle before it, shifted by `light`, to the sums."""
+    a, b = buf[i - RECORD + INERTIA], buf[i + INERTIA]
+    x, y, z = load3(buf, i - RECORD_2 + SUM)
+    x, y, z = x + a * light[0] + b * heavy[0], y + a * light[1] + b * heavy[1], z + a * light[2] + b * heavy[2]
+    store3(buf, i + SUM, x, y, z)
+    buf[i + SUM_MASS] = buf[i - RECORD_2 + SUM_MASS] + a + b
+
+
+@in_block
+def shift_free(buf, records):
+    """Move strands that nothing holds by minus the mean of the shifts that were summed up, which keeps their centre."""
+    for s in range(LANES):
+        last, behind = (records - ONE) * RECORD + s, (ROOT - ONE) * RECORD + s
+        back = -buf[ROOT * RECORD + s + FREE] / buf[last + SUM_MASS]
+        x, y, z = load3(buf, last + SUM)
+        store3(buf, behind + SUM, back * x, back * y, back * z)
+    for p in range(ROOT, records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            x, y, z = load3(buf, i - RECORD + SUM)
+            store3(buf, i + SUM, x, y, z)
+            add3(buf, i + END, x, y, z)
+
+
+@in_block
 def go_on(buf, records, dt):
     """Move the particles from the end of the stage to the end of the step; what nothing holds keeps its way."""
     for p in range(ROOT + ONE, records, TWO):
         for s in range(LANES):
             i = p * RECORD + s
-            rest = dt - buf[STAGE + s]
+            rest = dt - buf[i + STAGE]
             wx, wy, wz = load3(buf, i + SPIN)
             wx, wy, wz = rest * wx, rest * wy, rest * wz
             x, y, z = load3(buf, i - RECORD + END)
@@ -111,37 +163,27 @@ def go_on(buf, records, dt):
             store3(buf, i + ARM, *turned(wx, wy, wz, a - x, b - y, c - z))
     for s in range(LANES):
         i = ROOT * RECORD + s
-        rest = dt - buf[STAGE + s]
+        rest = dt - buf[i + STAGE]
         x, y, z = load3(buf, i + FORCE)
         add3(buf, i + END, rest * x, rest * y, rest * z)
-        store3(buf, s + FORCE, 0.0, 0.0, 0.0)  # record 0: mass times what the laid strand lacks, summed up
-        buf[s + INERTIA] = buf[i + INERTIA]
+    start_sums(buf)
     for p in range(ROOT + TWO, records, TWO):
         for s in range(LANES):
             i = p * RECORD + s
             k = i - RECORD
-            rest = dt - buf[STAGE + s]
-            x, y, z = load3(buf, i - RECORD_2 + END)
-            for o, row in ((k, ARM), (i, EDGE)):
-                a, b, c = load3(buf, o + END)
-                vx, vy, vz = load3(buf, o + FORCE)
-                dx, dy, dz = load3(buf, k + row)
-                dx, dy, dz = x + dx, y + dy, z + dz
-                store3(buf, o + END, dx, dy, dz)
-                mass = buf[o + INERTIA]
-                add3(
-                    buf,
-                    s + FORCE,
-                    mass * (a + rest * vx - dx),
-                    mass * (b + rest * vy - dy),
-                    mass * (c + rest * vz - dz),
-                )
-                buf[s + INERTIA] += mass
-    for p in range(ROOT, records):
-        for s in range(LANES):
-            free = buf[ROOT * RECORD + FREE + s] / buf[s + INERTIA]
-            x, y, z = load3(buf, s + FORCE)
-            add3(buf, p * RECORD + END + s, free * x, free * y, free * z)
-    for s in range(LANES):
-        buf[s + INERTIA] = 0.0
-        store3(buf, s + FORCE, 0.0, 0.0, 0.0)
+            before = load3(buf, i - RECORD_2 + END)
+            light = lay(buf, k, before, load3(buf, k + ARM), dt)
+            heavy = lay(buf, i, before, load3(buf, k + EDGE), dt)
+            sum_up(buf, i, light, heavy)
+    shift_free(buf, records)
+
+
+@in_lanes
+def lay(buf, i, before, way, dt):
+    """Put a particle `way` from `before`; return how far that is from where it would have gone straight on."""
+    rest = dt - buf[i + STAGE]
+    a, b, c = load3(buf, i + END)
+    x, y, z = load3(buf, i + FORCE)
+    dx, dy, dz = before[0] + way[0], before[1] + way[1], before[2] + way[2]
+    store3(buf, i + END, dx, dy, dz)
+    return dx - a - rest * x, dy - b - rest * y, dz - c - rest * z

@@ -13,14 +13,24 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.strand._kernels_small import FASTMATH, LANE_COUNT, LANES, LANES_2, load3, load4, store3
+from mane.strand._kernels_small import (
+    FASTMATH,
+    LANE_COUNT,
+    LANES,
+    LANES_2,
+    in_lanes,
+    load3,
+    load4,
+    load6,
+    store3,
+    store6,
+)
 from mane.strand._kernels_spring import (
     AIM,
     CONSTANT_ROWS,
     COUPLE,
     END,
     FORCE,
-    FREE,
     GOES_ON,
     INERTIA,
     LAG,
@@ -30,29 +40,33 @@ from mane.strand._kernels_spring import (
     RESIST,
     REST,
     ROOT,
+    STAGE,
     START,
     TENSION,
     TWO,
+    ZERO,
     add3,
     add_altitudes,
     add_springs,
     advance,
-    assemble,
     balance_coupling,
     balance_inertia,
     in_block,
 )
-from mane.strand._kernels_spring_frames import store_frame
-from mane.strand._kernels_spring_solve import factorise, hold_fixed, solve_backwards, solve_forwards
+from mane.strand._kernels_spring_frames import store_frame, turn
+from mane.strand._kernels_spring_solve import eliminate, substitute
 from mane.strand._kernels_spring_stage import (
     FRAME,
-    SHARE,
+    QUICKER,
     SPIN,
-    STAGE,
     choose_stage,
     find_frames,
+    find_spins,
     find_velocities,
     go_on,
+    shift_free,
+    start_sums,
+    sum_up,
 )
 
 TOO_SHORT = 1e-30  # keeps the direction of a segment without length finite [m]
@@ -67,32 +81,17 @@ def load_constants(buf, constants):
             buf[o + k] = constants[p, k]
 
 
-@in_block
-def scale_constants(buf, particles):
-    """Damping times over the length of the stage, masses over its square."""
-    for p in range(ONE, particles + ONE):
-        for s in range(LANES):
-            rate = 1.0 / buf[STAGE + s]
-            buf[p * RECORD + LAG + s] *= rate
-            buf[p * RECORD + INERTIA + s] *= rate * rate
+@in_lanes
+def bring3(buf, i, values, g, j):
+    """Copy three numbers of an array to rows of one lane."""
+    store3(buf, i, values[g, j, 0], values[g, j, 1], values[g, j, 2])
 
 
-@in_block
-def load_particle(buf, i, position, velocity, gravity, dt):
-    """Start a particle: the first estimate goes straight on, which keeps the segments of a turning strand at length."""
-    for c in range(3):
-        k = i + np.uint64(c) * LANES
-        ahead = position[c] + dt * velocity[c]
-        buf[k + START] = position[c]
-        buf[k + END] = ahead
-        buf[k + AIM] = ahead + dt * dt * gravity[c]
-
-
-@in_block
-def load_row(buf, i, values, scale):
-    """Copy a vector to rows of one lane."""
-    for c in range(values.shape[0]):
-        buf[i + np.uint64(c) * LANES] = scale * values[c]
+@in_lanes
+def bring6(buf, i, values, g, j):
+    """Copy six."""
+    m = values[g, j]
+    store6(buf, i, m[0], m[1], m[2], m[3], m[4], m[5])
 
 
 @in_block
@@ -103,38 +102,91 @@ def load_between(buf, i, start, end, share):
 
 
 @in_block
-def load_block(buf, first, now, held, load, gravity, is_free):
-    """Fill the lanes with strands from `first` on; spare lanes repeat the last strand."""
-    points, velocity, auxiliary, auxiliary_velocity, clamp, tension, _, _ = now
-    root, clamp_after = held
+def place_ghosts(first, count, roots, ghosts):
+    """Set the ghosts of `count` strands from `first` on to where their roots have them at the end of the step."""
+    positions, rotations, behind = roots
+    for g in range(first, first + count):
+        for k in range(2):
+            x, y, z = turn(rotations[g], behind[g, k, 0], behind[g, k, 1], behind[g, k, 2])
+            ghosts[g, k, 0] = positions[g, 0] + x
+            ghosts[g, k, 1] = positions[g, 1] + y
+            ghosts[g, k, 2] = positions[g, 2] + z
+
+
+@in_block
+def load_block(buf, first, now, load):
+    """Fill the lanes with strands from `first` on as they are, velocities in AIM; spare lanes repeat the last."""
+    points, velocity, auxiliary, auxiliary_velocity, _, tension, _, _ = now
     force, resistance, coupling = load
-    last = points.shape[0] - 1
-    for j in range(points.shape[1]):
-        for s in range(LANE_COUNT):
+    last = np.uint64(points.shape[0] - 1)
+    for j in range(np.uint64(points.shape[1])):
+        for s in range(LANES):
             g = min(first + s, last)
-            i = (ROOT + TWO * np.uint64(j)) * RECORD + np.uint64(s)
-            dt = buf[STAGE + np.uint64(s)]
-            load_particle(buf, i, points[g, j], velocity[g, j], gravity, dt)
-            for c in range(3):
-                buf[i + AIM + np.uint64(c) * LANES] += force[g, j, c] / buf[i + INERTIA]
-            load_row(buf, i + RESIST, resistance[g, j], 1.0 / dt)
-    for j in range(auxiliary.shape[1]):
-        for s in range(LANE_COUNT):
+            i = (ROOT + TWO * j) * RECORD + s
+            bring3(buf, i + START, points, g, j)
+            bring3(buf, i + AIM, velocity, g, j)
+            bring3(buf, i + FORCE, force, g, j)
+            bring6(buf, i + RESIST, resistance, g, j)
+    for j in range(np.uint64(auxiliary.shape[1])):
+        for s in range(LANES):
             g = min(first + s, last)
-            i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + np.uint64(s)
-            dt = buf[STAGE + np.uint64(s)]
-            load_particle(buf, i, auxiliary[g, j], auxiliary_velocity[g, j], gravity, dt)
-            load_row(buf, i + RECORD + COUPLE, coupling[g, j], 1.0 / dt)
-    for p in range(tension.shape[1]):
-        for s in range(LANE_COUNT):
-            i = np.uint64(p + 1) * RECORD + np.uint64(s)
-            load_row(buf, i + TENSION, tension[min(first + s, last), p], 1.0)
+            i = (ROOT + ONE + TWO * j) * RECORD + s
+            bring3(buf, i + START, auxiliary, g, j)
+            bring3(buf, i + AIM, auxiliary_velocity, g, j)
+            store3(buf, i + FORCE, 0.0, 0.0, 0.0)
+            bring6(buf, i + RECORD + COUPLE, coupling, g, j)
+    for p in range(np.uint64(tension.shape[1])):
+        for s in range(LANES):
+            bring3(buf, (p + ONE) * RECORD + s + TENSION, tension, min(first + s, last), p)
+
+
+@in_block
+def set_out(buf, records, gravity):
+    """Make of what was loaded what the stage wants: everything over its length, and first estimates.
+
+    Those go straight on, which keeps the segments of a turning strand at length. No strand has settled.
+    """
+    gx, gy, gz = gravity[0], gravity[1], gravity[2]
+    for p in range(ONE, records):
+        for s in range(LANES):
+            i = p * RECORD + s
+            dt = buf[i - RECORD + STAGE]
+            rate = 1.0 / dt
+            buf[i + STAGE] = dt
+            buf[i + GOES_ON] = 1.0
+            buf[i + LAG] *= rate
+            mass = buf[i + INERTIA]
+            buf[i + INERTIA] = mass * rate * rate
+            scale_rows(buf, i + RESIST, rate)
+            scale_rows(buf, i + COUPLE, rate)
+            x, y, z = load3(buf, i + START)
+            vx, vy, vz = load3(buf, i + AIM)
+            x, y, z = x + dt * vx, y + dt * vy, z + dt * vz
+            store3(buf, i + END, x, y, z)
+            square = dt * dt
+            push = square / mass
+            fx, fy, fz = load3(buf, i + FORCE)
+            store3(buf, i + AIM, x + square * gx + push * fx, y + square * gy + push * fy, z + square * gz + push * fz)
+
+
+@in_lanes
+def scale_rows(buf, i, factor):
+    """Multiply six rows of one lane."""
+    a, b, c, d, e, f = load6(buf, i)
+    store6(buf, i, factor * a, factor * b, factor * c, factor * d, factor * e, factor * f)
+
+
+@in_block
+def load_held(buf, first, now, held, is_free):
+    """Put ghosts, and roots that are held, where they are at the start and at the end of the stage."""
+    points, clamp = now[0], now[4]
+    root, _, _, clamp_after = held
     for s in range(LANE_COUNT):
-        g = min(first + s, last)
-        share = buf[SHARE + np.uint64(s)]
+        g = min(first + s, points.shape[0] - 1)
+        share = 1.0 / buf[QUICKER + np.uint64(s)]
         for ghost in range(2):
             i = np.uint64(1 + ghost) * RECORD + np.uint64(s)
-            load_row(buf, i + START, clamp[g, ghost], 1.0)
+            store3(buf, i + START, clamp[g, ghost, 0], clamp[g, ghost, 1], clamp[g, ghost, 2])
             load_between(buf, i + END, clamp[g, ghost], clamp_after[g, ghost], share)
             load_between(buf, i + AIM, clamp[g, ghost], clamp_after[g, ghost], share)
         if not is_free[g]:
@@ -162,9 +214,8 @@ def limit_strain(buf, records, limit):
     A strand that nothing holds keeps its centre of mass.
     """
     for s in range(LANES):
-        store3(buf, s + FORCE, 0.0, 0.0, 0.0)  # record 0: mass times shift, summed up
-        buf[s + INERTIA] = buf[ROOT * RECORD + INERTIA + s]
         store3(buf, ROOT * RECORD + FORCE + s, 0.0, 0.0, 0.0)
+    start_sums(buf)
     for p in range(ROOT + TWO, records, TWO):
         for s in range(LANES):
             i = p * RECORD + s
@@ -178,75 +229,69 @@ def limit_strain(buf, records, limit):
             wanted = high if wanted > high else wanted
             scale = (wanted - length) / (length + TOO_SHORT)
             sx, sy, sz = load3(buf, i - RECORD_2 + FORCE)
-            bx, by, bz = sx + scale * dx, sy + scale * dy, sz + scale * dz
-            hx, hy, hz = 0.5 * (sx + bx), 0.5 * (sy + by), 0.5 * (sz + bz)
-            store3(buf, i - RECORD + FORCE, hx, hy, hz)
-            store3(buf, i + FORCE, bx, by, bz)
-            light, heavy = buf[i - RECORD + INERTIA], buf[i + INERTIA]
-            add3(buf, s + FORCE, light * hx + heavy * bx, light * hy + heavy * by, light * hz + heavy * bz)
-            buf[s + INERTIA] += light + heavy
+            beyond = (sx + scale * dx, sy + scale * dy, sz + scale * dz)
+            half = (0.5 * (sx + beyond[0]), 0.5 * (sy + beyond[1]), 0.5 * (sz + beyond[2]))
+            store3(buf, i - RECORD + FORCE, *half)
+            store3(buf, i + FORCE, *beyond)
+            sum_up(buf, i, half, beyond)
     for p in range(ROOT, records):
         for s in range(LANES):
             i = p * RECORD + s
-            back = -buf[ROOT * RECORD + FREE + s] / buf[s + INERTIA]
             x, y, z = load3(buf, i + FORCE)
-            a, b, c = load3(buf, s + FORCE)
-            add3(buf, i + END, x + back * a, y + back * b, z + back * c)
-    for s in range(LANES):
-        buf[s + INERTIA] = 0.0
+            add3(buf, i + END, x, y, z)
+    shift_free(buf, records)
 
 
-@in_block
-def store_particle(buf, i, share, before, position, velocity):
-    """Write where a particle is, and its velocity, which goes on as it changed over the stage."""
-    for c in range(3):
-        k = i + np.uint64(c) * LANES
-        position[c] = buf[k + END]
-        velocity[c] = before[c] + (buf[k + FORCE] - before[c]) / share
+@in_lanes
+def fetch3(buf, i, values, g, j):
+    """Copy rows of one lane to three numbers of an array."""
+    values[g, j, 0], values[g, j, 1], values[g, j, 2] = load3(buf, i)
 
 
-@in_block
-def store_row(buf, i, values):
-    """Copy rows of one lane to a vector."""
-    for c in range(values.shape[0]):
-        values[c] = buf[i + np.uint64(c) * LANES]
+@in_lanes
+def fetch_velocity(buf, i, quicker, before, velocity, g, j):
+    """Write a velocity, which goes on as it changed over the stage."""
+    x, y, z = load3(buf, i + FORCE)
+    a, b, c = before[g, j, 0], before[g, j, 1], before[g, j, 2]
+    velocity[g, j, 0] = a + quicker * (x - a)
+    velocity[g, j, 1] = b + quicker * (y - b)
+    velocity[g, j, 2] = c + quicker * (z - c)
 
 
 @in_block
 def store_block(buf, first, count, now, is_free, out):
     """Write `count` lanes to strands from `first` on."""
     points, velocity, auxiliary, auxiliary_velocity, frames, spin, tension = out
-    for j in range(points.shape[1]):
+    for j in range(np.uint64(points.shape[1])):
         for s in range(count):
-            g = first + s
-            i = (ROOT + TWO * np.uint64(j)) * RECORD + np.uint64(s)
-            share = buf[SHARE + np.uint64(s)]
-            if j == 0 and not is_free[g]:
-                share = 1.0  # a root that is held moves steadily
-            store_particle(buf, i, share, now[1][g, j], points[g, j], velocity[g, j])
-    for p in range(tension.shape[1]):
+            g, i = first + s, (ROOT + TWO * j) * RECORD + s
+            # A root that is held moves steadily.
+            quicker = buf[QUICKER + s] if j > ZERO or is_free[g] else 1.0
+            fetch3(buf, i + END, points, g, j)
+            fetch_velocity(buf, i, quicker, now[1], velocity, g, j)
+    for p in range(np.uint64(tension.shape[1])):
         for s in range(count):
-            store_row(buf, np.uint64(p + 1) * RECORD + TENSION + np.uint64(s), tension[first + s, p])
-    for j in range(auxiliary.shape[1]):
+            fetch3(buf, (p + ONE) * RECORD + TENSION + s, tension, first + s, p)
+    for j in range(np.uint64(auxiliary.shape[1])):
         for s in range(count):
-            g = first + s
-            i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + np.uint64(s)
-            share = buf[SHARE + np.uint64(s)]
-            store_particle(buf, i, share, now[3][g, j], auxiliary[g, j], auxiliary_velocity[g, j])
+            g, i = first + s, (ROOT + ONE + TWO * j) * RECORD + s
+            fetch3(buf, i + END, auxiliary, g, j)
+            fetch_velocity(buf, i, buf[QUICKER + s], now[3], auxiliary_velocity, g, j)
             qx, qy, qz, qw = load4(buf, i + FRAME)
             store_frame(frames[g, j], now[6][g, j], qx, qy, qz, qw)
-            store_row(buf, i + SPIN, spin[g, j])
+            fetch3(buf, i + SPIN, spin, g, j)
 
 
 @in_block
 def store_cut_forces(buf, first, count, cut_force):
     """Write `count` lanes; a cut is in the middle of a segment, where its auxiliary particle counts by half."""
-    for j in range(cut_force.shape[1]):
+    for j in range(np.uint64(cut_force.shape[1])):
         for s in range(count):
-            i = (ROOT + ONE + TWO * np.uint64(j)) * RECORD + FORCE + np.uint64(s)
-            for c in range(3):
-                k = i + np.uint64(c) * LANES
-                cut_force[first + s, j, c] = 0.5 * (buf[k] + buf[k + RECORD])
+            i = (ROOT + ONE + TWO * j) * RECORD + FORCE + s
+            x, y, z = load3(buf, i)
+            a, b, c = load3(buf, i + RECORD)
+            g = first + s
+            cut_force[g, j, 0], cut_force[g, j, 1], cut_force[g, j, 2] = 0.5 * (x + a), 0.5 * (y + b), 0.5 * (z + c)
 
 
 @in_block
@@ -257,34 +302,31 @@ def step_block(
     first = block * LANE_COUNT
     count = min(LANE_COUNT, is_free.shape[0] - first)
     records = np.uint64(constants.shape[0] + 1)
+    place_ghosts(first, count, held[:3], held[3])
     load_constants(buf, constants)
     for s in range(LANE_COUNT):
         g = min(first + s, is_free.shape[0] - 1)
         choose_stage(buf, np.uint64(s), now[7][g], load[0][g], load[1][g], is_free[g], dt, share)
-    scale_constants(buf, records - ONE)
-    load_block(buf, first, now, held, load, gravity, is_free)
-    for s in range(LANES):
-        buf[GOES_ON + s] = 1.0
+    load_block(buf, np.uint64(first), now, load)
+    set_out(buf, records, gravity)
+    load_held(buf, first, now, held, is_free)
     for _ in range(iterations):
         balance_inertia(buf, records)
         balance_coupling(buf, records)
         add_springs(buf, records)
         add_altitudes(buf, records)
-        assemble(buf, records)
-        hold_fixed(buf, records)
-        factorise(buf, records)
-        solve_forwards(buf, records)
-        solve_backwards(buf, records)
+        eliminate(buf, records)
+        substitute(buf, records)
         if not advance(buf, records, tolerance):
             break
     find_cut_forces(buf, records)
-    store_cut_forces(buf, first, count, cut_force)
+    store_cut_forces(buf, np.uint64(first), np.uint64(count), cut_force)
     limit_strain(buf, records, limit)
     find_velocities(buf, records)
-    find_frames(buf, records)
+    find_spins(buf, records)
     go_on(buf, records, dt)
     find_frames(buf, records)
-    store_block(buf, first, count, now, is_free, out)
+    store_block(buf, np.uint64(first), np.uint64(count), now, is_free, out)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -297,7 +339,8 @@ def step_strands(
         constants: of all particles, shape (blocks, P, CONSTANT_ROWS * lanes).
         is_free: strands whose root nothing holds, shape (G,).
         now: points, velocity, auxiliary particles, their velocity, ghosts, tensions, frames, spins at the start.
-        held: roots (G, 3) and ghosts (G, 2, 3) at the end.
+        held: roots (G, 3) and their rotations (G, 4) at the end; ghosts (G, 2, 3) as groomed, from the root; room for
+            where they are at the end.
         load: force, resistance, coupling.
         gravity: shape (3,).
         limit: of the strain of a segment.

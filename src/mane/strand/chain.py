@@ -226,8 +226,7 @@ class ChainSolver(StrandSolver):
 
         Zero to rounding, except with `spine`, where it says how far the carried curl is from keeping its length.
         """
-        lengths: Float64Array = np.linalg.norm(np.diff(state.points, axis=1), axis=2)
-        return lengths / self.model.rest_length - 1
+        return state.segment_lengths() / self.model.rest_length - 1
 
     # -- building ----------------------------------------------------------------------------------------------------
 

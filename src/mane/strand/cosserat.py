@@ -194,9 +194,7 @@ class CosseratSolver(StrandSolver):
 
     def stretch(self, state: StrandState) -> Float64Array:
         """Length of each segment over its own length without load, less one, shape (G, N)."""
-        edge = state.points[:, 1:] - state.points[:, :-1]
-        result: Float64Array = np.sqrt(np.einsum("gji,gji->gj", edge, edge)) / self.rest.length - 1
-        return result
+        return state.segment_lengths() / self.rest.length - 1
 
 
 def pack_constants(model: StrandModel, rest: RestShape) -> Float64Array:

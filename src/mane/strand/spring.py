@@ -2,7 +2,7 @@
 
 `spring_net` says which particles and springs there are and how they get the rod's stiffness, `spring_rest` how their
 rest lengths carry the weight. One step is implicit Euler over a share of it: Newton steps from where the present motion
-would lead, each solved exactly in O(particles) by a banded Cholesky factorisation (`_kernels_spring`), springs, damping
+would lead, each solved exactly in O(particles) by one banded elimination (`_kernels_spring_solve`), springs, damping
 and loads taken at the end of that stage, so that none of them limits its length. Strain limiting then brings back
 segments that a violent step has left too long or too short, and everything goes on to the end of the step with the
 velocities of the stage (`_kernels_spring_stage`). The price is numerical damping, a seventh of Euler's, first order in
@@ -145,7 +145,7 @@ class SpringSolver(StrandSolver):
         """Go one step of `dt` [s]: read `state`, write `out` (may be the same object), with roots as at its end."""
         from mane.strand._kernels_spring_step import step_strands
 
-        clamp = self._clamp_at(roots)
+        ghosts = np.empty_like(self._behind)
         old, new = state.extra, out.extra
         step_strands(
             self._constants,
@@ -160,7 +160,7 @@ class SpringSolver(StrandSolver):
                 state.frames,
                 state.spin,
             ),
-            (roots.positions, clamp),
+            (roots.positions, roots.rotations, self._behind, ghosts),
             (load.force, load.resistance, load.coupling),
             self.model.gravity,
             self.params.strain_limit,
@@ -180,7 +180,7 @@ class SpringSolver(StrandSolver):
             ),
             out.cut_force,
         )
-        new["clamp"][...] = clamp
+        new["clamp"][...] = ghosts
 
     def taken(self, rows: IntArray) -> SpringSolver:
         """Return a solver of some of the strands; see `StrandSolver.taken`."""
@@ -234,16 +234,16 @@ class SpringSolver(StrandSolver):
 
     def stretch(self, state: StrandState) -> Float64Array:
         """Length of each segment over its own length without load, less one, shape (G, N)."""
-        length = np.linalg.norm(np.diff(state.points, axis=1), axis=-1)
-        relative: Float64Array = length / self.net.rest_length[:, GHOSTS + 2 :: 2, spring_net.TO_NEXT] - 1.0
+        relative: Float64Array = (
+            state.segment_lengths() / self.net.rest_length[:, GHOSTS + 2 :: 2, spring_net.TO_NEXT] - 1.0
+        )
         return relative
 
-    def _clamp_at(self, roots: RootPose) -> Float64Array:
-        """Ghosts (G, 2, 3) of roots."""
+    @property
+    def _behind(self) -> Float64Array:
+        """Ghosts (G, 2, 3) as groomed, seen from their roots."""
         rest = self.net.rest_points
-        behind = rest[:, :GHOSTS] - rest[:, GHOSTS : GHOSTS + 1]
-        clamp: Float64Array = quaternion.rotate(roots.rotations[:, None], behind) + roots.positions[:, None]
-        return clamp
+        return rest[:, :GHOSTS] - rest[:, GHOSTS : GHOSTS + 1]
 
     def _scratch_buffer(self) -> Float64Array:
         """One buffer for each thread that there may be; made at the first step, since it holds nothing to keep."""

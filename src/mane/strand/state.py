@@ -56,6 +56,12 @@ class StrandState:
         common = {name: np.array(arrays[name]) for name in _COMMON}
         return cls(**common, extra=extra)
 
+    def segment_lengths(self) -> Float64Array:
+        """Length of each segment [m], shape (G, N)."""
+        edge = self.points[:, 1:] - self.points[:, :-1]
+        length: Float64Array = np.sqrt(np.einsum("gji,gji->gj", edge, edge))
+        return length
+
     def copy(self) -> StrandState:
         """Return a state with arrays of its own."""
         return StrandState.from_arrays(self.arrays())
