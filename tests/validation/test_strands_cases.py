@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mane.measure import strands_motion, strands_static, strands_surroundings, strands_tradeoff
+from mane.measure import strands_motion, strands_static, strands_substeps, strands_surroundings, strands_tradeoff
 from mane.measure.figures import Figures
 from mane.measure.strands_references import elastica
 from mane.measure.strands_setup import threads
@@ -104,6 +104,13 @@ def test_a_strand_on_an_incline_sticks_or_slides_as_coulomb_says(model):
     figures = Figures("test")
     strands_surroundings.incline(figures, [model])
     assert_kept(figures, least=8)
+
+
+@models
+def test_the_longest_substep_keeps_a_shaken_head_lively(model):
+    figures = Figures("test")
+    strands_substeps.shaken_heads(figures, [model], quick=True)
+    assert_kept(figures, least=2)
 
 
 def test_one_direct_solve_beats_any_affordable_number_of_sweeps():

@@ -14,7 +14,7 @@ from mane.groom.select import select_guides
 from mane.scene.simulation import Simulation
 from mane.strand.solver import SOLVERS
 
-FRAME_RATE = 100.0
+FRAME_RATE = 96.0  # two of the longest substeps
 TELEPORT_FRAMES, RECOVERY_FRAMES = 100, 10
 LARGEST_STRETCH = {"cosserat": 0.01, "chain": 0.01, "spring": 0.05}
 DEEPEST = 1e-3  # [m]

@@ -16,6 +16,7 @@ from mane.measure.figures import Figures
 from mane.measure.plot import write_plot
 from mane.measure.strands_look import draw_strips
 from mane.measure.strands_setup import threads
+from mane.measure.strands_substeps import shaken_heads
 from mane.measure.strands_tradeoff import sweep_tradeoff
 from mane.strand.solver import SOLVERS
 
@@ -48,6 +49,7 @@ def run(
         "energy": lambda: strands_motion.energy(figures, chosen, quick=quick),
         "free fall": lambda: strands_motion.free_fall(figures, chosen),
         "incline": lambda: strands_surroundings.incline(figures, chosen),
+        "shaken heads at other steps": lambda: shaken_heads(figures, chosen, quick=quick),
         "terminal velocity": lambda: strands_surroundings.terminal_velocity(figures, chosen),
     }
     if "cosserat" in chosen:

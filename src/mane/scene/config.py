@@ -218,7 +218,7 @@ class StrandTable:
         hold: strands that could not stand as groomed: "stiffen", "report" or "off"
         gravity: [m/s^2]
         drag: air drag, as a share of that of a single hair
-        substeps: steps per frame; without it as many as the motion needs
+        substeps: steps per frame; without it as few as are no longer than 1/192 s, and more where the head moves fast
         properties: of the material, in place of its own: young [Pa], radius [m], stiffness ...
         settings: of the model
     """

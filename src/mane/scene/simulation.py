@@ -45,8 +45,8 @@ from mane.strand.state import StrandState
 from mane.strand.stepping import StepPath, Stepper, StepReport
 from mane.strand.variation import Varying
 
-# Longest substep [s]. Halving it moves the tips of a shaken head by a few millimetres (`mane validate strands`).
-MAX_SUBSTEP = 1 / 250
+# Longest substep [s]: 8 for a frame of film (docs/decisions/0013).
+MAX_SUBSTEP = 1 / 192
 # Largest turn of the head within one substep [rad]: hair is linearised within it.
 MAX_TURN = 0.15
 MAX_SUBSTEPS = 64
@@ -76,7 +76,8 @@ class Simulation:
         hold: what to do with strands that could not stand as groomed: "stiffen", "report" or "off".
         gravity: [m/s^2].
         frame_rate: frames per second.
-        substeps: per frame, or "auto": as many as the frame's length and the head's motion need.
+        substeps: per frame, or "auto": as few as make none longer than 1/192 s, and more while the head moves so fast
+            that it would turn by more than 0.15 rad in one, or move by 0.15 of the longest strand.
         settings: of the strand model, e.g. `CosseratParams`.
 
     Attributes:
