@@ -35,23 +35,18 @@ from numpy.typing import NDArray
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
 from mane.strand.model import Float64Array, RootKind, StrandModel
+from mane.strand.spring_joints import Joints, calibrated, soundness
 
 GHOSTS = 2  # particles in front of the root
 TO_BRACE, TO_NEXT, TO_FAR = 0, 1, 2  # the springs of a particle: to p-1, p-2, p-3
 
-# Distance of an auxiliary particle from its segment over the segment's length, and the altitudes' share of the bending
-# stiffness. A bending spring alone loses its lever as a joint bends away from it, and snaps through beyond 0.25 rad; an
-# altitude gains there what the spring loses. With these two numbers the mean of a joint's angles to either side
-# stays within 2 percent of moment / stiffness up to 0.5 rad, and no moment makes it snap.
+# Distance of an auxiliary particle from its segment over the segment's length (see `spring_joints.ALTITUDE_SHARE`).
 OFFSET = 1.0
-ALTITUDE_SHARE = 0.18
 
 # Share of a strand's mass that its auxiliary particles carry. It must be above zero; the less, the less inertia against
 # twist (a hair has next to none).
 AUXILIARY_MASS = 0.02
 
-SOFTEST = 0.1  # no twist spring is softer than this part of what twist alone would ask for
-CALIBRATION_ROUNDS = 12
 QUARTER = 0.5 * np.pi
 STRAIGHT = 1e-6  # a strand that bends by less than this part of its length has no direction of its own
 # Quarter turns go on the same way round unless the other leaves a joint this much better levers. A joint is a little
@@ -117,19 +112,20 @@ def make_net(model: StrandModel) -> SpringNet:
     offset = OFFSET * model.rest_length
     particles = _place(model, frames, azimuth, offset)
     strands, count = particles.shape[:2]
-    bend, twist, altitude = _calibrated(Joints.of(particles), model)
     length = spring_lengths(particles)
     stiffness = np.zeros((strands, count, 3))
     auxiliary, vertex = slice(GHOSTS + 1, None, 2), slice(GHOSTS + 2, None, 2)
     stiffness[:, vertex, TO_NEXT] = model.stretch_stiffness / length[:, vertex, TO_NEXT]
     for which in (auxiliary, vertex):
         stiffness[:, which, TO_BRACE] = model.stretch_stiffness / length[:, which, TO_BRACE]
-    stiffness[:, auxiliary, TO_NEXT] = twist
-    stiffness[:, auxiliary, TO_FAR] = bend[..., 0]
-    stiffness[:, vertex, TO_FAR] = bend[..., 1]
+    edge, braces = stiffness[:, vertex, TO_NEXT], (stiffness[:, auxiliary, TO_BRACE], stiffness[:, vertex, TO_BRACE])
+    joint = calibrated(Joints.of(particles), np.stack([edge, *braces], axis=-1), model)
+    stiffness[:, auxiliary, TO_NEXT] = joint[..., 0]
+    stiffness[:, auxiliary, TO_FAR] = joint[..., 1]
+    stiffness[:, vertex, TO_FAR] = joint[..., 2]
     altitudes = np.zeros((strands, count))
-    altitudes[:, auxiliary] = altitude[..., 0]
-    altitudes[:, vertex] = altitude[..., 1]
+    altitudes[:, auxiliary] = joint[..., 3]
+    altitudes[:, vertex] = joint[..., 4]
     damping = np.zeros((strands, count))
     damping[:, auxiliary] = damping[:, vertex] = model.damping
     net = SpringNet(
@@ -246,9 +242,7 @@ def _soundness(step: Float64Array, frames: Float64Array, j: int, angle: Float64A
     before, after = step[:, j - 1], step[:, j]
     out_before = _direction(frames[:, j - 1], angle) * np.linalg.norm(before, axis=-1, keepdims=True)
     out_after = _direction(frames[:, j], angle + way) * np.linalg.norm(after, axis=-1, keepdims=True)
-    levers = _levers(-before, -0.5 * before + OFFSET * out_before, 0.5 * after + OFFSET * out_after, after)
-    volume: Float64Array = np.abs(np.linalg.det(levers))
-    return volume
+    return soundness(-before, -0.5 * before + OFFSET * out_before, 0.5 * after + OFFSET * out_after, after)
 
 
 def _best_of(scores: list[Float64Array]) -> NDArray[np.int64]:
@@ -259,81 +253,6 @@ def _best_of(scores: list[Float64Array]) -> NDArray[np.int64]:
         better = candidate > TIE * score
         best[better], score[better] = number, candidate[better]
     return best
-
-
-def _levers(
-    x_before: Float64Array, a_before: Float64Array, a_after: Float64Array, x_after: Float64Array
-) -> Float64Array:
-    """How a joint's twist spring and two bending springs lengthen with its turn [m/rad], shape (..., 3, 3), one a row.
-
-    All arguments are relative to the joint's vertex. A spring from r' to r lengthens by (r' x r) / |r - r'| . turn.
-    """
-    pairs = ((a_before, a_after), (x_before, a_after), (a_before, x_after))
-    rows = [np.cross(s, r) / np.linalg.norm(r - s, axis=-1, keepdims=True) for s, r in pairs]
-    return np.stack(rows, axis=-2)
-
-
-@dataclass(frozen=True, eq=False)
-class Joints:
-    """Geometry of every joint: levers (G, N, 5, 3) of twist, two bending springs and two altitudes; axis (G, N, 3)."""
-
-    levers: Float64Array
-    axis: Float64Array
-
-    @classmethod
-    def of(cls, particles: Float64Array) -> Joints:
-        """Measure the joints of a net's particles (G, P, 3)."""
-        centre = particles[:, GHOSTS:-1:2]
-        x_before, a_before = particles[:, 0:-3:2] - centre, particles[:, 1:-3:2] - centre
-        a_after, x_after = particles[:, GHOSTS + 1 :: 2] - centre, particles[:, GHOSTS + 2 :: 2] - centre
-        springs = _levers(x_before, a_before, a_after, x_after)
-        before = np.cross(a_before, x_before)
-        after = np.cross(a_after, x_after)
-        before /= np.linalg.norm(before, axis=-1, keepdims=True)
-        after /= np.linalg.norm(after, axis=-1, keepdims=True)
-        altitudes = np.stack([np.cross(a_after, before), np.cross(after, a_before)], axis=-2)
-        axis = x_after / np.linalg.norm(x_after, axis=-1, keepdims=True)
-        axis = axis - x_before / np.linalg.norm(x_before, axis=-1, keepdims=True)
-        return cls(np.concatenate([springs, altitudes], axis=-2), axis / np.linalg.norm(axis, axis=-1, keepdims=True))
-
-    def compliance(self, stiffness: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Turn per moment [1/(N m)]: the mean over bending directions, and that of twist; `stiffness` is (G, N, 5)."""
-        matrix = np.einsum("gnk,gnki,gnkj->gnij", stiffness, self.levers, self.levers)
-        inverse = np.linalg.inv(matrix)
-        twist = np.einsum("gni,gnij,gnj->gn", self.axis, inverse, self.axis)
-        return 0.5 * (np.trace(inverse, axis1=-2, axis2=-1) - twist), twist
-
-
-def _calibrated(joints: Joints, model: StrandModel) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Stiffness of bending springs (G, N, 2), twist springs (G, N) and altitudes (G, N, 2) [N/m].
-
-    With these the joint turns under a bending moment, averaged over its directions, and under a twisting moment as the
-    rod's piece of `joint_length` does. On a straight run bending is alike in all directions.
-    """
-    bend_goal = model.joint_length / model.bend_stiffness
-    twist_goal = model.joint_length / model.twist_stiffness
-    levers = joints.levers
-    # Turns that lengthen one spring alone: their bending parts say what that spring is to carry.
-    modes = np.linalg.inv(levers[..., :3, :])
-    across = modes - joints.axis[..., :, None] * np.einsum("gni,gnik->gnk", joints.axis, modes)[..., None, :]
-    spring = (across**2).sum(axis=-2)[..., 1:] / bend_goal[..., None]
-    lever_floor = 0.25 * model.rest_length**2
-    altitude = 1.0 / (bend_goal[..., None] * np.maximum((levers[..., 3:, :] ** 2).sum(axis=-1), lever_floor[..., None]))
-    along = np.einsum("gni,gni->gn", joints.axis, levers[..., 0, :]) ** 2
-    twist_floor = SOFTEST / (twist_goal * np.maximum(along, lever_floor * SOFTEST))
-    stiffness = np.concatenate(
-        [
-            (twist_floor / SOFTEST)[..., None],
-            (1.0 - ALTITUDE_SHARE) * spring,
-            ALTITUDE_SHARE * altitude,
-        ],
-        axis=-1,
-    )
-    for _ in range(CALIBRATION_ROUNDS):
-        bent, twisted = joints.compliance(stiffness)
-        stiffness[..., 1:] *= np.clip(bent / bend_goal, 0.5, 2.0)[..., None]
-        stiffness[..., 0] = np.maximum(stiffness[..., 0] * np.clip(twisted / twist_goal, 0.5, 2.0), twist_floor)
-    return stiffness[..., 1:3], stiffness[..., 0], stiffness[..., 3:]
 
 
 def _place(model: StrandModel, frames: Float64Array, azimuth: Float64Array, offset: Float64Array) -> Float64Array:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from mane.strand.model import Float64Array, RootKind, StrandModel
-from mane.strand.spring_net import GHOSTS, TO_BRACE, TO_FAR, TO_NEXT, Joints, SpringNet, without_clamp
+from mane.strand.spring_joints import Joints
+from mane.strand.spring_net import GHOSTS, TO_BRACE, TO_FAR, TO_NEXT, SpringNet, without_clamp
 
 # A spring of a joint may be strained this much to carry the weight (a joint then rests some 0.7 rad away from where it
 # is groomed); joints that would need more are stiffened, since softer ones snap through. Strands that `hold` has

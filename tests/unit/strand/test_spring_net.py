@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from spring_hair import GRAVITY, hair, helix, straight
+from spring_hair import GRAVITY, RADIUS, hair, helix, straight
 
 from mane.strand import spring_net
 from mane.strand._reference_spring import elastic_energy, forces_and_matrix
-from mane.strand.spring_net import GHOSTS, Joints, make_net, spring_lengths
+from mane.strand.spring_joints import Joints
+from mane.strand.spring_net import GHOSTS, make_net, spring_lengths
 from mane.strand.spring_rest import LARGEST_STRAIN, net_forces, static_tensions, without_sag
 
 
@@ -24,17 +25,54 @@ def test_straight_joints_bend_alike_in_all_directions_as_the_rod_does():
     matrix = np.einsum("gnk,gnki,gnkj->gnij", joint_stiffness(net), joints.levers, joints.levers)
     bending = np.linalg.inv(matrix)[..., 1:, 1:]  # the strand runs along x
     expected = (model.joint_length / model.bend_stiffness)[..., None, None] * np.eye(2)
-    np.testing.assert_allclose(bending, expected, atol=1e-9 * expected.max())
+    # The joint is stiffer by what its segments give: some (radius / segment)^2, here 2e-5.
+    np.testing.assert_allclose(bending, expected, atol=(RADIUS / model.rest_length[0, 0]) ** 2 * expected.max())
+    isotropic = bending[..., :1, :1] * np.eye(2)
+    np.testing.assert_allclose(bending, isotropic, atol=1e-9 * expected.max())
 
 
 @pytest.mark.parametrize("turns", [0.5, 1.5, 2.0])
 def test_curved_joints_have_the_stiffness_of_the_rod_on_average(turns):
     model = hair(helix(turns=turns))
     net = make_net(model)
-    bending, twist = Joints.of(net.rest_points).compliance(joint_stiffness(net))
+    joints = Joints.of(net.rest_points)
+    bending, twist = joints.bending_and_twist(joints.turns(joint_stiffness(net)))
     # Within the accuracy of the fixed-point rounds; coarse curls of 60 degrees per joint are the slowest to settle.
     np.testing.assert_allclose(bending, model.joint_length / model.bend_stiffness, rtol=5e-3)
     np.testing.assert_allclose(twist, model.joint_length / model.twist_stiffness, rtol=5e-2)
+
+
+def turned_by_a_couple(points):
+    """Turn of the last segment per moment about each axis [1/(N m)], (3, 3), by a dense solve of the whole net."""
+    net = make_net(hair(points))
+    particles = net.rest_points[0]
+    nothing, free = np.zeros_like(particles), np.repeat(~net.is_held[0], 3)
+    _, matrix = forces_and_matrix(net, 0, particles, nothing, nothing, 1.0)
+    last = particles[-3:] - particles[-3:].mean(axis=0)
+    # Forces on the last triangle whose sum is zero and whose moment is one about each axis in turn.
+    sums = np.concatenate([np.tile(np.eye(3), (1, 3)), np.hstack([np.cross(np.eye(3), r) for r in -last])])
+    load = np.zeros((particles.size, 3))
+    load[-9:] = np.linalg.pinv(sums)[:, 3:]
+    return load[free].T @ np.linalg.solve(matrix[np.ix_(free, free)], load[free])
+
+
+def test_short_segments_bend_and_twist_like_the_rod_although_they_give():
+    """Segments of five radii, whose struts give by a percent: four of them more turn by 4 h / E I and 4 h / G J."""
+    length = 5 * RADIUS
+    more = turned_by_a_couple(straight(1, 12, 12 * length)) - turned_by_a_couple(straight(1, 8, 8 * length))
+    model = hair(straight(1, 4, 4 * length))
+    bend, twist = 4 * length / model.bend_stiffness[0, 0], 4 * length / model.twist_stiffness[0, 0]
+    # What is left is of second order: a percent of a percent.
+    np.testing.assert_allclose(np.diag(more), [twist, bend, bend], rtol=3e-4)
+
+
+def test_short_segments_of_a_curl_turn_like_the_rod_on_average():
+    """A tight curl whose segments of 0.2 mm are again five radii long: the last third of its turn."""
+    long, short = (helix(1, n, turns=n / 24, radius=7e-4, length=2e-3 * n / 24) for n in (24, 16))
+    model = hair(long)
+    more = np.trace(turned_by_a_couple(long) - turned_by_a_couple(short))
+    rod = (model.joint_length * (2 / model.bend_stiffness + 1 / model.twist_stiffness))[0, 16:].sum()
+    assert more == pytest.approx(rod, rel=0.01)
 
 
 def test_mass_is_shared_and_kept():
