@@ -1,7 +1,8 @@
-"""What happens where parts of the hair meet: which candidates touch, how strips are doing, and the pushes between them.
+"""Where parts of the hair meet: which candidates touch, and how strips are doing.
 
 A contact is a record: four vertices with signed weights (the first part positive, the second negative), the unit normal
 from the second to the first, the gap between them along it, the scale of its force and the gap that it should have.
+What it does to them is in `_kernels_strips_push`.
 """
 
 # mypy: allow-untyped-defs
@@ -21,8 +22,9 @@ from mane.contact._kernels_strips import (
     width,
 )
 
-WEIGHT, NORMAL, GAP, SCALE, LIMIT = 0, 4, 7, 8, 9  # columns of a record
-RECORD = 10
+# Columns of a record. The last two follow from the others when all contacts are known: see `_kernels_strips_push`.
+WEIGHT, NORMAL, GAP, SCALE, LIMIT, LIGHT, GIVE = 0, 4, 7, 8, 9, 10, 11
+KNOWN, RECORD = 10, 12
 PARALLEL = 1e-6  # sine of the angle below which two segments have no common normal
 
 
@@ -35,7 +37,7 @@ def append(row, key, side, vertices, values, count, keys, sides, touched, record
         return
     keys[row, n], sides[row, n] = key, side
     touched[row, n, 0], touched[row, n, 1], touched[row, n, 2], touched[row, n, 3] = vertices
-    for c in range(RECORD):
+    for c in range(KNOWN):
         records[row, n, c] = values[c]
 
 
@@ -177,10 +179,10 @@ def touch_faces(
 ):  # fmt: skip
     """Find which vertices touch triangles of strips, or will within the step; see `find_faces` for the candidates.
 
-    `scratch` (T, 2, .) is for T threads.
+    `scratch` (T, .) is for T threads.
     """
     for p in prange(pairs.shape[0]):
-        kept = scratch[get_thread_id(), 0]
+        kept = scratch[get_thread_id()]
         count[p] = 0
         for triangle in range(density.shape[1]):
             first, last = firsts[p, triangle], firsts[p, triangle + 1]
@@ -291,77 +293,3 @@ def update_strips(points, there, pairs, rest_width, breaks, heals, densest, brok
                 broken[p, triangle] = False
             dense = min(1.0 / ratio, densest) if ratio > 0.0 else densest
             density[p, triangle] = dense if there[p] and not broken[p, triangle] else 0.0
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def load_strands(count, touched, records, busy):
-    """Add the weights of all contacts to `busy` (G V,), each with its scale."""
-    for row in range(count.shape[0]):
-        for n in range(count[row]):
-            for c in range(4):
-                busy[touched[row, n, c]] += records[row, n, SCALE] * abs(records[row, n, WEIGHT + c])
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def give_way(table, busy, give):
-    """Fill `give` (G, V) with |W| (G, V, V) times `busy` (G, V); see `links_compliance`."""
-    for g in prange(busy.shape[0]):
-        for v in range(busy.shape[1]):
-            give[g, v] = 0.0
-        for w in range(busy.shape[1]):
-            if busy[g, w] > 0.0:
-                for v in range(busy.shape[1]):
-                    give[g, v] += table[g, w, v] * busy[g, w]
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def push_apart(count, touched, records, velocity, inv_mass, give, laws, dt, goes_on, force):
-    """Add repulsion and friction of all contacts to `force` (G V, 3), in their order; return how many there were.
-
-    `laws` are the rate of the spring [1/s], its damping ratio, the coefficient of friction, and the fastest that
-    overlapping hair is pushed apart [m/s]. Where `goes_on`, records are of an earlier substep: their gaps follow.
-    """
-    rate, ratio, friction, fastest = laws
-    deepest = fastest * (dt + 2.0 * ratio / rate)  # at which spring and damper balance at that speed
-    total = 0
-    for row in range(count.shape[0]):
-        for n in range(count[row]):
-            total += 1
-            light, s, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0
-            for c in range(4):
-                v = touched[row, n, c]
-                weight = records[row, n, WEIGHT + c]
-                light += weight * weight * inv_mass[v]
-                s += abs(weight) * give[v]
-                vx += weight * velocity[v, 0]
-                vy += weight * velocity[v, 1]
-                vz += weight * velocity[v, 2]
-            if light == 0.0 or s == 0.0:
-                continue
-            nx, ny, nz = records[row, n, NORMAL], records[row, n, NORMAL + 1], records[row, n, NORMAL + 2]
-            speed = vx * nx + vy * ny + vz * nz
-            if goes_on:
-                records[row, n, GAP] += dt * speed  # velocities are those that led here from the last substep
-            scale = records[row, n, SCALE]
-            k = rate * rate / light
-            hold = k * dt * dt + 2.0 * ratio * rate / light * dt
-            # As in links: overlap is undone as far as a step can, what comes is stopped as far as it can.
-            firm, soft = 1.0 / (1.0 + k * dt * dt * s), 1.0 / (1.0 + hold * s)
-            depth = min(records[row, n, LIMIT] - records[row, n, GAP], deepest * soft / firm)
-            normal = max(scale * (firm * k * dt * depth - soft * hold * speed), 0.0)
-            # Friction stops the sliding at most.
-            vx, vy, vz = vx - speed * nx, vy - speed * ny, vz - speed * nz
-            sliding = math.sqrt(vx * vx + vy * vy + vz * vz)
-            brake = min(friction * normal / sliding, scale / s) if sliding > 0.0 else 0.0
-            fx, fy, fz = (
-                (normal * nx - brake * vx) / dt,
-                (normal * ny - brake * vy) / dt,
-                (normal * nz - brake * vz) / dt,
-            )
-            for c in range(4):
-                v = touched[row, n, c]
-                weight = records[row, n, WEIGHT + c]
-                force[v, 0] += weight * fx
-                force[v, 1] += weight * fy
-                force[v, 2] += weight * fz
-    return total

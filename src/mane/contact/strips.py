@@ -14,84 +14,22 @@ stiffness. Contacts remember the side that they came from: what slips through in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mane.contact import _kernels_strips as search_kernels
 from mane.contact import _kernels_strips_contact as kernels
 from mane.contact.links import checked_groups
-from mane.contact.links_compliance import Compliance
-from mane.contact.strips_pairs import NEIGHBOURHOODS, checked_pairs, find_pairs, with_split
-from mane.contact.strips_search import Candidates, Contacts, Grid
-from mane.geometry.checks import IntArray, require_choice, require_positive
-from mane.strand.model import Float64Array, RootKind, StrandModel
+from mane.contact.strips_contact import Contacts, Pushes
+from mane.contact.strips_pairs import checked_pairs, find_pairs, rest_widths, with_split
+from mane.contact.strips_params import StripParams
+from mane.contact.strips_search import Search
+from mane.geometry.checks import IntArray
+from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 
-AHEAD = 1.0  # a contact may be seen coming from this many thicknesses above the first
-MARGIN = 1.5  # how far strands may come towards each other between searches, in thicknesses
-CELL = 2.5  # size of a cell that vertices are sorted into, in reaches
 LEAST_WIDTH = 2.0  # of a strip at rest, in thicknesses: guides that touch as groomed have no width to compare with
-
-
-@dataclass(frozen=True)
-class StripParams:
-    """Settings of `TriangleStrips`.
-
-    Attributes:
-        thickness: distance at which parts of the hair meet [m]: the radius of the cluster that a guide stands for.
-        rate: angular frequency of the spring that pushes them apart [1/s]; beyond some 1 / dt it is simply hard.
-        damping: its damping ratio; 1 does not bounce.
-        friction: Coulomb's coefficient.
-        push_out_speed: at which hair that overlaps comes apart, at most [m/s].
-        neighbours: "all" makes strips between all neighbouring roots, as for a brush; "horizontal" between those beside
-            each other, as for a scalp.
-        reach: roots farther apart than this have no strip [m]; None for 2.5 times the usual nearest distance.
-        breaks_at: a triangle this many times as wide as at rest breaks.
-        heals_at: and heals when it is less than this many times as wide.
-        densest: most that the force of a strip grows when its guides come together; 1 is the strip at rest.
-        refresh: after this time [s] the hair is searched again for what could touch; 0 searches at every substep, which
-            misses nothing. In between, parts that come near from beyond three and a half thicknesses are seen late, and
-            so are parts that turn across each other.
-        retouch: after this time [s] it is looked at again which of them do touch; 0 looks at every substep. In between
-            a contact stays where it is on both parts, with the normal that it had; only its gap goes on.
-        strips: False leaves all strips out: every guide is a wisp that collides with the others.
-    """
-
-    thickness: float = 0.002
-    rate: float = 500.0
-    damping: float = 1.0
-    friction: float = 0.3
-    push_out_speed: float = 0.5
-    neighbours: str = "all"
-    reach: float | None = None
-    breaks_at: float = 3.0
-    heals_at: float = 2.0
-    densest: float = 2.0
-    refresh: float = 0.01
-    retouch: float = 0.0
-    strips: bool = True
-
-    def __post_init__(self) -> None:
-        for name in ("thickness", "rate", "push_out_speed", "densest", "heals_at"):
-            require_positive(f"strips.{name}", getattr(self, name))
-        for name in ("damping", "friction", "refresh", "retouch"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise ValueError(f"strips.{name}: must be a finite number, zero or more, got {value}")
-        if self.reach is not None:
-            require_positive("strips.reach", self.reach)
-        require_choice("strips.neighbours", self.neighbours, NEIGHBOURHOODS)
-        if not (np.isfinite(self.breaks_at) and self.breaks_at >= self.heals_at):
-            raise ValueError(f"strips.breaks_at: must be at least heals_at ({self.heals_at}), got {self.breaks_at}")
-
-    @property
-    def laws(self) -> tuple[float, float, float, float]:
-        """What `push_apart` calls the laws."""
-        return float(self.rate), float(self.damping), float(self.friction), float(self.push_out_speed)
 
 
 class TriangleStrips(Force):
@@ -121,23 +59,10 @@ class TriangleStrips(Force):
     def prepare(self, model: StrandModel) -> None:
         """Get ready for guides of this model."""
         self._model = model
-        strands, vertices = model.strand_count, model.vertex_count
         self._groups = checked_groups("strips.groups", self._groups_given, model)
-        self._compliance = Compliance(model)
-        held = model.root_kind != RootKind.FREE
-        self._inv_mass = 1.0 / model.mass
-        self._inv_mass[held, 0] = 0.0
-        self._busy, self._give = np.zeros((2, strands, vertices))
-        self._segment_grid = Grid(strands * (vertices - 1))
-        self._vertex_grid = Grid(strands * vertices)
-        self._along_segment = np.zeros((strands, vertices - 1, 3))
-        self._along_vertex = np.zeros((strands * vertices, 3))
-        self._sorted = np.zeros((strands * vertices, 3))
-        self._bars, self._sorted_bars = np.zeros((2, strands * (vertices - 1), 7))
-        # One place more than there are, for what fails last.
-        threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-        self._scratch = np.zeros((threads, 2, strands * vertices + 1), np.int64)
-        self._segments, self._segment_contacts = Candidates(strands), Contacts(strands)
+        self._search = Search(model, self.params)
+        self._pushes = Pushes(model, self.params.laws)
+        self._segment_contacts = Contacts(model.strand_count)
         self._is_made = False
 
     # -- strips ----------------------------------------------------------------------------------------------------
@@ -178,13 +103,13 @@ class TriangleStrips(Force):
     def _make(self, own_pairs: IntArray, rest_points: Float64Array, rest_width: Float64Array | None = None) -> None:
         pairs, self._splitter = with_split(own_pairs, self._model.parents)
         if rest_width is None:
-            rest_width = _widths(rest_points, pairs, LEAST_WIDTH * self.params.thickness)
+            rest_width = rest_widths(rest_points, pairs, LEAST_WIDTH * self.params.thickness)
         self._pairs = pairs
         self._rest_width = rest_width
         self._broken = np.zeros(rest_width.shape, np.bool_)
         self._density = np.zeros(rest_width.shape)
-        self._faces, self._face_contacts = Candidates(len(pairs)), Contacts(len(pairs))
-        self._firsts = np.zeros((len(pairs), rest_width.shape[1] + 1), np.int64)
+        self._search.lay_strips(len(pairs), self._model.segment_count)
+        self._face_contacts = Contacts(len(pairs))
         self._searched_at = np.zeros_like(self._model.rest_points)
         self._took_part = np.zeros(self._model.strand_count, np.bool_)
         self._is_made = True
@@ -196,11 +121,11 @@ class TriangleStrips(Force):
         still = np.zeros_like(rest)
         members = self._groups >= 0
         every = members[self._pairs[:, 0]] & members[self._pairs[:, 1]]
-        nothing = [Contacts(len(rows.count)) for rows in (self._segments, self._faces)]
+        nothing = [Contacts(len(rows.count)) for rows in (self._search.segments, self._search.faces)]
         self._groomed = [_groomed(contacts) for contacts in nothing]
         kept = self._segment_contacts
         self._segment_contacts = nothing[0]
-        self._search(rest, members, every)
+        self._look_around(rest, members, every)
         self._touch(rest, still, every, 1.0)
         self._groomed = [_groomed(self._segment_contacts), _groomed(self._face_contacts)]
         self._segment_contacts, self._face_contacts = kept, Contacts(len(self._pairs))
@@ -219,11 +144,11 @@ class TriangleStrips(Force):
         if is_due:
             there = self._there(takes_part)
             if strands.time >= self._next_search:
-                self._search(points, takes_part, there)
+                self._look_around(points, takes_part, there)
                 self._next_search = strands.time + self.params.refresh
             self._touch(points, velocity, there, max(strands.dt, self.params.retouch))
             self._next_touch = strands.time + self.params.retouch
-        self._push(velocity, strands.dt, not is_due, load)
+        self._pushes.add((self._segment_contacts, self._face_contacts), velocity, strands.dt, not is_due, load)
 
     def _make_first(self, model: StrandModel, takes_part: NDArray[np.bool_]) -> None:
         params = self.params
@@ -233,60 +158,20 @@ class TriangleStrips(Force):
             pairs = find_pairs(model.rest_points[:, 0], own, self._groups, params.neighbours, params.reach)
         self._make(pairs, model.rest_points)
 
-    @property
-    def _zone(self) -> float:
-        return (1 + AHEAD) * self.params.thickness
-
-    def _search(self, points: Float64Array, takes_part: NDArray[np.bool_], there: NDArray[np.bool_]) -> None:
-        """List everything that could touch before the next search."""
-        reach = self._zone + MARGIN * self.params.thickness
-        search_kernels.find_directions(points, self._along_segment, self._along_vertex)
-        longest = search_kernels.find_bars(points, self._along_segment, self._bars)
-        enabled = np.repeat(takes_part, points.shape[1] - 1)
-        count = self._segment_grid.sort(np.ascontiguousarray(self._bars[:, :3]), enabled, max(longest, reach))
-        np.take(self._bars, self._segment_grid.order[:count], axis=0, out=self._sorted_bars[:count])
-        rows, grid = self._segments, self._segment_grid.layout
-        bars = (self._bars, self._sorted_bars, longest)
-        while True:
-            search_kernels.find_segments(points, takes_part, *bars, *grid, reach, self._scratch, rows.count, rows.found)
-            if not rows.grown():
-                break
-        if len(self._pairs):
-            self._search_faces(points, takes_part, there, reach)
+    def _look_around(self, points: Float64Array, takes_part: NDArray[np.bool_], there: NDArray[np.bool_]) -> None:
+        """List everything that could touch before the next search, and what is known of it."""
+        widest = self.params.breaks_at * self._rest_width + self.params.margin
+        widest[~there] = -1.0
+        search = self._search
+        search.find(points, takes_part, self._pairs, widest)
+        strands, vertices = points.shape[:2]
         for rows, contacts, groomed, span in (
-            (self._segments, self._segment_contacts, self._groomed[0], len(self._bars)),
-            (self._faces, self._face_contacts, self._groomed[1], points.shape[0] * points.shape[1]),
+            (search.segments, self._segment_contacts, self._groomed[0], strands * (vertices - 1)),
+            (search.faces, self._face_contacts, self._groomed[1], strands * vertices),
         ):
             known = (contacts.count, contacts.keys, contacts.sides)
             kernels.recall(*rows.listed, span, known, groomed, self.params.thickness, *rows.memo)
         self._searched_at[...], self._took_part[...] = points, takes_part
-
-    def _search_faces(
-        self, points: Float64Array, takes_part: NDArray[np.bool_], there: NDArray[np.bool_], reach: float
-    ) -> None:
-        flat = points.reshape(-1, 3)
-        count = self._vertex_grid.sort(flat, np.repeat(takes_part, points.shape[1]), CELL * reach)
-        np.take(flat, self._vertex_grid.order[:count], axis=0, out=self._sorted[:count])
-        widest = self.params.breaks_at * self._rest_width + MARGIN * self.params.thickness
-        widest[~there] = -1.0
-        rows = self._faces
-        while True:
-            search_kernels.find_faces(
-                points,
-                self._along_segment,
-                self._along_vertex,
-                self._pairs,
-                widest,
-                *self._vertex_grid.layout,
-                self._sorted,
-                (reach, MARGIN * self.params.thickness),
-                self._scratch,
-                rows.count,
-                rows.found,
-                self._firsts,
-            )
-            if not rows.grown():
-                return
 
     def _there(self, takes_part: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Strips (P,) whose guides both take part, and that no inserted guide has split."""
@@ -296,77 +181,26 @@ class TriangleStrips(Force):
 
     def _touch(self, points: Float64Array, velocity: Float64Array, there: NDArray[np.bool_], dt: float) -> None:
         """Find which candidates touch, or will within `dt` [s]."""
-        params = self.params
-        ahead = AHEAD * params.thickness
-        flat = velocity.reshape(-1, 3)
-        search_kernels.find_directions(points, self._along_segment, self._along_vertex)
+        params, search, flat = self.params, self._search, velocity.reshape(-1, 3)
+        search.see_directions(points)
+        rows, contacts = search.segments, self._segment_contacts
         while True:
             kernels.touch_segments(
-                points,
-                flat,
-                self._segments.listed,
-                *self._segments.memo,
-                self._zone,
-                ahead,
-                dt,
-                *self._segment_contacts.buffers,
+                points, flat, rows.listed, *rows.memo, params.zone, params.ahead, dt, *contacts.buffers
             )
-            if not self._segment_contacts.grown():
+            if not contacts.grown():
                 break
         if not len(self._pairs):
             return
-        kernels.update_strips(
-            points,
-            there,
-            self._pairs,
-            self._rest_width,
-            params.breaks_at,
-            params.heals_at,
-            params.densest,
-            self._broken,
-            self._density,
-        )
+        limits = (params.breaks_at, params.heals_at, params.densest)
+        kernels.update_strips(points, there, self._pairs, self._rest_width, *limits, self._broken, self._density)
+        moving = (points, points.reshape(-1, 3), flat, search.along_segment, search.along_vertex)
+        rows, contacts = search.faces, self._face_contacts
+        strips = (self._pairs, self._density, search.firsts, rows.found, *rows.memo)
         while True:
-            kernels.touch_faces(
-                points,
-                points.reshape(-1, 3),
-                flat,
-                self._along_segment,
-                self._along_vertex,
-                self._pairs,
-                self._density,
-                self._firsts,
-                self._faces.found,
-                *self._faces.memo,
-                ahead,
-                dt,
-                self._scratch,
-                *self._face_contacts.buffers,
-            )
-            if not self._face_contacts.grown():
+            kernels.touch_faces(*moving, *strips, params.ahead, dt, search.who, *contacts.buffers)
+            if not contacts.grown():
                 break
-
-    def _push(self, velocity: Float64Array, dt: float, goes_on: bool, load: Load) -> None:
-        """Push apart what touches; contacts of an earlier substep `go on`: their gaps have changed since."""
-        busy = self._busy.reshape(-1)
-        busy.fill(0.0)
-        both = (self._segment_contacts, self._face_contacts)
-        for contacts in both:
-            kernels.load_strands(contacts.count, contacts.touched, contacts.records, busy)
-        kernels.give_way(self._compliance.of(dt), self._busy, self._give)
-        for contacts in both:
-            kernels.push_apart(
-                contacts.count,
-                contacts.touched,
-                contacts.records,
-                velocity.reshape(-1, 3),
-                self._inv_mass.reshape(-1),
-                self._give.reshape(-1),
-                self.params.laws,
-                dt,
-                goes_on,
-                load.force.reshape(-1, 3),
-            )
 
     # -- what a part answers -----------------------------------------------------------------------------------------
 
@@ -407,8 +241,9 @@ class TriangleStrips(Force):
             contacts.fill(*(memory[f"{name}.{what}"] for what in ("starts", "keys", "sides")))
             if self.params.retouch:
                 contacts.go_on(memory[f"{name}.touched"], memory[f"{name}.records"])
+        self._pushes.forget()
         took_part = np.array(memory["took_part"])
-        self._search(np.array(memory["searched_at"]), took_part, self._there(took_part))
+        self._look_around(np.array(memory["searched_at"]), took_part, self._there(took_part))
         self._next_search, self._next_touch = float(memory["next_search"]), float(memory["next_touch"])
 
     def regroup(self, strands: NDArray[np.bool_]) -> None:
@@ -442,12 +277,3 @@ class WispCollisions(TriangleStrips):
 def _groomed(contacts: Contacts) -> tuple[IntArray, IntArray, Float64Array]:
     starts, keys, _, gaps = contacts.flat()
     return starts, keys, gaps
-
-
-def _widths(points: Float64Array, pairs: IntArray, least: float) -> Float64Array:
-    """Width of every triangle of the strips as in `_kernels_strips.width` [m], shape (P, 2 N), at least `least`."""
-    a, b = points[pairs[:, 0]], points[pairs[:, 1]]
-    straight = np.linalg.norm(a - b, axis=2)
-    slanted = np.linalg.norm(a[:, 1:] - b[:, :-1], axis=2)
-    both = np.stack([np.maximum(straight[:, :-1], slanted), np.maximum(straight[:, 1:], slanted)], axis=2)
-    return np.ascontiguousarray(np.maximum(both.reshape(len(pairs), 2 * (points.shape[1] - 1)), least))

@@ -83,6 +83,15 @@ def with_split(pairs: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:
     return np.concatenate([pairs, added]), np.concatenate([splitter, np.full(len(added), -1)])
 
 
+def rest_widths(points: Float64Array, pairs: IntArray, least: float) -> Float64Array:
+    """Width of every triangle of the strips as in `_kernels_strips.width` [m], shape (P, 2 N), at least `least`."""
+    a, b = points[pairs[:, 0]], points[pairs[:, 1]]
+    straight = np.linalg.norm(a - b, axis=2)
+    slanted = np.linalg.norm(a[:, 1:] - b[:, :-1], axis=2)
+    both = np.stack([np.maximum(straight[:, :-1], slanted), np.maximum(straight[:, 1:], slanted)], axis=2)
+    return np.ascontiguousarray(np.maximum(both.reshape(len(pairs), 2 * (points.shape[1] - 1)), least))
+
+
 def checked_pairs(pairs: ArrayLike, strand_count: int) -> IntArray:
     """Return pairs of strands as int64 (P, 2); ValueError names the first that is none."""
     checked: IntArray = as_array("strips.pairs", np.asarray(pairs, dtype=np.int64).reshape(-1, 2), ("P", 2), np.int64)
