@@ -1,17 +1,22 @@
-"""Physically guided interpolation of blocks of hairs, side by side in the lanes of vector registers.
+"""Physically guided interpolation of blocks of hairs, side by side in lanes.
 
-Theorem 4.1 of hsu2024 without a matrix. With h = q0 sqrt(l) turned by the segment before (its rest rotation, scaled so
-that its square is the segment's length), the unloaded segment is the vector D = h e3 conj(h) of length l. With g = l
-times the force of eq. 23 (see `PhysicalParams.drift_from`), the orientation of eq. 17 is h turned by the quaternion
+Theorem 4.1 of hsu2024 without a matrix. What a sweep carries along a hair is how far the segment before has turned, q,
+away from the hair as it is without any force. That hair is known: its segment, turned by q, is the unloaded one of eq.
+21. Let v point along it, of length (l + length of the segment before) / 4 E I, and let g be l times the force of eq. 23
+(see `PhysicalParams.drift_from`). Then eq. 17 turns the segment further by
 
-    r = (m D x g,  m (l |g| + g . D) + 4 E I l)         m = l + length of the segment before
+    r = (v x g,  |v| |g| + v . g + 1)        all over its length, forces in weights of the hair
 
-and the segment itself is D turned by r, in the plane of D and g: no trigonometry, two square roots. Forces are in
-weights of the hair.
+so that r q is how far this segment has turned, and with w, the last of r, the segment itself points along
 
-All lanes of a block have the same guides, so what is read of them is one number for all lanes. A loop over lanes
-touches few arrays, and those at constant offsets, which is what lets the compiler vectorise it; unsigned indices spare
-a test.
+    2 w / r^2 ((|v| |g| + 1) v + v^2 g) - v
+
+which has the length of v: no trigonometry, and no square root but those of two lengths. The length of a segment need
+not be stored: v says the sum of two.
+
+What takes its time is waiting: for the rows of a block, for the lines of memory that its points go to (both are asked
+for a block ahead), and from one segment to the next. So r q is summed before the length of r is known, and so is all
+that is known of the next place.
 """
 
 # mypy: allow-untyped-defs
@@ -21,30 +26,41 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.skin._kernels_physical_registers import use_wide_registers
+from mane.skin._kernels_lanes import (
+    HALF,
+    LANES,
+    fetch_to_read,
+    fetch_to_write,
+    in_lanes,
+    inverse_root,
+    load,
+    spread,
+    spread_halves,
+    store,
+    store_columns,
+    use_wide_registers,
+)
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
-LANES = 16  # float32 numbers in the widest register that CPUs have
 GROUP = 3  # guides that are summed on the way
 PER_GUIDES = 6 * GROUP  # numbers of a row of guidance
 
-# Rows of lanes in a record of `data`. Of the hair: stiffness, strain, root at rest, weights of the second and the third
-# guide. Of a segment: rest rotation, end at rest.
-RECORD = 7
-# Rows of a vertex: orientation and length of the segment that ends there, and its place.
-PLACE, VERTEX_ROWS = 5, 8
+# Rows of lanes of a block. Of the hairs: 4 E I, strain, root at rest, weights of the second and the third guide. Then
+# of each segment: v, end at rest.
+BEND, STRAIN, ROOT, WEIGHTS, HAIR_ROWS = 0, 1, 2, 5, 7
+END, SEGMENT_ROWS = 3, 6
+PLACE_ROWS = 3  # of a vertex
+# All offsets are in numbers.
+ROW = LANES
+SEGMENT = SEGMENT_ROWS * LANES
+PLACE = PLACE_ROWS * LANES
 
-U = np.uint64
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
-TWO = np.float32(2.0)
 # Keeps the square root of no force at all from being the start of a division by zero.
 TINY = np.float32(1e-30)
-
-# Offsets of rows.
-R1, R2, R3, R4 = U(LANES), U(2 * LANES), U(3 * LANES), U(4 * LANES)
-R5, R6, R7 = U(5 * LANES), U(6 * LANES), U(7 * LANES)
+ROOT_TWO = np.float32(math.sqrt(2.0))
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -83,139 +99,164 @@ def fill_guidance(
                     guidance[m, i, 9 + 3 * k + c] = pulled if k == 0 else pulled - guidance[m, i, 9 + c]
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, inline="always")
-def turn_segment(px, py, pz, pw, qx, qy, qz, qw, m, bend, fx, fy, fz, tx, ty, tz, pull, overshoot):
-    """Turn a segment; returns its orientation, length, vector, l times its force, and l times the blended force.
+@njit(cache=True, error_model="numpy")
+def scratch_rows(count):
+    """Room for rows of lanes, which begin where lines of the cache do."""
+    room = np.empty(count * ROW + HALF, np.float32)
+    start = -room.ctypes.data % (4 * HALF) // 4
+    return room[start : start + count * ROW]
 
-    From the scaled rest rotation p, orientation q and length m of the segment before, 4 E I, the force f, and the way t
-    to the target; `overshoot` is None or what eq. 22 takes off along the unloaded segment.
+
+@in_lanes
+def load_vector(rows, at):
+    """Three rows."""
+    return load(rows, at), load(rows, at + ROW), load(rows, at + 2 * ROW)
+
+
+@in_lanes
+def store_vector(rows, at, x, y, z):
+    """Three rows."""
+    store(rows, at, x)
+    store(rows, at + ROW, y)
+    store(rows, at + 2 * ROW, z)
+
+
+@in_lanes
+def segment_length(x, y, z, bend, before):
+    """Square of v, the length of its segment, and that over the length of v."""
+    square = x * x + y * y + z * z
+    inverse = inverse_root(square)
+    length = bend * (square * inverse) - before
+    return square, length, length * inverse
+
+
+@in_lanes
+def turned(q, x, y, z):
+    """Turn a vector by a quaternion whose square is two, which saves doubling."""
+    qx, qy, qz, qw = q
+    cx, cy, cz = qy * z - qz * y, qz * x - qx * z, qx * y - qy * x
+    return x + qw * cx + qy * cz - qz * cy, y + qw * cy + qz * cx - qx * cz, z + qw * cz + qx * cy - qy * cx
+
+
+@in_lanes
+def turn_segment(q, v, square, scale, g, start):
+    """Turn the unloaded segment (eq. 17); returns q behind it, and its end where it begins at `start`.
+
+    `square` is that of v, `scale` the length of the segment over that of v.
     """
-    hx = qw * px + pw * qx + qy * pz - qz * py
-    hy = qw * py + pw * qy + qz * px - qx * pz
-    hz = qw * pz + pw * qz + qx * py - qy * px
-    hw = qw * pw - qx * px - qy * py - qz * pz
-    l = px * px + py * py + pz * pz + pw * pw
-    # Eq. 21: the segment without force.
-    dx, dy = TWO * (hx * hz + hw * hy), TWO * (hy * hz - hw * hx)
-    dz = hw * hw + hz * hz - hx * hx - hy * hy
-    # Eq. 22 and 23, times l.
-    fx, fy, fz = l * fx, l * fy, l * fz
-    gx, gy, gz = fx + pull * tx, fy + pull * ty, fz + pull * tz
-    if overshoot is not None:
-        gx, gy, gz = gx - overshoot * dx, gy - overshoot * dy, gz - overshoot * dz
-    m = m + l
-    size = math.sqrt(gx * gx + gy * gy + gz * gz + TINY)
-    dot = gx * dx + gy * dy + gz * dz
-    ux, uy, uz = m * (dy * gz - dz * gy), m * (dz * gx - dx * gz), m * (dx * gy - dy * gx)
-    w = m * (l * size + dot) + bend * l
-    uu, ww = ux * ux + uy * uy + uz * uz, w * w
-    s = ONE / math.sqrt((uu + ww) * l)
-    qx = s * (w * hx + hw * ux + uy * hz - uz * hy)
-    qy = s * (w * hy + hw * uy + uz * hx - ux * hz)
-    qz = s * (w * hz + hw * uz + ux * hy - uy * hx)
-    qw = s * (w * hw - ux * hx - uy * hy - uz * hz)
-    # D turned by r = (u, w): ((w^2 - u^2) D + 2 w u x D) / r^2, with u x D = m (l^2 g - (D . g) D).
-    e = s * s * l
-    turn = TWO * w * e * m
-    along, across = (ww - uu) * e - turn * dot, turn * l * l
+    (qx, qy, qz, qw), (vx, vy, vz), (gx, gy, gz), (x, y, z) = q, v, g, start
+    one = spread(ONE)
+    pulls = square * (gx * gx + gy * gy + gz * gz) + spread(TINY)
+    size = pulls * inverse_root(pulls) + one
+    w = size + (gx * vx + gy * vy + gz * vz)
+    ux, uy, uz = vy * gz - vz * gy, vz * gx - vx * gz, vx * gy - vy * gx
+    s = inverse_root(ux * ux + uy * uy + uz * uz + w * w)
+    behind = (
+        s * (w * qx + qw * ux + uy * qz - uz * qy),
+        s * (w * qy + qw * uy + uz * qx - ux * qz),
+        s * (w * qz + qw * uz + ux * qy - uy * qx),
+        s * (w * qw - ux * qx - uy * qy - uz * qz),
+    )
+    twice = scale * (w + w)
+    along, across, inverse = twice * size, twice * square, s * s
+    end = (
+        x - scale * vx + inverse * (along * vx + across * gx),
+        y - scale * vy + inverse * (along * vy + across * gy),
+        z - scale * vz + inverse * (along * vz + across * gz),
+    )
+    return behind, end
+
+
+@in_lanes
+def sum_guides(guidance, first, second, w1, w2):
+    """Three numbers of the guides of each half of the lanes, weighted (eq. 9 and 10)."""
+    x, y, z = (
+        spread_halves(guidance, first, second),
+        spread_halves(guidance, first + 1, second + 1),
+        spread_halves(guidance, first + 2, second + 2),
+    )
     return (
-        *(qx, qy, qz, qw, l),
-        *(along * dx + across * gx, along * dy + across * gy, along * dz + across * gz),
-        *(fx, fy, fz, gx, gy, gz),
+        x + w1 * spread_halves(guidance, first + 3, second + 3) + w2 * spread_halves(guidance, first + 6, second + 6),
+        y + w1 * spread_halves(guidance, first + 4, second + 4) + w2 * spread_halves(guidance, first + 7, second + 7),
+        z + w1 * spread_halves(guidance, first + 5, second + 5) + w2 * spread_halves(guidance, first + 8, second + 8),
     )
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def place_roots(own, guides, head, root, start):
-    """Fill the rows of the roots: skinned linearly (eq. 9), turned with the head."""
-    a0, a1, a2, b0, b1, b2 = guides[0], guides[1], guides[2], guides[3], guides[4], guides[5]
-    c0, c1, c2 = guides[6], guides[7], guides[8]
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = head
-    qx, qy, qz, qw = root
-    for number in range(LANES):
-        lane = U(number)
-        x, y, z, w1, w2 = own[R2 + lane], own[R3 + lane], own[R4 + lane], own[R5 + lane], own[R6 + lane]
-        start[lane], start[R1 + lane], start[R2 + lane], start[R3 + lane] = qx, qy, qz, qw
-        start[R4 + lane] = ZERO
-        start[R5 + lane] = a0 + w1 * b0 + w2 * c0 + xx * x + xy * y + xz * z
-        start[R6 + lane] = a1 + w1 * b1 + w2 * c1 + yx * x + yy * y + yz * z
-        start[R7 + lane] = a2 + w1 * b2 + w2 * c2 + zx * x + zy * y + zz * z
+@in_lanes
+def skinned(rows, at, guidance, first, second, w1, w2, head):
+    """Where linear skinning takes a vertex (eq. 9), turned with the head."""
+    x, y, z = sum_guides(guidance, first, second, w1, w2)
+    ox, oy, oz = load_vector(rows, at)
+    return (
+        x + ox * spread(head[0]) + oy * spread(head[1]) + oz * spread(head[2]),
+        y + ox * spread(head[3]) + oy * spread(head[4]) + oz * spread(head[5]),
+        z + ox * spread(head[6]) + oy * spread(head[7]) + oz * spread(head[8]),
+    )
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def sweep_skinned(own, segment, guides, head, pull, start, end):
-    """Place the end of a segment of all lanes, its force (eq. 10) and its target (eq. 9) summed on the way.
-
-    Args:
-        own: record of the hairs.
-        segment: its own record.
-        guides: row of guidance at its end (18,).
-        head: rotation matrix, nine numbers.
-        pull: alpha times drift.
-        start: rows of the vertex where it starts.
-        end: rows of the one where it ends, to be filled.
-    """
+@njit(cache=True, error_model="numpy")
+def sweep_block(data, at, count, guidance, first, second, head, root, pull, places):
+    """Fill `places` of all `count` vertices of a block, rows x, y and z of each; arguments as in `sweep_hairs`."""
     use_wide_registers()
-    a0, a1, a2, b0, b1, b2 = guides[0], guides[1], guides[2], guides[3], guides[4], guides[5]
-    c0, c1, c2, f0, f1, f2 = guides[6], guides[7], guides[8], guides[9], guides[10], guides[11]
-    g0, g1, g2, h0, h1, h2 = guides[12], guides[13], guides[14], guides[15], guides[16], guides[17]
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = head
-    for number in range(LANES):
-        lane = U(number)
-        w1, w2 = own[R5 + lane], own[R6 + lane]
-        ox, oy, oz = segment[R4 + lane], segment[R5 + lane], segment[R6 + lane]
-        x, y, z = start[R5 + lane], start[R6 + lane], start[R7 + lane]
-        qx, qy, qz, qw, l, ex, ey, ez, fx, fy, fz, _, _, _ = turn_segment(
-            segment[lane],
-            segment[R1 + lane],
-            segment[R2 + lane],
-            segment[R3 + lane],
-            start[lane],
-            start[R1 + lane],
-            start[R2 + lane],
-            start[R3 + lane],
-            start[R4 + lane],
-            own[lane],
-            f0 + w1 * g0 + w2 * h0,
-            f1 + w1 * g1 + w2 * h1,
-            f2 + w1 * g2 + w2 * h2,
-            a0 + w1 * b0 + w2 * c0 + xx * ox + xy * oy + xz * oz - x,
-            a1 + w1 * b1 + w2 * c1 + yx * ox + yy * oy + yz * oz - y,
-            a2 + w1 * b2 + w2 * c2 + zx * ox + zy * oy + zz * oz - z,
-            pull,
-            None,
-        )
-        strain = own[R1 + lane]
-        end[lane], end[R1 + lane], end[R2 + lane], end[R3 + lane], end[R4 + lane] = qx, qy, qz, qw, l
+    ahead = HAIR_ROWS * ROW + (count - 1) * SEGMENT
+    bend, strain = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW)
+    w1, w2 = load(data, at + WEIGHTS * ROW), load(data, at + (WEIGHTS + 1) * ROW)
+    towards, before = spread(pull), spread(ZERO)
+    q = (spread(ROOT_TWO * root[0]), spread(ROOT_TWO * root[1]), spread(ROOT_TWO * root[2]), spread(ROOT_TWO * root[3]))
+    x, y, z = skinned(data, at + ROOT * ROW, guidance, first, second, w1, w2, head)
+    store_vector(places, 0, x, y, z)
+    at += HAIR_ROWS * ROW
+    for i in range(1, count):
+        first += PER_GUIDES
+        second += PER_GUIDES
+        for line in range(0, SEGMENT, HALF):
+            fetch_to_read(data, at + ahead + line)
+        vx, vy, vz = load_vector(data, at)
+        square, length, scale = segment_length(vx, vy, vz, bend, before)
+        before = length
+        fx, fy, fz = sum_guides(guidance, first + 3 * GROUP, second + 3 * GROUP, w1, w2)
+        fx, fy, fz = length * fx, length * fy, length * fz
+        tx, ty, tz = skinned(data, at + END * ROW, guidance, first, second, w1, w2, head)
+        # Eq. 22 and 23, times the length.
+        g = (fx + towards * (tx - x), fy + towards * (ty - y), fz + towards * (tz - z))
         # Eq. 12.
-        end[R5 + lane] = x + ex + strain * fx
-        end[R6 + lane] = y + ey + strain * fy
-        end[R7 + lane] = z + ez + strain * fz
+        start = (x + strain * fx, y + strain * fy, z + strain * fz)
+        q, (x, y, z) = turn_segment(q, turned(q, vx, vy, vz), square, scale, g, start)
+        store_vector(places, i * PLACE, x, y, z)
+        at += SEGMENT
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def store_points(vertices, hair, filled, out):
-    """Copy the places of all vertices of a block to the points of its hairs."""
-    rows = vertices.reshape(-1)
-    count = len(vertices)
-    for lane in range(filled):
-        points = out[hair[lane]]
-        at, to = U(PLACE * LANES + lane), U(0)
-        for _ in range(count):
-            points[to] = rows[at]
-            points[to + U(1)] = rows[at + R1]
-            points[to + U(2)] = rows[at + R2]
-            at += U(VERTEX_ROWS * LANES)
-            to += U(3)
+@njit(cache=True, error_model="numpy")
+def fetch_points(hair, first, width, out):
+    """Have the points of a block's hairs brought near."""
+    for lane in range(first, first + LANES):
+        at = np.int64(hair[lane]) * width
+        for k in range(0, width + HALF - 1, HALF):
+            fetch_to_write(out, at + min(k, width - 1))
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+@njit(cache=True, error_model="numpy")
+def store_points(places, hair, first, width, out):
+    """Copy the places of all vertices of a block to the points of its hairs, `width` numbers each."""
+    use_wide_registers()
+    for half in range(0, LANES, HALF):
+        for start in range(0, width, HALF):
+            offset = min(start, width - HALF)  # the last reaches back where they are no whole number of squares
+            if offset >= 0:
+                store_columns(places, offset * ROW + half, hair, first + half, width, offset, out)
+            else:
+                for lane in range(half, half + HALF):
+                    for k in range(width):
+                        out[hair[first + lane] * width + k] = places[k * ROW + lane]
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
 def sweep_hairs(
     data,
     hair,
-    filled,
     bundle,
     guidance,
+    count,
     head,
     root,
     pull,
@@ -226,25 +267,29 @@ def sweep_hairs(
     """Pass once from root to tip (algorithm 1) over all hairs of a rigid head, three guides each, targets on the way.
 
     Args:
-        data: records of each block (B, N + 1, 7 LANES). Of the hair: 4 E I / W [m^2], stretch per unit of force, root
-            at rest [m], weights of the second and the third guide. Of each segment: the rest rotation of the joint
-            before it, times the root of its length; its end at rest [m].
-        hair: strand in each lane (B, LANES), empty lanes repeating another.
-        filled: how many lanes are not empty (B,).
-        bundle: of each block (B,).
-        guidance: see `fill_guidance`, with forces (1 - alpha) f / W.
+        data: rows of each block, flat (B * (7 + 6 N) * LANES). Of the hairs: 4 E I / W [m^2], stretch per unit of
+            force, root at rest [m], weights of the second and the third guide. Of each segment: v as above, of the hair
+            without force [1/m]; its end at rest [m].
+        hair: strand in each lane, flat (B * LANES); empty lanes repeat another.
+        bundle: of each half of a block (B, 2).
+        guidance: see `fill_guidance`, with forces (1 - alpha) f / W; flat.
+        count: V = N + 1.
         head: rotation matrix of the head, nine numbers.
         root: the same as a quaternion, four numbers.
         pull: alpha times drift.
         blocks_per_task: blocks that share scratch memory.
-        out: points (S, 3 V) [m].
+        out: points, flat (S * 3 V) [m].
     """
-    blocks, records = data.shape[0], data.shape[1]
+    blocks, of_block, of_bundle, width = (
+        len(bundle),
+        HAIR_ROWS * ROW + (count - 1) * SEGMENT,
+        count * PER_GUIDES,
+        3 * count,
+    )
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
-        vertices = np.empty((records, VERTEX_ROWS * LANES), np.float32)
+        places = scratch_rows(count * PLACE_ROWS)
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
-            own, guides = data[block, 0], guidance[bundle[block]]
-            place_roots(own, guides[0], head, root, vertices[0])
-            for i in range(1, records):
-                sweep_skinned(own, data[block, i], guides[i], head, pull, vertices[i - 1], vertices[i])
-            store_points(vertices, hair[block], filled[block], out)
+            fetch_points(hair, block * LANES, width, out)
+            first, second = bundle[block, 0] * of_bundle, bundle[block, 1] * of_bundle
+            sweep_block(data, block * of_block, count, guidance, first, second, head, root, pull, places)
+            store_points(places, hair, block * LANES, width, out)

@@ -10,24 +10,28 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from mane.skin._kernels_lanes import HALF, LANES, load, spread, store, use_wide_registers
 from mane.skin._kernels_physical import (
+    BEND,
     FASTMATH,
-    LANES,
+    HAIR_ROWS,
     ONE,
     PLACE,
-    R1,
-    R2,
-    R3,
-    R4,
-    R5,
-    R6,
-    R7,
-    VERTEX_ROWS,
+    ROOT_TWO,
+    ROW,
+    SEGMENT,
+    STRAIN,
     ZERO,
-    U,
+    load_vector,
+    segment_length,
     store_points,
+    store_vector,
     turn_segment,
+    turned,
 )
+
+TURN_ROWS = 4
+FELT_ROWS = 6  # share of the force on a segment, target of its end
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -45,70 +49,74 @@ def blend_turns(turn, guide, weight, s):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def start_roots(hair, turn, guide, weight, points, start):
-    """Fill the rows of the roots."""
+def start_roots(hair, bundle, turn, guide, weight, points, state, places):
+    """Fill the rows of the turns at the roots, as `turned` wants them, and of the roots' places."""
     for lane in range(LANES):
         s = hair[lane]
-        x, y, z, w = blend_turns(turn, guide, weight, s)
-        start[lane], start[LANES + lane], start[2 * LANES + lane], start[3 * LANES + lane] = x, y, z, w
-        start[4 * LANES + lane] = ZERO
+        q = blend_turns(turn, guide[bundle[lane // HALF]], weight, s)
+        for c in range(TURN_ROWS):
+            state[c * LANES + lane] = ROOT_TWO * q[c]
         for c in range(3):
-            start[(PLACE + c) * LANES + lane] = points[s, c]
+            places[c * LANES + lane] = points[s, c]
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def gather_segment(hair, force, share, weight, points, i, felt):
+def gather_segment(hair, bundle, force, share, weight, points, i, felt):
     """Fill the rows of `share` of the force on segment i (eq. 10) and of the target of its end."""
     for lane in range(LANES):
-        s = hair[lane]
+        s, own = hair[lane], force[bundle[lane // HALF]]
         for c in range(3):
             total = ZERO
-            for k in range(len(force)):
-                total += weight[s, k] * force[k, i, c]
+            for k in range(len(own)):
+                total += weight[s, k] * own[k, i, c]
             felt[c * LANES + lane] = share * total
             felt[(3 + c) * LANES + lane] = points[s, 3 * (i + 1) + c]
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def sweep_given(own, segment, felt, pull, overshoot, blend_yield, start, end):
-    """Place the end of a segment of all lanes; rows as in `_kernels_physical.sweep_skinned`."""
-    taken = pull - overshoot  # what eq. 22 takes off along the segment as it comes out
-    for number in range(LANES):
-        lane = U(number)
-        x, y, z = start[R5 + lane], start[R6 + lane], start[R7 + lane]
-        qx, qy, qz, qw, l, ex, ey, ez, fx, fy, fz, gx, gy, gz = turn_segment(
-            segment[lane],
-            segment[R1 + lane],
-            segment[R2 + lane],
-            segment[R3 + lane],
-            start[lane],
-            start[R1 + lane],
-            start[R2 + lane],
-            start[R3 + lane],
-            start[R4 + lane],
-            own[lane],
-            felt[lane],
-            felt[R1 + lane],
-            felt[R2 + lane],
-            felt[R3 + lane] - x,
-            felt[R4 + lane] - y,
-            felt[R5 + lane] - z,
-            pull,
-            overshoot,
-        )
-        strain = own[R1 + lane]
-        end[lane], end[R1 + lane], end[R2 + lane], end[R3 + lane], end[R4 + lane] = qx, qy, qz, qw, l
-        # Eq. 12.
-        end[R5 + lane] = x + ex + strain * fx + blend_yield * (gx - taken * ex)
-        end[R6 + lane] = y + ey + strain * fy + blend_yield * (gy - taken * ey)
-        end[R7 + lane] = z + ez + strain * fz + blend_yield * (gz - taken * ez)
+@njit(cache=True, error_model="numpy")
+def sweep_given(data, own, segment, felt, pull, overshoot, blend_yield, state, places, at):
+    """Place the end of a segment, which starts at the rows `places[at:]`, behind that.
+
+    The hairs' rows begin at `data[own]`, those of the segment at `data[segment]`. `state` is carried from segment to
+    segment: rows of the turn and of the length of the one before.
+    """
+    use_wide_registers()
+    bend, strain = load(data, own + BEND * ROW), load(data, own + STRAIN * ROW)
+    zero, towards, gives = spread(ZERO), spread(pull), spread(blend_yield)
+    taken = spread(pull - overshoot)  # what eq. 22 takes off along the segment as it comes out
+    x, y, z = load_vector(places, at)
+    vx, vy, vz = load_vector(data, segment)
+    square, length, scale = segment_length(vx, vy, vz, bend, load(state, TURN_ROWS * ROW))
+    fx, fy, fz = load_vector(felt, 0)
+    fx, fy, fz = length * fx, length * fy, length * fz
+    tx, ty, tz = load_vector(felt, 3 * ROW)
+    q = (load(state, 0), load(state, ROW), load(state, 2 * ROW), load(state, 3 * ROW))
+    vx, vy, vz = turned(q, vx, vy, vz)
+    # Eq. 22 and 23, times the length.
+    off = spread(overshoot) * scale
+    gx, gy, gz = (
+        fx + towards * (tx - x) - off * vx,
+        fy + towards * (ty - y) - off * vy,
+        fz + towards * (tz - z) - off * vz,
+    )
+    q, (ex, ey, ez) = turn_segment(q, (vx, vy, vz), square, scale, (gx, gy, gz), (zero, zero, zero))
+    # Eq. 12.
+    store_vector(
+        places,
+        at + PLACE,
+        x + ex + strain * fx + gives * (gx - taken * ex),
+        y + ey + strain * fy + gives * (gy - taken * ey),
+        z + ez + strain * fz + gives * (gz - taken * ez),
+    )
+    store_vector(state, 0, q[0], q[1], q[2])
+    store(state, 3 * ROW, q[3])
+    store(state, TURN_ROWS * ROW, length)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def sweep_hairs_to(
     data,
     hair,
-    filled,
     bundle,
     guide,
     weight,
@@ -125,10 +133,9 @@ def sweep_hairs_to(
     """Pass once from root to tip (algorithm 1) over all hairs, drawn to given targets.
 
     Args:
-        data: records of each block; see `_kernels_physical.sweep_hairs`.
+        data: rows of each block; see `_kernels_physical.sweep_hairs`.
         hair: strand in each lane (B, LANES), empty lanes repeating another.
-        filled: how many lanes are not empty (B,).
-        bundle: of each block (B,).
+        bundle: of each half of a block (B, 2).
         guide: guides of each bundle (M, K).
         weight: how much each counts for each strand (S, K).
         force: f / W of the guides of each bundle at the hairs' segments (M, K, N, 3).
@@ -140,14 +147,18 @@ def sweep_hairs_to(
         blocks_per_task: blocks that share scratch memory.
         out: targets (S, 3 V) [m], overwritten by the points.
     """
-    blocks, records = data.shape[0], data.shape[1]
+    blocks, width = len(bundle), out.shape[1]
+    segments = width // 3 - 1
+    of_block, flat = HAIR_ROWS * ROW + segments * SEGMENT, out.reshape(-1)
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
-        vertices = np.empty((records, VERTEX_ROWS * LANES), np.float32)
-        felt = np.empty(6 * LANES, np.float32)
+        places = np.empty((segments + 1) * PLACE, np.float32)
+        felt, state = np.empty(FELT_ROWS * LANES, np.float32), np.empty((TURN_ROWS + 1) * LANES, np.float32)
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
-            own, guides, hairs = data[block, 0], guide[bundle[block]], hair[block]
-            start_roots(hairs, turn, guides, weight, out, vertices[0])
-            for i in range(1, records):
-                gather_segment(hairs, force[bundle[block]], share, weight, out, i - 1, felt)
-                sweep_given(own, data[block, i], felt, pull, overshoot, blend_yield, vertices[i - 1], vertices[i])
-            store_points(vertices, hairs, filled[block], out)
+            own, hairs, bundles = block * of_block, hair[block], bundle[block]
+            state[:] = ZERO  # there is no segment before the first
+            start_roots(hairs, bundles, turn, guide, weight, out, state, places)
+            for i in range(segments):
+                gather_segment(hairs, bundles, force, share, weight, out, i, felt)
+                segment = own + HAIR_ROWS * ROW + i * SEGMENT
+                sweep_given(data, own, segment, felt, pull, overshoot, blend_yield, state, places, i * PLACE)
+            store_points(places, hairs, 0, width, flat)

@@ -200,23 +200,22 @@ class PhysicalSkin(LinearSkin):
             )
             head, root = tuple(matrices), tuple(felt.turns[int(self.guides.active.argmax())].astype(np.float32))
             _kernels_physical.sweep_hairs(
-                self._data,
-                lanes.hair,
-                lanes.filled,
+                self._data.reshape(-1),
+                lanes.hair.reshape(-1),
                 lanes.bundle,
-                self._guidance,
+                self._guidance.reshape(-1),
+                out.shape[1],
                 head,
                 root,
                 pull,
                 BLOCKS_PER_TASK,
-                points,
+                out.reshape(-1),
             )
             return
         self._fill_targets(frame, out)
         _kernels_physical_given.sweep_hairs_to(
-            self._data,
+            self._data.reshape(-1),
             lanes.hair,
-            lanes.filled,
             lanes.bundle,
             self._guide,
             felt.weight,
@@ -243,18 +242,17 @@ class PhysicalSkin(LinearSkin):
     def _sweep_again(self, frame: GuideFrame, part: Regrouped, felt: Felt, out: FloatArray) -> None:
         """Fill the rows of the hairs that follow inserted guides with a sweep of their own."""
         assert felt.regrouped is not None
-        own, lanes, params = felt.regrouped[1], self._lanes, self.params
+        own, params = felt.regrouped[1], self.params
         targets = self._carried(part) if self._target is None else self._target(frame)[part.hairs]
         points = np.ascontiguousarray(targets[:, : out.shape[1]]).reshape(len(part.hairs), -1)
-        local = np.zeros(self.bundles.bundle_count, np.int32) - 1
+        local = np.full(self.bundles.bundle_count, -1)
         local[part.bundle] = np.arange(len(part.bundle))
-        blocks = np.flatnonzero(local[lanes.bundle] >= 0)
+        lanes, data = self._lanes.of_bundles(local >= 0, self._data)
         pull = np.float32(params.alpha * params.drift)
         _kernels_physical_given.sweep_hairs_to(
-            self._data[blocks],
-            np.searchsorted(part.hairs, lanes.hair[blocks]).astype(np.int32),
-            lanes.filled[blocks],
-            local[lanes.bundle[blocks]],
+            data.reshape(-1),
+            np.searchsorted(part.hairs, lanes.hair).astype(np.int32),
+            local[lanes.bundle],
             part.guide,
             part.weight,
             own.force,

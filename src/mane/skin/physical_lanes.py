@@ -7,48 +7,75 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.geometry import quaternion
+from mane.geometry.checks import IntArray
 from mane.skin import _kernels_physical as kernels
+from mane.skin._kernels_lanes import HALF, LANES
+from mane.skin.base import on_cache_lines
 from mane.skin.bundles import Bundles
 from mane.skin.physical_rest import HairRest
+from mane.strand.model import Float64Array
+
+E3 = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """Hairs cut into B blocks of W lanes; all hairs of a block are of one bundle, so they share their guides.
+    """Hairs cut into B blocks of two halves of 16 lanes; hairs of a half are of one bundle: they share their guides.
 
     Attributes:
-        hair: strand of the groom in each lane, shape (B, W), int32; an empty lane repeats the first.
-        filled: lanes that are not empty, shape (B,), int32; the empty ones are behind them.
-        bundle: of each block, shape (B,), int32.
+        hair: strand of the groom in each lane, shape (B, 32), int32; an empty lane repeats the first of its half.
+        is_filled: whether a lane is not empty, shape (B, 32).
+        bundle: of each half, shape (B, 2), int64; where their number is odd, the last is there twice.
     """
 
     hair: NDArray[np.int32]
-    filled: NDArray[np.int32]
-    bundle: NDArray[np.int32]
+    is_filled: NDArray[np.bool_]
+    bundle: IntArray
 
     @classmethod
-    def cut(cls, bundles: Bundles, lanes: int = kernels.LANES) -> Lanes:
-        """Cut hairs into blocks, bundle by bundle."""
+    def cut(cls, bundles: Bundles) -> Lanes:
+        """Cut hairs into halves of blocks, bundle by bundle."""
         order, starts = bundles.by_bundle()
         sizes = np.diff(starts)
-        blocks = -(-sizes // lanes)
-        bundle = np.repeat(np.arange(len(sizes)), blocks)
-        within = np.arange(len(bundle)) - np.repeat(np.cumsum(blocks) - blocks, blocks)
-        first = starts[bundle] + within * lanes
-        filled = np.minimum(starts[bundle + 1] - first, lanes)
-        place = np.arange(lanes)
-        hair = order[first[:, None] + np.where(place < filled[:, None], place, 0)]
-        return cls(hair.astype(np.int32), filled.astype(np.int32), bundle.astype(np.int32))
+        halves = -(-sizes // HALF)
+        bundle = np.repeat(np.arange(len(sizes)), halves)
+        within = np.arange(len(bundle)) - np.repeat(np.cumsum(halves) - halves, halves)
+        first = starts[bundle] + within * HALF
+        filled = np.minimum(starts[bundle + 1] - first, HALF)
+        place = np.arange(HALF)
+        is_filled = place < filled[:, None]
+        hair = order[first[:, None] + np.where(is_filled, place, 0)]
+        return cls._paired(hair.astype(np.int32), is_filled, bundle)
+
+    @classmethod
+    def _paired(cls, hair: NDArray[np.int32], is_filled: NDArray[np.bool_], bundle: IntArray) -> Lanes:
+        chosen = _pairs(len(bundle))
+        is_filled = is_filled[chosen]
+        if len(bundle) % 2:
+            is_filled[-1, 1] = False
+        return cls(hair[chosen].reshape(-1, LANES), is_filled.reshape(-1, LANES), bundle[chosen])
+
+    def of_bundles(self, wanted: NDArray[np.bool_], data: NDArray[np.float32]) -> tuple[Lanes, NDArray[np.float32]]:
+        """Return the lanes of the bundles that are `wanted (M,)`, and their part of `data`."""
+        count = self.bundle.size - (not self.is_filled[-1, HALF])
+        chosen = np.flatnonzero(wanted[self.bundle.reshape(-1)[:count]])
+        hair, is_filled = self.hair.reshape(-1, HALF)[chosen], self.is_filled.reshape(-1, HALF)[chosen]
+        lanes = self._paired(hair, is_filled, self.bundle.reshape(-1)[chosen])
+        block, half = np.divmod(chosen[_pairs(len(chosen))], 2)
+        rows = data.reshape(*data.shape[:2], 2, HALF)[block, :, half]  # (B, 2, R, 16)
+        return lanes, np.ascontiguousarray(rows.swapaxes(1, 2)).reshape(len(block), -1, LANES)
 
     def empty_data(self, vertex_count: int) -> NDArray[np.float32]:
-        """Return room for what `_kernels_physical.sweep_hairs` calls `data`, to be filled by `pack`."""
-        return np.zeros((len(self.hair), vertex_count, kernels.RECORD * self.hair.shape[1]), np.float32)
+        """Return room for what `_kernels_physical.sweep_hairs` calls `data`, (B, R, 32), to be filled by `pack`."""
+        rows = kernels.HAIR_ROWS + (vertex_count - 1) * kernels.SEGMENT_ROWS
+        return on_cache_lines((len(self.hair), rows, LANES))
 
     def pack(
         self,
         rows: NDArray[np.int64],
         rest: HairRest,
-        points: NDArray[np.float64],
+        points: Float64Array,
         weights: NDArray[np.float32],
         force_share: float,
         # out
@@ -64,30 +91,50 @@ class Lanes:
             force_share: factor that the kernel's forces already have.
             data: see `empty_data`.
         """
-        turned = rest.first * np.sqrt(rest.length)[..., None]
-        hair = np.concatenate(
-            [4 * rest.bend[:, None], rest.strain[:, None] / force_share, points[:, 0], weights[:, 1:3]], axis=1
-        )
-        records = np.concatenate([hair[:, None], np.concatenate([turned, points[:, 1:]], axis=2)], axis=1)
+        bend = 4 * rest.bend[:, None]
+        hair = np.concatenate([bend, rest.strain[:, None] / force_share, points[:, 0], weights[:, 1:3]], axis=1)
+        segments = np.concatenate([_unloaded(rest, bend), points[:, 1:]], axis=2)
+        records = np.concatenate([hair, segments.reshape(len(rows), -1)], axis=1)
         block, lane = np.nonzero((self.hair >= rows[0]) & (self.hair <= rows[-1]))
-        shown = np.searchsorted(rows, self.hair[block, lane])
-        data.reshape(*data.shape[:2], kernels.RECORD, -1)[block, :, :, lane] = records[shown]
+        data[block, :, lane] = records[np.searchsorted(rows, self.hair[block, lane])]
 
-    def unpack(self, data: NDArray[np.float32], hairs: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+    def unpack(self, data: NDArray[np.float32], hairs: NDArray[np.int64]) -> tuple[Float64Array, ...]:
         """Return what `pack` took of some hairs: lengths (H, N), rest rotations (H, N, 4), E I / W and strain (H,).
 
-        The strain is that per unit of the kernel's forces.
+        The strain is that per unit of the kernel's forces. Rest rotations are those of frames without any twist between
+        e3 and each segment; how frames are turned about their segments makes no difference to a sweep.
         """
-        used = np.arange(self.hair.shape[1]) < self.filled[:, None]
-        place = np.empty(int(used.sum()), np.int64)
-        place[self.hair[used]] = np.flatnonzero(used)
-        block, lane = np.divmod(place[hairs], self.hair.shape[1])
-        records = data.reshape(*data.shape[:2], kernels.RECORD, -1)[block, :, :, lane].astype(np.float64)
-        length = (records[:, 1:, :4] ** 2).sum(axis=2)
-        rotation = records[:, 1:, :4] / np.sqrt(length)[..., None]
-        return length, rotation, 0.25 * records[:, 0, 0], records[:, 0, 1]
+        place = np.empty(int(self.is_filled.sum()), np.int64)
+        place[self.hair[self.is_filled]] = np.flatnonzero(self.is_filled)
+        block, lane = np.divmod(place[hairs], LANES)
+        records = data[block, :, lane].astype(np.float64)
+        bend, strain = records[:, kernels.BEND], records[:, kernels.STRAIN]
+        vectors = records[:, kernels.HAIR_ROWS :].reshape(len(hairs), -1, kernels.SEGMENT_ROWS)[..., : kernels.END]
+        size = np.linalg.norm(vectors, axis=2)
+        length = bend[:, None] * size
+        for i in range(1, length.shape[1]):
+            length[:, i] -= length[:, i - 1]
+        frames = quaternion.between_vectors(E3, vectors / size[..., None])
+        before = np.concatenate([quaternion.identity((len(hairs), 1), np.float64), frames[:, :-1]], axis=1)
+        return length, quaternion.multiply(quaternion.conjugate(before), frames), 0.25 * bend, strain
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return self.hair.nbytes + self.filled.nbytes + self.bundle.nbytes
+        return self.hair.nbytes + self.is_filled.nbytes + self.bundle.nbytes
+
+
+def _pairs(count: int) -> IntArray:
+    """Numbers of halves, two by two, shape (B, 2); where `count` is odd, the last twice."""
+    return np.minimum(np.arange(count + count % 2), count - 1).reshape(-1, 2)
+
+
+def _unloaded(rest: HairRest, bend: Float64Array) -> Float64Array:
+    """Vectors v of `_kernels_physical`: along the hair without force, (H, N, 3) [1/m]; `bend (H, 1)` is 4 E I / W."""
+    frames = rest.first.copy()
+    for i in range(1, frames.shape[1]):
+        frames[:, i] = quaternion.multiply(frames[:, i - 1], frames[:, i])
+    both = rest.length.copy()
+    both[:, 1:] += rest.length[:, :-1]
+    vectors: Float64Array = quaternion.rotate(quaternion.normalize(frames), np.broadcast_to(E3, (*both.shape, 3)))
+    return vectors * (both / bend)[..., None]

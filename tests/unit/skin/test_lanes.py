@@ -1,0 +1,105 @@
+"""Values of lanes in kernels, against the same sums in NumPy; hairs packed into lanes and found again."""
+
+import numpy as np
+import pytest
+from numba import njit
+from skin_frames import curls, guides_of
+
+from mane.geometry import quaternion
+from mane.skin._kernels_lanes import (
+    HALF,
+    LANES,
+    fetch_to_read,
+    fetch_to_write,
+    inverse_root,
+    load,
+    spread,
+    spread_halves,
+    store,
+    store_columns,
+)
+from mane.skin.physical import PhysicalSkin
+
+EPS = np.finfo(np.float32).eps
+
+
+@njit(error_model="numpy")
+def _sums(rows, numbers, out):
+    a, b = load(rows, 0), load(rows, LANES)
+    store(out, 0, a + b)
+    store(out, LANES, a - b)
+    store(out, 2 * LANES, a * b)
+    store(out, 3 * LANES, spread(numbers[1]))
+    store(out, 4 * LANES, spread_halves(numbers, 0, 2))
+    store(out, 5 * LANES, inverse_root(b))
+
+
+@njit(error_model="numpy")
+def _columns(rows, at, places, first, width, offset, out):
+    fetch_to_read(rows, at)
+    fetch_to_write(out, offset)
+    store_columns(rows, at, places, first, width, offset, out)
+
+
+def test_sums_are_those_of_every_lane():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2, LANES)).astype(np.float32)
+    rows[1] = 10.0 ** rng.uniform(-30, 30, LANES)
+    numbers = np.array([3, 5, 7], np.float32)
+    out = np.zeros((6, LANES), np.float32)
+    _sums(rows.reshape(-1), numbers, out.reshape(-1))
+    np.testing.assert_array_equal(out[:3], [rows[0] + rows[1], rows[0] - rows[1], rows[0] * rows[1]])
+    np.testing.assert_array_equal(out[3], 5)
+    np.testing.assert_array_equal(out[4], np.repeat([3, 7], HALF))
+    # An estimate of 14 digits and one Newton step: the square of 2^-14, and the rounding of four operations.
+    np.testing.assert_allclose(out[5], 1 / np.sqrt(rows[1].astype(np.float64)), rtol=1.5 * 2.0**-28 + 4 * EPS)
+
+
+def test_columns_go_to_the_places_of_their_lanes_and_nowhere_else():
+    rng = np.random.default_rng(1)
+    at, first, width, offset = LANES + HALF, 3, 25, 5
+    rows = rng.normal(size=(HALF + 2, LANES)).astype(np.float32)
+    places = rng.permutation(40)[: HALF + first].astype(np.int32)
+    out = np.zeros((40, width), np.float32)
+    _columns(rows.reshape(-1), at, places, first, width, offset, out.reshape(-1))
+    expected = np.zeros_like(out)
+    expected[places[first:], offset : offset + HALF] = rows[1:-1, HALF:].T
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.fixture(scope="module")
+def skin():
+    groom = curls(70, 12)
+    return PhysicalSkin(groom, guides_of(groom, 8))
+
+
+def test_every_hair_is_in_one_lane_of_a_half_of_its_bundle(skin):
+    lanes = skin._lanes
+    np.testing.assert_array_equal(np.sort(lanes.hair[lanes.is_filled]), np.arange(70))
+    bundle = np.repeat(lanes.bundle, HALF, axis=1)
+    np.testing.assert_array_equal(skin.bundles.of_hair[lanes.hair], bundle)
+
+
+def test_what_is_packed_is_the_hair_without_force():
+    groom = curls(70, 12)
+    skin = PhysicalSkin(groom, guides_of(groom, 8), sag_free=False)  # its hairs feel nothing as groomed
+    length, first, _, _ = skin._lanes.unpack(skin._data, np.arange(70))
+    edge, frame = np.diff(groom.as_uniform().astype(np.float64), axis=1), np.array([0.0, 0.0, 0.0, 1.0])
+    for i in range(first.shape[1]):
+        frame = quaternion.multiply(frame, first[:, i])
+        segment = length[:, i, None] * quaternion.rotate(frame, np.array([0.0, 0.0, 1.0]))
+        # Of float32, and lengths are known from sums of two.
+        np.testing.assert_allclose(segment, edge[:, i], atol=EPS * edge.shape[1] * length.max())
+
+
+@pytest.mark.parametrize("wanted", [[0], [1, 3], [0, 1, 2]])
+def test_lanes_of_some_bundles_have_their_part_of_the_data(skin, wanted):
+    lanes = skin._lanes
+    chosen = np.isin(np.arange(skin.bundles.bundle_count), wanted)
+    part, data = lanes.of_bundles(chosen, skin._data)
+    hairs = np.flatnonzero(chosen[skin.bundles.of_hair])
+    np.testing.assert_array_equal(np.sort(part.hair[part.is_filled]), hairs)
+    for row in range(len(part.hair)):
+        for lane in np.flatnonzero(part.is_filled[row]):
+            block, place = np.argwhere((lanes.hair == part.hair[row, lane]) & lanes.is_filled)[0]
+            np.testing.assert_array_equal(data[row, :, lane], skin._data[block, :, place])
