@@ -2,8 +2,10 @@
 
 1. The drift correction (hsu2024 eq. 22 and 23): k_ss, in weights of the hair per segment, against alpha, on curls and
    straight hair that are shaken, beside hairs that were simulated one by one. The defaults are chosen from this table.
-2. The forms that the paper prints, beside those that are used: the tangent of eq. 22, the force of eq. 12.
-3. Hairs that hold out sideways and sag, by their load G = (weight per length) L^3 / E I, each bound to a guide of its
+2. How much of the gap between a hair and its targets the correction feels, on the same heads and on straight hair whose
+   guides part widely.
+3. The forms that the paper prints, beside those that are used: the tangent of eq. 22, the force of eq. 12.
+4. Hairs that hold out sideways and sag, by their load G = (weight per length) L^3 / E I, each bound to a guide of its
    own shape in static balance: how far off one sweep is with the guide's moments and with its forces alone, and what
    more sweeps and the chain solve gain and cost.
 """
@@ -11,7 +13,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +24,7 @@ from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.figures import Figures
-from mane.measure.study_skin import METHODS, SCENES, Recording, measure, physical, record
+from mane.measure.study_skin import METHODS, SCENES, Carry, Recording, measure, physical, record
 from mane.metrics.summary import METRICS
 from mane.skin.physical import PhysicalSkin
 from mane.strand.cosserat import CosseratSolver
@@ -32,9 +34,13 @@ from mane.strand.ports import Load
 from mane.strand.roots import RootPose
 
 Say = Callable[[str], None]
+Make = Callable[[], Carry]
+
+SEPARATION = SCENES[4]
 
 ALPHAS = (0.05, 0.1, 0.2, 0.4)
 DRIFTS = (1.0, 3.0, 10.0, 30.0, 1000.0)
+CLOSINGS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SHOWN = ("length_error", "kink", "distance", "relative_flicker")
 AS_PRINTED: dict[str, dict[str, Any]] = {
     "as it is": {},
@@ -77,27 +83,48 @@ QUICK = Sizes(strands=600, sampled=20, measured=200, seconds=0.2, timed=500)
 
 
 def run(*, quick: bool = False, progress: Say | None = None) -> Figures:
-    """Measure all three."""
+    """Measure all four."""
     figures = Figures("physical")
     sizes = QUICK if quick else Sizes()
     say = progress or (lambda text: None)
     for scene in (SCENES[0],) if quick else (SCENES[0], SCENES[3]):
         say(f"physical: simulating {scene.name}")
         recording = record(scene, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds)
-        _sweep_drift(figures, recording, sizes, quick, say)
+        _measure_variants(figures, recording, sizes, _drifts(recording, quick) | _closings(recording, quick), say)
+    if not quick:
+        say(f"physical: simulating {SEPARATION.name}")
+        recording = record(SEPARATION, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds)
+        variants = {"linear": _linear(recording)} | _closings(recording, quick)
+        _measure_variants(figures, recording, sizes, variants, say)
     _measure_sag(figures, say)
     _time_sweeps(figures, sizes, say)
     return figures
 
 
-def _sweep_drift(figures: Figures, recording: Recording, sizes: Sizes, quick: bool, say: Say) -> None:
-    name = recording.scene.name
-    variants: dict[str, Callable[[], Any]] = {"linear": lambda: METHODS["linear"](recording)}
+def _linear(recording: Recording) -> Make:
+    return lambda: METHODS["linear"](recording)
+
+
+def _drifts(recording: Recording, quick: bool) -> dict[str, Make]:
+    """The strength of the drift correction and the forms that the paper prints, by name."""
+    variants = {"linear": _linear(recording)}
     for alpha in ALPHAS[-1:] if quick else ALPHAS:
         for drift in DRIFTS[:1] if quick else DRIFTS:
             variants[f"alpha {alpha}, drift {drift:g}"] = _bound(recording, alpha=alpha, drift=drift)
     for title, settings in AS_PRINTED.items():
         variants[f"alpha 0.1, drift 10, {title}"] = _bound(recording, alpha=0.1, drift=10.0, **settings)
+    return variants
+
+
+def _closings(recording: Recording, quick: bool) -> dict[str, Make]:
+    chosen = CLOSINGS[:1] if quick else CLOSINGS
+    return {f"closing {closing:g}": _bound(recording, closing=closing) for closing in chosen}
+
+
+def _measure_variants(
+    figures: Figures, recording: Recording, sizes: Sizes, variants: Mapping[str, Make], say: Say
+) -> None:
+    name = recording.scene.name
     for title, make in variants.items():
         say(f"physical: {name}, {title}")
         found = measure(recording, make(), measured=sizes.measured, every=sizes.every)
@@ -106,7 +133,7 @@ def _sweep_drift(figures: Figures, recording: Recording, sizes: Sizes, quick: bo
             figures.add(f"{name}, {title}", metric.title, found[key] * metric.scale, metric.unit)
 
 
-def _bound(recording: Recording, **settings: Any) -> Callable[[], Any]:
+def _bound(recording: Recording, **settings: Any) -> Make:
     return lambda: physical(recording, **settings)
 
 

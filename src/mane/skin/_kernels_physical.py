@@ -195,16 +195,18 @@ def skinned(rows, at, guidance, first, second, w1, w2, head):
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_block(data, at, count, guidance, first, second, head, root, pull, places):
+def sweep_block(data, at, count, guidance, first, second, head, root, pull, closing, places):
     """Fill `places` of all `count` vertices of a block, rows x, y and z of each; arguments as in `sweep_hairs`."""
     use_wide_registers()
     ahead = HAIR_ROWS * ROW + (count - 1) * SEGMENT
     bend, strain = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW)
     w1, w2 = load(data, at + WEIGHTS * ROW), load(data, at + (WEIGHTS + 1) * ROW)
     towards, before = spread(pull), spread(ZERO)
+    close, keep = spread(pull * closing), spread(ONE - closing)
     q = (spread(ROOT_TWO * root[0]), spread(ROOT_TWO * root[1]), spread(ROOT_TWO * root[2]), spread(ROOT_TWO * root[3]))
     x, y, z = skinned(data, at + ROOT * ROW, guidance, first, second, w1, w2, head)
     store_vector(places, 0, x, y, z)
+    sx, sy, sz = x, y, z  # target of the segment's start
     at += HAIR_ROWS * ROW
     for i in range(1, count):
         first += PER_GUIDES
@@ -217,8 +219,14 @@ def sweep_block(data, at, count, guidance, first, second, head, root, pull, plac
         fx, fy, fz = sum_guides(guidance, first + 3 * GROUP, second + 3 * GROUP, w1, w2)
         fx, fy, fz = length * fx, length * fy, length * fz
         tx, ty, tz = skinned(data, at + END * ROW, guidance, first, second, w1, w2, head)
-        # Eq. 22 and 23, times the length.
-        g = (fx + towards * (tx - x), fy + towards * (ty - y), fz + towards * (tz - z))
+        # Eq. 22 and 23, times the length; the way to the target starts between its own start and the hair's.
+        gx, gy, gz = (
+            fx + towards * (tx - keep * sx),
+            fy + towards * (ty - keep * sy),
+            fz + towards * (tz - keep * sz),
+        )
+        g = (gx - close * x, gy - close * y, gz - close * z)
+        sx, sy, sz = tx, ty, tz
         # Eq. 12.
         start = (x + strain * fx, y + strain * fy, z + strain * fz)
         q, (x, y, z) = turn_segment(q, turned(q, vx, vy, vz), square, scale, g, start)
@@ -260,6 +268,7 @@ def sweep_hairs(
     head,
     root,
     pull,
+    closing,
     blocks_per_task,
     # out
     out,
@@ -277,6 +286,7 @@ def sweep_hairs(
         head: rotation matrix of the head, nine numbers.
         root: the same as a quaternion, four numbers.
         pull: alpha times drift.
+        closing: as of `PhysicalParams`.
         blocks_per_task: blocks that share scratch memory.
         out: points, flat (S * 3 V) [m].
     """
@@ -291,5 +301,5 @@ def sweep_hairs(
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
             fetch_points(hair, block * LANES, width, out)
             first, second = bundle[block, 0] * of_bundle, bundle[block, 1] * of_bundle
-            sweep_block(data, block * of_block, count, guidance, first, second, head, root, pull, places)
+            sweep_block(data, block * of_block, count, guidance, first, second, head, root, pull, closing, places)
             store_points(places, hair, block * LANES, width, out)

@@ -48,6 +48,7 @@ def sweep_out_of_solids(
     force,
     root,
     pull,
+    closing,
     overshoot,
     blend_yield,
     push,
@@ -63,10 +64,12 @@ def sweep_out_of_solids(
     for s in prange(len(length)):
         qx, qy, qz, qw = root[s, 0], root[s, 1], root[s, 2], root[s, 3]
         before = ZERO
+        from_x, from_y, from_z = points[s, 0, 0], points[s, 0, 1], points[s, 0, 2]
         for i in range(length.shape[1]):
             l, p, f, e = length[s, i], first[s, i], force[s, i], strain[s]
             x, y, z = points[s, i, 0], points[s, i, 1], points[s, i, 2]
-            tx, ty, tz = points[s, i + 1, 0] - x, points[s, i + 1, 1] - y, points[s, i + 1, 2] - z
+            goal_x, goal_y, goal_z = points[s, i + 1, 0], points[s, i + 1, 1], points[s, i + 1, 2]
+            tx, ty, tz = goal_x - from_x, goal_y - from_y, goal_z - from_z
             hx, hy, hz, hw = product(qx, qy, qz, qw, p[0], p[1], p[2], p[3])
             # What pushes out, from eq. 18: v grows by 2 k_pen l psi grad psi, so the force by k_pen |psi| along the
             # gradient (eq. 19 has the other sign); nothing at first.
@@ -87,4 +90,6 @@ def sweep_out_of_solids(
                 size = -push * (ONE + EIGHT * bend[s] / (l * (l + before))) / l * d
                 ux, uy, uz = size * nx, size * ny, size * nz
             points[s, i + 1, 0], points[s, i + 1, 1], points[s, i + 1, 2] = ex, ey, ez
+            from_x, from_y = goal_x + closing * (ex - goal_x), goal_y + closing * (ey - goal_y)
+            from_z = goal_z + closing * (ez - goal_z)
             before = l

@@ -30,7 +30,8 @@ from mane.skin._kernels_physical import (
     turned,
 )
 
-TURN_ROWS = 4
+# What is carried from segment to segment: the turn, the length of the one before, the target of the start.
+TURN_ROWS, BEFORE, TARGET, STATE_ROWS = 4, 4, 5, 8
 FELT_ROWS = 6  # share of the force on a segment, target of its end
 
 
@@ -50,14 +51,14 @@ def blend_turns(turn, guide, weight, s):
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def start_roots(hair, bundle, turn, guide, weight, points, state, places):
-    """Fill the rows of the turns at the roots, as `turned` wants them, and of the roots' places."""
+    """Fill the rows of the turns at the roots, as `turned` wants them, and of the roots' places, which are targets."""
     for lane in range(LANES):
         s = hair[lane]
         q = blend_turns(turn, guide[bundle[lane // HALF]], weight, s)
         for c in range(TURN_ROWS):
             state[c * LANES + lane] = ROOT_TWO * q[c]
         for c in range(3):
-            places[c * LANES + lane] = points[s, c]
+            places[c * LANES + lane] = state[(TARGET + c) * LANES + lane] = points[s, c]
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -74,11 +75,11 @@ def gather_segment(hair, bundle, force, share, weight, points, i, felt):
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_given(data, own, segment, felt, pull, overshoot, blend_yield, state, places, at):
+def sweep_given(data, own, segment, felt, pull, closing, overshoot, blend_yield, state, places, at):
     """Place the end of a segment, which starts at the rows `places[at:]`, behind that.
 
     The hairs' rows begin at `data[own]`, those of the segment at `data[segment]`. `state` is carried from segment to
-    segment: rows of the turn and of the length of the one before.
+    segment.
     """
     use_wide_registers()
     bend, strain = load(data, own + BEND * ROW), load(data, own + STRAIN * ROW)
@@ -86,18 +87,21 @@ def sweep_given(data, own, segment, felt, pull, overshoot, blend_yield, state, p
     taken = spread(pull - overshoot)  # what eq. 22 takes off along the segment as it comes out
     x, y, z = load_vector(places, at)
     vx, vy, vz = load_vector(data, segment)
-    square, length, scale = segment_length(vx, vy, vz, bend, load(state, TURN_ROWS * ROW))
+    square, length, scale = segment_length(vx, vy, vz, bend, load(state, BEFORE * ROW))
     fx, fy, fz = load_vector(felt, 0)
     fx, fy, fz = length * fx, length * fy, length * fz
     tx, ty, tz = load_vector(felt, 3 * ROW)
+    sx, sy, sz = load_vector(state, TARGET * ROW)
+    store_vector(state, TARGET * ROW, tx, ty, tz)
     q = (load(state, 0), load(state, ROW), load(state, 2 * ROW), load(state, 3 * ROW))
     vx, vy, vz = turned(q, vx, vy, vz)
-    # Eq. 22 and 23, times the length.
+    # Eq. 22 and 23, times the length; the way to the target starts between its own start and the hair's.
+    near = spread(closing)
     off = spread(overshoot) * scale
     gx, gy, gz = (
-        fx + towards * (tx - x) - off * vx,
-        fy + towards * (ty - y) - off * vy,
-        fz + towards * (tz - z) - off * vz,
+        fx + towards * (tx - sx - near * (x - sx)) - off * vx,
+        fy + towards * (ty - sy - near * (y - sy)) - off * vy,
+        fz + towards * (tz - sz - near * (z - sz)) - off * vz,
     )
     q, (ex, ey, ez) = turn_segment(q, (vx, vy, vz), square, scale, (gx, gy, gz), (zero, zero, zero))
     # Eq. 12.
@@ -110,7 +114,7 @@ def sweep_given(data, own, segment, felt, pull, overshoot, blend_yield, state, p
     )
     store_vector(state, 0, q[0], q[1], q[2])
     store(state, 3 * ROW, q[3])
-    store(state, TURN_ROWS * ROW, length)
+    store(state, BEFORE * ROW, length)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -124,6 +128,7 @@ def sweep_hairs_to(
     share,
     turn,
     pull,
+    closing,
     overshoot,
     blend_yield,
     blocks_per_task,
@@ -142,6 +147,7 @@ def sweep_hairs_to(
         share: 1 - alpha.
         turn: how the skin has turned at each guide's root, then the head (G + 1, 4), all on the head's side.
         pull: alpha times drift.
+        closing: as of `PhysicalParams`.
         overshoot: the same where eq. 22 is taken as printed, otherwise 0.
         blend_yield: stretch per blended force; 0 unless eq. 12 is taken as printed.
         blocks_per_task: blocks that share scratch memory.
@@ -152,7 +158,7 @@ def sweep_hairs_to(
     of_block, flat = HAIR_ROWS * ROW + segments * SEGMENT, out.reshape(-1)
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
         places = np.empty((segments + 1) * PLACE, np.float32)
-        felt, state = np.empty(FELT_ROWS * LANES, np.float32), np.empty((TURN_ROWS + 1) * LANES, np.float32)
+        felt, state = np.empty(FELT_ROWS * LANES, np.float32), np.empty(STATE_ROWS * LANES, np.float32)
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
             own, hairs, bundles = block * of_block, hair[block], bundle[block]
             state[:] = ZERO  # there is no segment before the first
@@ -160,5 +166,5 @@ def sweep_hairs_to(
             for i in range(segments):
                 gather_segment(hairs, bundles, force, share, weight, out, i, felt)
                 segment = own + HAIR_ROWS * ROW + i * SEGMENT
-                sweep_given(data, own, segment, felt, pull, overshoot, blend_yield, state, places, i * PLACE)
+                sweep_given(data, own, segment, felt, pull, closing, overshoot, blend_yield, state, places, i * PLACE)
             store_points(places, hairs, 0, width, flat)

@@ -90,6 +90,7 @@ def plain_physical_sweep(
     head,
     root,
     pull,
+    closing,
     # out
     out,
 ):
@@ -108,6 +109,7 @@ def plain_physical_sweep(
         head: rotation matrix of that turn (9,).
         root: the same as a quaternion (4,).
         pull: alpha times drift.
+        closing: as of `PhysicalParams`.
         out: points (S, V, 3) [m].
     """
     for s in prange(len(rest)):
@@ -115,7 +117,7 @@ def plain_physical_sweep(
         x, y, z = target_of(rest, weight, own, head, s, 0)
         out[s, 0, 0], out[s, 0, 1], out[s, 0, 2] = x, y, z
         qx, qy, qz, qw = root[0], root[1], root[2], root[3]
-        before = ZERO
+        before, from_x, from_y, from_z = ZERO, x, y, z
         for i in range(length.shape[1]):
             fx, fy, fz = ZERO, ZERO, ZERO
             for k in range(weight.shape[1]):
@@ -125,8 +127,9 @@ def plain_physical_sweep(
             p, l = first[s, i], length[s, i]
             hx, hy, hz, hw = product(qx, qy, qz, qw, p[0], p[1], p[2], p[3])
             qx, qy, qz, qw, dx, dy, dz, _, _, _ = turn_one(
-                hx, hy, hz, hw, l, before, bend[s], fx, fy, fz, tx - x, ty - y, tz - z, pull, ZERO
+                hx, hy, hz, hw, l, before, bend[s], fx, fy, fz, tx - from_x, ty - from_y, tz - from_z, pull, ZERO
             )
             x, y, z = x + l * (dx + strain[s] * fx), y + l * (dy + strain[s] * fy), z + l * (dz + strain[s] * fz)
             out[s, i + 1, 0], out[s, i + 1, 1], out[s, i + 1, 2] = x, y, z
+            from_x, from_y, from_z = tx + closing * (x - tx), ty + closing * (y - ty), tz + closing * (z - tz)
             before = l

@@ -208,6 +208,7 @@ class PhysicalSkin(LinearSkin):
                 head,
                 root,
                 pull,
+                np.float32(params.closing_used),
                 BLOCKS_PER_TASK,
                 out.reshape(-1),
             )
@@ -223,6 +224,7 @@ class PhysicalSkin(LinearSkin):
             share,
             felt.turns.astype(np.float32),
             pull,
+            np.float32(params.closing_used),
             pull if params.overshoots else np.float32(0.0),
             np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
             BLOCKS_PER_TASK,
@@ -259,6 +261,7 @@ class PhysicalSkin(LinearSkin):
             np.float32(1 - params.alpha),
             own.turns.astype(np.float32),
             pull,
+            np.float32(params.closing_used),
             pull if params.overshoots else np.float32(0.0),
             np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
             BLOCKS_PER_TASK,

@@ -105,6 +105,7 @@ def leave_solids(
         ((1 - params.alpha) * force).astype(np.float32),
         root.astype(np.float32),
         pull,
+        np.float32(params.closing_used),
         pull if params.overshoots else np.float32(0.0),
         np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
         np.float32(params.penetration),

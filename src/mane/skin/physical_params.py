@@ -29,6 +29,10 @@ class PhysicalParams:
             out, which turns nothing, so that however strong the pull, a segment turns to its target at most.
             "unloaded": that of the segment without force, as printed; a pull stronger than the bending stiffness
             overshoots, more at every segment, into a zigzag.
+        closing: share of the gap between a hair and its targets that the correction feels, 0 to 1; the rest of it turns
+            segments parallel to those of their targets. Targets are shorter than hairs wherever guides part, so a hair
+            that is to close all of the gap (1, eq. 22 as printed) is pushed together, and kinks. Further sweeps, cut
+            forces alone, and eq. 12 and 22 as printed are as the paper has them: they close all of it.
         sweeps: passes from root to tip. 1 is the paper's and never feels the moment of what lies further along a hair;
             n passes feel that of n - 1 segments; "converged" solves the whole chain with the exact multiplier.
         stretch: what a segment is stretched by. "material": the interpolated force and the hair's own E A.
@@ -49,6 +53,7 @@ class PhysicalParams:
 
     alpha: float = 0.1
     drift: float = 10.0
+    closing: float = 0.5
     drift_from: str = "solution"
     sweeps: int | Literal["converged"] = 1
     stretch: str = "material"
@@ -62,6 +67,8 @@ class PhysicalParams:
         if not (np.isfinite(self.alpha) and 0 <= self.alpha < 1):
             raise ValueError(f"alpha: must be at least 0 and below 1, got {self.alpha}")
         require_positive("drift", self.drift)
+        if not (np.isfinite(self.closing) and 0 <= self.closing <= 1):
+            raise ValueError(f"closing: must be from 0 to 1, got {self.closing}")
         require_positive("penetration", self.penetration)
         require_positive("largest_force", self.largest_force)
         require_choice("drift_from", self.drift_from, ("solution", "unloaded"))
@@ -82,6 +89,11 @@ class PhysicalParams:
     def carries_moments(self) -> bool:
         """Whether guides hand on their moments besides their forces."""
         return self.load == "moment" and not (self.feels_beyond or self.stretch_by_blend or self.overshoots)
+
+    @property
+    def closing_used(self) -> float:
+        """Share of the gap that the correction feels, all of it where the paper's own forces are taken."""
+        return self.closing if self.carries_moments else 1.0
 
     @property
     def overshoots(self) -> bool:

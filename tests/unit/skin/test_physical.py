@@ -11,6 +11,7 @@ from mane.geometry import quaternion
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.metrics.kink import kink
 from mane.skin import _reference_physical as reference
 from mane.skin.linear import LinearSkin
 from mane.skin.physical import PhysicalSkin
@@ -47,7 +48,9 @@ def specified(skin, frame, targets):
     weight, _ = skin._present_weights(frame, skin._weight, skin._guide)
     felt = skin._felt(skin._loads.of_frame(frame), root_turns(frame), weight)
     force, turn = felt.of_hairs(slice(None))
-    rules = reference.Rules(params.alpha, params.drift, params.overshoots, params.stretch_by_blend)
+    rules = reference.Rules(
+        params.alpha, params.drift, params.overshoots, params.stretch_by_blend, closing=params.closing_used
+    )
     points, _ = reference.sweep(hairs, reference.Guidance(force, targets.astype(np.float64), turn), rules)
     return points
 
@@ -292,3 +295,24 @@ def test_wrong_settings_are_refused(settings, message):
     groom = curls(5, 8)
     with pytest.raises(ValueError, match=message):
         PhysicalSkin(groom, guides_of(groom, 2), **settings)
+
+
+def test_hairs_between_guides_that_part_are_not_pushed_together():
+    """Two guides bend apart, smoothly: the target between them is half as long as the hair, which cannot follow it."""
+    along = np.linspace(0, 0.2, 17)
+    roots = np.array([[-0.01, 0.0, 0.0], [0.01, 0.0, 0.0], [0.002, 0.0, 0.0]])
+    groom = Groom.from_uniform(roots[:, None] - along[:, None] * [0.0, 1.0, 0.0])
+    guides = Guides.chosen(groom, np.array([0, 1]))
+    angle = 1.5 * np.linspace(0, 1, 16) * np.array([[-1.0], [1.0]])
+    edges = 0.2 / 16 * np.stack([np.sin(angle), -np.cos(angle), 0 * angle], axis=2)
+    parted = np.concatenate([guides.rest[:, :1], guides.rest[:, :1] + np.cumsum(edges, axis=1)], axis=1)
+    frame = frame_of(guides, points=parted)
+
+    def kink_with(closing):
+        skin = PhysicalSkin(groom, guides, binding="nearest", count=2, sag_free=False, closing=closing)
+        return kink(skin(frame), groom.as_uniform())[2]
+
+    # What is left at zero is the guides' own bend, which comes to the hair through their moments.
+    kinks = np.array([kink_with(closing) for closing in (0.0, 0.25, 0.5, 0.75, 1.0)])
+    assert (np.diff(kinks) > 0).all()
+    assert kinks[2] < 2 / 3 * kinks[4]
