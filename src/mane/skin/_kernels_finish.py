@@ -7,12 +7,13 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.skin._kernels_solid import FASTMATH, bare_distance, local_distance, lowest_distance, solid_distance, to_local
+from mane.skin._kernels_solid import FASTMATH, bare_distance, local_distance, solid_distance, to_local
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
 HALF = np.float32(0.5)
 TWO = np.float32(2.0)
+CHUNK = 8192  # vertices that a thread looks at in one go
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -22,14 +23,6 @@ def drawn(px, py, pz, x, y, z, length):
     size = math.sqrt(dx * dx + dy * dy + dz * dz)
     scale = length / size if size > ZERO else ONE
     return px + scale * dx, py + scale * dy, pz + scale * dz
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def keep(has_moved, x, y, z, points, s, i):
-    """Write a vertex of a hair that has moved, and return it."""
-    if has_moved:
-        points[s, i, 0], points[s, i, 1], points[s, i, 2] = x, y, z
-    return x, y, z
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -48,38 +41,112 @@ def pushed(solid, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
     return x, y, z, d - thickness
 
 
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def flag_vertices(cells, is_near, start, end, flat, flags):
+    """Do what `flag_near` does for the vertices from `start` to `end` of `flat (3 P,)`.
+
+    Nothing branches here, so that eight vertices go side by side.
+    """
+    axx, axy, axz, ayx, ayy, ayz, azx, azy, azz = (
+        cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8],
+    )  # fmt: skip
+    px, py, pz, ox, oy, oz = cells[9], cells[10], cells[11], cells[12], cells[13], cells[14]
+    last_x, last_y, last_z = cells[15], cells[16], cells[17]
+    count_y, count_z = np.int32(last_y) + np.int32(1), np.int32(last_z) + np.int32(1)
+    for p in range(np.uint64(start), np.uint64(end)):
+        k = p * np.uint64(3)
+        x, y, z = flat[k] - px, flat[k + np.uint64(1)] - py, flat[k + np.uint64(2)] - pz
+        u = min(max(axx * x + axy * y + axz * z + ox, ZERO), last_x)
+        v = min(max(ayx * x + ayy * y + ayz * z + oy, ZERO), last_y)
+        w = min(max(azx * x + azy * y + azz * z + oz, ZERO), last_z)
+        flags[p] = is_near[np.uint64(np.uint32((np.int32(u) * count_y + np.int32(v)) * count_z + np.int32(w)))]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def flag_near(
+    cells,
+    is_near,
+    flat,
+    # out
+    flags,
+):
+    """Fill `flags (P,)` with `is_near` of the cell of each vertex of `flat (3 P,)`.
+
+    `is_near` is that of a `NearGrid`, flat. Of `cells (18,)`, see `NearGrid.at`, come turn and scale row by row, the
+    place of the solid, that of its box within it, and the last cell along each axis.
+    """
+    for c in prange((len(flags) + CHUNK - 1) // CHUNK):
+        flag_vertices(cells, is_near, c * CHUNK, min((c + 1) * CHUNK, len(flags)), flat, flags)
+
+
+@njit(cache=True, error_model="numpy")
+def first_flag(flags):
+    """Number of the first vertex behind the root that has a flag; that behind the tip if none has."""
+    i = 1
+    while i < len(flags) and flags[i] == 0:
+        i += 1
+    return i
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def first_inside(solid, thickness, start, flags, hair):
+    """Number of the first vertex of a hair `(V, 3)` from `start` on that is below `thickness`; V if none is.
+
+    Vertices without a flag are known to be outside.
+    """
+    turn, place = solid[8], solid[9]
+    for i in range(start, len(hair)):
+        if flags[i]:
+            x, y, z = to_local(turn, place, hair[i, 0], hair[i, 1], hair[i, 2])
+            if bare_distance(solid, x, y, z) < thickness:
+                return i
+    return len(hair)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def adjust_hair(solid, thickness, rounds, first, hair):
+    """Move one hair `(V, 3)` out of a solid whose first vertex inside is `first`."""
+    steepest, turn, place = solid[7], solid[8], solid[9]
+    room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
+    ox, oy, oz = hair[first - 1, 0], hair[first - 1, 1], hair[first - 1, 2]  # the previous vertex before it was moved
+    px, py, pz = ox, oy, oz
+    for i in range(first, len(hair)):
+        x, y, z = hair[i, 0], hair[i, 1], hair[i, 2]
+        length = math.sqrt((x - ox) * (x - ox) + (y - oy) * (y - oy) + (z - oz) * (z - oz))
+        ox, oy, oz = x, y, z
+        if i > first:
+            x, y, z = drawn(px, py, pz, x, y, z, length)
+        room -= steepest * length
+        if room <= ZERO:
+            lx, ly, lz = to_local(turn, place, x, y, z)
+            room = bare_distance(solid, lx, ly, lz) - thickness
+            if room < ZERO:
+                d, gx, gy, gz = local_distance(solid, lx, ly, lz)
+                x, y, z, room = pushed(solid, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
+        px, py, pz = x, y, z
+        hair[i, 0], hair[i, 1], hair[i, 2] = x, y, z
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def adjust_hairs(
     solid,
     thickness,
     rounds,
+    flags,
     # out
     points,
 ):
-    """Move `points (S, V, 3)` out of a solid, see `finish.adjusted`; the solid as in `_kernels_solid`."""
-    steepest, turn, place = solid[7], solid[8], solid[9]
+    """Move `points (S, V, 3)` out of a solid, see `finish.adjusted`; vertices without a flag (S, V) are outside.
+
+    The solid is as in `_kernels_solid`.
+    """
     for s in prange(len(points)):
-        has_moved = False
-        room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
-        ox, oy, oz = points[s, 0, 0], points[s, 0, 1], points[s, 0, 2]  # the previous vertex before it was moved
-        px, py, pz = ox, oy, oz
-        for i in range(1, points.shape[1]):
-            x, y, z = points[s, i, 0], points[s, i, 1], points[s, i, 2]
-            length = math.sqrt((x - ox) * (x - ox) + (y - oy) * (y - oy) + (z - oz) * (z - oz))
-            ox, oy, oz = x, y, z
-            if has_moved:
-                x, y, z = drawn(px, py, pz, x, y, z, length)
-            room -= steepest * length
-            if room <= ZERO:
-                lx, ly, lz = to_local(turn, place, x, y, z)
-                room = lowest_distance(solid, lx, ly, lz) - thickness
-                if room <= ZERO:
-                    room = bare_distance(solid, lx, ly, lz) - thickness
-                    if room < ZERO:
-                        d, gx, gy, gz = local_distance(solid, lx, ly, lz)
-                        x, y, z, room = pushed(solid, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
-                        has_moved = True
-            px, py, pz = keep(has_moved, x, y, z, points, s, i)
+        start = first_flag(flags[s])
+        if start == points.shape[1]:
+            continue
+        first = first_inside(solid, thickness, start, flags[s], points[s])
+        if first < points.shape[1]:
+            adjust_hair(solid, thickness, rounds, first, points[s])
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

@@ -20,6 +20,7 @@ from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, as_floats
 from mane.skin import _kernels_finish as kernels
 from mane.skin._kernels_solid import FLAT
+from mane.skin.near_grid import NearGrid
 from mane.skin.solid_table import PackedSolid, require_poses
 from mane.strand.frame import GuideFrame
 
@@ -56,9 +57,13 @@ class SolidAdjustment:
         if rounds < 1:
             raise ValueError(f"rounds: must be at least 1, got {rounds}")
         self.solids = tuple(solids)
-        self._packed = [None if solid.animation is not None else PackedSolid.of(solid) for solid in self.solids]
         self.thickness = thickness
         self.rounds = rounds
+        self._packed = [
+            None if solid.animation is not None else (PackedSolid.of(solid), NearGrid.of(solid, thickness))
+            for solid in self.solids
+        ]
+        self._flags = np.empty((0, 0), np.uint8)
 
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
         """Move `points (S, V, 3)` [m] out of the solids as they are at this frame, in place, and return them."""
@@ -67,8 +72,14 @@ class SolidAdjustment:
             if packed is None:
                 self._adjust_to_animated(points, solid, pose, frame.time)
             else:
-                kernels.adjust_hairs(packed.at(pose), np.float32(self.thickness), self.rounds, points)
+                self._adjust(points, *packed, pose)
         return points
+
+    def _adjust(self, points: FloatArray, packed: PackedSolid, grid: NearGrid, pose: Pose) -> None:
+        if self._flags.shape != points.shape[:2]:
+            self._flags = np.empty(points.shape[:2], np.uint8)
+        kernels.flag_near(grid.at(pose), grid.is_near.reshape(-1), points.reshape(-1), self._flags.reshape(-1))
+        kernels.adjust_hairs(packed.at(pose), np.float32(self.thickness), self.rounds, self._flags, points)
 
     def _adjust_to_animated(self, points: FloatArray, solid: Solid, pose: Pose, time: float) -> None:
         assert solid.animation is not None
