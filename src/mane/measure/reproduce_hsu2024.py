@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 import numba
 import numpy as np
 
-from mane.groom import styles
-from mane.groom.groom import Groom
 from mane.measure.bench_skin import HEADS, Head
 from mane.measure.reproduce import Report, Tell
 from mane.measure.study_skin import METHODS, Carry, Recording, SkinScene, measure, measure_reference, record
@@ -26,9 +24,7 @@ PAPER_TIMES = "hsu2024 table 1, RTX 4090"
 ARTEFACTS = ("length_error", "segment_error", "kink", "kink_p95", "curvature_distance")
 PROMISED = ("length_error", "kink")  # physical is to be better than linear at these
 TIMED_FRAMES = 20
-PICTURE, QUICK_PICTURE = (480, 600), (120, 150)  # pixels
-DRAWN = 0.8  # share of the motion at which the picture is taken
-GUIDE_WIDTH = 1.2e-3  # [m] as drawn: a guide stands for a lock
+QUICK_PICTURE = (120, 150)  # pixels
 
 
 @dataclass(frozen=True)
@@ -125,18 +121,13 @@ def study_head(report: Report, scene: SkinScene, head: Head, *, quick: bool, tel
         _add_metrics(report, name, found[name], true, promised)
     spent = {name: frame_milliseconds(recording, carry) for name, carry in carried.items()}
     _add_times(report, recording, spent, head.paper if is_row and not quick else {})
+    from mane.measure.study_skin_pictures import describe
+
     tell("drawing", 0.85)
-    captions = {
-        name: f"length off by {100 * one['length_error']:.2g} %, kink {one['kink']:.2g} rad"
-        for name, one in found.items()
-    }
+    captions = {name: describe(one["length_error"], one["kink"]) for name, one in found.items()}
     draw(report, "methods", recording, carried, captions, quick=quick)
     _note_shortfalls(report, found["linear"], found["physical"])
     tell("done", 1.0)
-
-
-def _caption(found: Mapping[str, float]) -> str:
-    return f"length off by {100 * found['length_error']:.2g} %, kink {found['kink']:.2g} rad"
 
 
 def draw(
@@ -155,27 +146,15 @@ def draw(
         name: of the picture.
         recording: guides and body.
         carried: a bound skin for each method.
-        captions: what to write below the names.
+        captions: what to write below the names; by default what is measured in that frame.
         quick: small pictures.
     """
-    from mane.render.camera import Camera
-    from mane.render.panels import side_by_side
-    from mane.render.renderer import render
+    from mane.measure.study_skin_pictures import PICTURE, draw_scene
 
-    frame = recording.frames[round(DRAWN * (len(recording.frames) - 1))]
-    body = styles.body(recording.scene.style).transformed(frame.head.matrix)
-    size = QUICK_PICTURE if quick else PICTURE
-    camera = Camera.framing(np.concatenate([body.points, frame.points.reshape(-1, 3)]), aspect=size[0] / size[1])
-    images = [render(Groom.from_uniform(frame.points), body, camera=camera, size=size, hair_width=GUIDE_WIDTH)]
-    for carry in carried.values():
-        hair = recording.groom.with_points(carry(frame).reshape(-1, 3))
-        images.append(render(hair, body, camera=camera, size=size))
-    measured = captions or {}
-    below = [f"{method}\n{measured[method]}" if method in measured else method for method in carried]
+    sheet = draw_scene(recording, carried, captions, size=QUICK_PICTURE if quick else PICTURE)
     guides, scene = recording.guides.count, recording.scene
     hairs = f"{recording.groom.strand_count:,} hairs x {scene_vertices(recording)}"
-    sheet = side_by_side(images, [f"{guides} guides", *below], title=f"{scene.name}: {hairs}")
-    report.picture(name, sheet, f"{scene.name}: {hairs} from {guides} guides, mid-motion")
+    report.picture(name, sheet, f"{scene.name}: {hairs} from {guides} guides, mid-motion; below, the same few hairs")
 
 
 def recorded(scene: SkinScene, head: Head, *, quick: bool, tell: Tell) -> tuple[Recording, Sizes]:

@@ -93,7 +93,8 @@ def _draw(recording: Recording, path: Path) -> None:
     from mane.measure.study_skin_pictures import draw_scene
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(draw_scene(recording)).save(path)
+    carried = {name: make(recording) for name, make in METHODS.items()}
+    Image.fromarray(draw_scene(recording, carried)).save(path)
 
 
 def _record(scene: SkinScene, sizes: Sizes, say: Say) -> Recording:
