@@ -55,7 +55,7 @@ class StaticLinks(Force):
             `Varying`; 0 makes no links. 30 lets hair move together, 100 makes it one piece.
         damping: damping ratio of that swing; 1 comes back without swinging over.
         count: reference points per segment, each on another strand.
-        reach: longest link [m]; None for twice the usual distance between neighbouring strands.
+        reach: longest link [m]; None for eight times the usual distance to the nearest strand.
         weakens_at: beyond this change of its length a link loses stiffness for good [m] (delta 1 of fig. 2).
         breaks_at: at this change it is broken [m] (delta 2).
         groups: strands are linked within their group alone; one whole number per guide, shape (G,), negative for those

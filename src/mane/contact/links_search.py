@@ -17,8 +17,9 @@ from mane.strand.model import Float64Array
 NOBODY = -1
 # Neighbours asked for, per link wanted: a strand nearby fills several places with its segments, the strand itself some.
 NEIGHBOURS_PER_LINK = 8
-# Reach, in multiples of the usual distance to the nearest strand, where none is given.
-USUAL_REACH = 2.0
+# Reach, in multiples of the usual distance to the nearest strand, where none is given. At 2, a sixth of the segments of
+# a head of 200 guides had no neighbour, and hairs hardly moved together.
+USUAL_REACH = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ def find_links(
         takes_part: strands that may be linked, shape (G,).
         groups: strands are linked within their group alone, shape (G,).
         count: links per segment.
-        reach: links longer than this are not made [m]; None for twice the usual distance to the nearest strand.
+        reach: links longer than this are not made [m]; None for eight times the usual distance to the nearest strand.
     """
     strands, vertices = points.shape[:2]
     segments = vertices - 1

@@ -15,9 +15,8 @@ import numpy as np
 from mane.body.mesh import Mesh
 from mane.body.motion import Pose
 from mane.contact.links import StaticLinks
+from mane.contact.links_search import LinkTable, find_links
 from mane.contact.strips import TriangleStrips
-from mane.geometry.checks import IntArray
-from mane.geometry.index import PointIndex
 from mane.groom import styles
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
@@ -74,10 +73,6 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
     _draw(report, runs, guides, body, quick)
     report.note("The paper compares with a film of a real head, which is not public: there is no reference to measure.")
     report.note("It recovers by links alone; here each hair also has the groom as its own shape of rest (sag-free).")
-    report.note(
-        "Links change little of how this hair moves: a pull between strands is limited to what a step can answer for, "
-        "which makes strong links softer than their rate says."
-    )
     tell("done", 1.0)
 
 
@@ -97,7 +92,8 @@ def shake(guides: Guides, body: Mesh, motion: str, linked: bool, length: float, 
         guides, "chain", body=body, forces=[links, strips] if linked else [strips], frame_rate=FRAME_RATE
     )
     rest = simulation.frame.points.astype(np.float64)
-    near = PointIndex(rest[:, 0]).nearest(rest[:, 0], 2)[1][:, 1]
+    everyone = np.ones(len(rest), np.bool_)
+    beside = find_links(rest, everyone, np.zeros(len(rest), np.int64), 1, math.inf)
     frames = max(2, round(length * (SHAKEN + STILL) * FRAME_RATE))
     shown_at = {min(round(time * FRAME_RATE), frames) for time in SHOWN}
     shown, spread = [simulation.frame], []
@@ -105,7 +101,7 @@ def shake(guides: Guides, body: Mesh, motion: str, linked: bool, length: float, 
         time = number / FRAME_RATE
         frame = simulation.step(head_pose(motion, time))
         if time < SHAKEN:
-            spread.append(neighbour_spread(frame.velocity - _carried(motion, time, rest), near))
+            spread.append(neighbour_spread(frame.velocity - _carried(motion, time, rest), beside))
         if number in shown_at:
             shown.append(frame)
         done(number / frames)
@@ -122,10 +118,16 @@ def _carried(motion: str, time: float, rest: Float64Array) -> Float64Array:
     return velocity
 
 
-def neighbour_spread(velocity: Float64Array, near: IntArray) -> float:
-    """How far the velocities of neighbours (G, V, 3) differ, over how large they are: 0 together, 1.4 by chance."""
-    differs = ((velocity - velocity[near]) ** 2).sum()
-    return float(np.sqrt(differs / max((velocity**2).sum(), 1e-30)))
+def neighbour_spread(velocity: Float64Array, beside: LinkTable) -> float:
+    """How far velocities (G, V, 3) differ from those of the hair beside, over how large they are.
+
+    0 together, 1.4 by chance. `beside` holds the point of another strand that is closest to each segment as groomed.
+    """
+    own = 0.5 * (velocity[:, :-1] + velocity[:, 1:])
+    segments = own.shape[1]
+    strand, segment, share = beside.other[..., 0] // segments, beside.other[..., 0] % segments, beside.fraction
+    other = (1 - share) * velocity[strand, segment] + share * velocity[strand, segment + 1]
+    return float(np.sqrt(((own - other) ** 2).sum() / max((own**2).sum(), 1e-30)))
 
 
 def _draw(report: Report, runs: dict[tuple[str, bool], Run], guides: Guides, body: Mesh, quick: bool) -> None:

@@ -109,7 +109,9 @@ def step_force(
     still = RootPose.carried(model.rest_points[:, 0].copy(), Pose.identity())
     frames = np.zeros((model.strand_count, model.segment_count, 4))
     everyone = np.ones(model.strand_count, np.bool_)
-    part.add(StrandView(model, points, velocity, frames, everyone, still, still, (), dt, dt), load)
+    surroundings = (frames, everyone, still, still, (), dt, dt)
+    part.add(StrandView(model, points, velocity, *surroundings), load)
+    part.amend(StrandView(model, points + dt * velocity, velocity, *surroundings), load)
     return load.force
 
 

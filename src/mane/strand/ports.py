@@ -137,12 +137,24 @@ class Part(ABC):  # noqa: B024 - the defaults are what most parts want; subclass
         return {}
 
 
+NOBODY: IntArray = np.zeros(0, np.int64)
+
+
 class Force(Part):
-    """A part that pulls."""
+    """A part that pulls.
+
+    Attributes:
+        amends: strands whose step is taken again after `amend`, sorted, shape (A,); known from `prepare` on.
+    """
+
+    amends: IntArray = NOBODY
 
     @abstractmethod
     def add(self, strands: StrandView, load: Load) -> None:
         """Add what acts during the coming step to `load`."""
+
+    def amend(self, strands: StrandView, load: Load) -> None:
+        """Change what acts on the strands `amends`, now that `strands` shows where it would lead; once per step."""
 
     def settle(self, strands: StrandView) -> None:
         """Look at what the step has done, for instance how hard a contact was pressed."""

