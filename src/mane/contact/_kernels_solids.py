@@ -27,6 +27,7 @@ from mane.contact._kernels_contact import (
 )
 from mane.contact._kernels_trace import (
     AFTER,
+    AT_ROOT,
     BEFORE,
     THIN,
     across_strand,
@@ -47,8 +48,6 @@ from mane.contact._kernels_trace import (
 INNER_CONTACTS = 3
 # The thickness around a solid is reached over this rise from a root that sits in it.
 CLIMB = 0.25
-# Skin counts as holding a root that is closer than this part of the first segment.
-AT_ROOT = 0.5
 # A contact that was pressed is looked at again up to this part of a segment off the surface.
 SLACK = 1e-3
 
@@ -275,7 +274,7 @@ def find_contacts(
     Args:
         solid: see `_kernels_trace`.
         poses: (24,), see `_kernels_trace`.
-        inner: places between the ends of a segment.
+        inner: places between the ends of a segment, (G,).
         thickness: of the layer around the solid [m].
         laws: see `judge_contact`.
         points: [m], (G, V, 3), at the start of the step; `velocity` [m/s], `mass` [kg], with what bending
@@ -294,13 +293,16 @@ def find_contacts(
     slope = solid[7]
     for s in prange(len(points)):
         count[s] = 0
-        # A held root matters to what is thin only.
-        first = 1 if is_held[s] and inner == 0 else 0
-        if is_active[s] and not stays_away(slope, poses, inner, first, points[s], velocity[s], dt, margin, measured[s]):
+        places = inner[s]
+        # Where vertices alone are tested, the search asks each of them the same.
+        if is_active[s] and not (
+            places > 0
+            and stays_away(slope, poses, places, is_held[s], arc[s, 1], points[s], velocity[s], dt, margin, measured[s])
+        ):
             count[s] = find_on_strand(
                 solid,
                 poses,
-                inner,
+                places,
                 thickness,
                 laws,
                 points[s],
@@ -314,7 +316,7 @@ def find_contacts(
                 place[s],
                 record[s],
             )
-            spread_contacts(inner, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
+            spread_contacts(places, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
 
 
 @njit(cache=True, error_model="numpy")
@@ -409,4 +411,4 @@ def settle_contacts(
 ):
     """Fill normal force [N] (G, C) and trail (G, C, TRAIL_SIZE) of every contact, from the velocities of the step."""
     for s in range(len(count)):
-        settle_on_strand(inner, velocity[s], count[s], place[s], record[s], pressed[s], trail[s])
+        settle_on_strand(inner[s], velocity[s], count[s], place[s], record[s], pressed[s], trail[s])

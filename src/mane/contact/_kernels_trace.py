@@ -29,6 +29,8 @@ FLAT = 1e-6
 TINY = 1e-300
 # With this many places to test between the ends of a segment a solid is so thin that strands pass it across only.
 THIN = 3
+# Skin counts as holding a root that is closer than this part of the first segment.
+AT_ROOT = 0.5
 # Less of a normal than this lies across the strand where a thin solid is further along it.
 BESIDE = 0.3
 
@@ -181,33 +183,45 @@ def least_distance(slope, x, measured, j):
 
 
 @njit(cache=True, error_model="numpy")
-def stays_away(slope, poses, inner, first, points, ways, scale, margin, measured):
-    """Whether nothing of a strand from vertex `first` on can meet the solid on the ways (V, 3) times `scale`.
+def measure_vertex(solid, x, measured, j):
+    """Distance of vertex j at the local point x [m], which is remembered."""
+    if x[0] != measured[j, 1] or x[1] != measured[j, 2] or x[2] != measured[j, 3] or measured[j, 0] == -np.inf:
+        d, _, _, _ = solid_distance(solid, x[0], x[1], x[2])
+        measured[j, 0], measured[j, 1], measured[j, 2], measured[j, 3] = d, x[0], x[1], x[2]
+    return measured[j, 0]
 
-    `margin` is what must be left beside the ways [m]. This is all that most strands are asked in most steps.
+
+@njit(cache=True, error_model="numpy")
+def surely_on_skin(slope, poses, points, length, measured):
+    """Whether the root is nearer to the solid than `AT_ROOT` of its first segment of that length [m]."""
+    x, y, z = to_local(poses, BEFORE, points[0, 0], points[0, 1], points[0, 2])
+    moved = length_between((x, y, z), (measured[0, 1], measured[0, 2], measured[0, 3]))
+    return measured[0, 0] > -np.inf and measured[0, 0] + slope * moved < AT_ROOT * length
+
+
+@njit(cache=True, error_model="numpy")
+def stays_away(slope, poses, inner, is_held, length, points, ways, scale, margin, measured):
+    """Whether nothing of a strand can meet the solid on the ways (V, 3) of its vertices times `scale`.
+
+    `margin` is what must be left beside the ways [m]; `length` is that of the first segment [m]. A root that is held
+    does not matter, and its segment neither where the root is on the skin.
     """
-    left, longest, widest = np.inf, 0.0, 0.0
-    px, py, pz = points[first, 0], points[first, 1], points[first, 2]
+    first = 1 if is_held and (inner == 0 or surely_on_skin(slope, poses, points, length, measured)) else 0
+    bound_prev, travel_prev = np.inf, 0.0
     for j in range(first, len(points)):
         x, y, z = points[j, 0], points[j, 1], points[j, 2]
         here = to_local(poses, BEFORE, x, y, z)
         there = to_local(poses, AFTER, x + scale * ways[j, 0], y + scale * ways[j, 1], z + scale * ways[j, 2])
-        dx, dy, dz = there[0] - here[0], there[1] - here[1], there[2] - here[2]
-        longest = max(longest, dx * dx + dy * dy + dz * dz)
-        widest = max(widest, (x - px) * (x - px) + (y - py) * (y - py) + (z - pz) * (z - pz))
-        left = min(left, least_distance(slope, here, measured, j))
-        px, py, pz = x, y, z
-    # A place between two vertices at distance d is at least d - slope / 2 times their own distance away.
-    half = 0.5 * math.sqrt(widest) if inner > 0 else 0.0
-    return left > slope * (math.sqrt(longest) + half) + margin
-
-
-@njit(cache=True, error_model="numpy")
-def measure_vertex(solid, x, measured, j):
-    """Distance of vertex j at the local point x [m], which is remembered."""
-    d, _, _, _ = solid_distance(solid, x[0], x[1], x[2])
-    measured[j, 0], measured[j, 1], measured[j, 2], measured[j, 3] = d, x[0], x[1], x[2]
-    return d
+        bound, travel = least_distance(slope, here, measured, j), slope * length_between(here, there)
+        if bound <= travel + margin:
+            return False
+        if inner > 0 and j > first:
+            # A place between two vertices is no nearer than half of what their distances leave of the way between them.
+            span = slope * length_between(vector(points, j - 1), (x, y, z))
+            if 0.5 * (bound + bound_prev - span) <= max(travel, travel_prev) + margin:
+                return False
+        bound_prev, travel_prev = bound, travel
+    return True
 
 
 @njit(cache=True, error_model="numpy")

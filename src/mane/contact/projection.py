@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mane.body.solid import Solid
 from mane.contact import _kernels_projection as kernels
 from mane.contact._kernels_depth import measure_depth
-from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair, safe_margin
+from mane.contact.solid_geometry import Clearances, KernelSolid, pose_pair, safe_margin
 from mane.geometry.checks import as_array, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Constraint, StrandView
@@ -55,11 +55,13 @@ class SolidProjection(Constraint):
     tolerance. Meshes that deform are left to `SolidContact`.
 
     Args:
+        clearances: shared with the `SolidContact` of the same guides, so that both measure once.
         settings: fields of `ProjectionParams`.
     """
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, clearances: Clearances | None = None, **settings: Any) -> None:
         self.params = ProjectionParams(**settings)
+        self._clearances = clearances or Clearances()
         self._buffers: dict[int, _Buffers] = {}
         self._report: dict[str, float] = {}
 
@@ -147,16 +149,16 @@ class SolidProjection(Constraint):
     def _buffers_of(self, solid: Solid) -> _Buffers:
         known = self._buffers.get(id(solid))
         if known is None or known.solid is not solid:
-            known = _Buffers(solid, self._model, self.params.thickness)
+            known = _Buffers(solid, self._model, self.params.thickness, self._clearances)
             self._buffers[id(solid)] = known
         return known
 
 
 class _Buffers:
-    """A solid for kernels, and where each vertex was last measured: scratch, which changes no result."""
+    """A solid for kernels, and where each vertex was last measured."""
 
-    def __init__(self, solid: Solid, model: StrandModel, thickness: float) -> None:
+    def __init__(self, solid: Solid, model: StrandModel, thickness: float, clearances: Clearances) -> None:
         self.solid, self.kernel = solid, KernelSolid.of(solid)
-        self.inner = self.kernel.inner_places(float(model.rest_length.max()), thickness)
+        self.inner = self.kernel.inner_places(model.rest_length.max(axis=1), thickness)
         self.margin = safe_margin(model, thickness)
-        self.measured = not_measured(model.strand_count, model.vertex_count)
+        self.measured = clearances.of(solid, model)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from mane.body import _kernels_shapes as shape_kinds
 from mane.body.sdf import SignedDistanceField
@@ -60,13 +61,12 @@ class KernelSolid:
         fixed = (field.origin, field.inv_cell, stride, FIELD_SLOPE, feature)
         return cls((True, _NO_KINDS, _NO_PARAMS, values, *fixed), feature)
 
-    def inner_places(self, segment_length: float, thickness: float) -> int:
-        """How many points between the ends of a segment of that length [m] must be tested beside its vertices."""
+    def inner_places(self, segment_length: ArrayLike, thickness: float) -> NDArray[np.int64]:
+        """How many points between the ends of segments of that length [m] must be tested beside their vertices."""
         feature = self.feature + thickness
-        if not np.isfinite(feature):
-            return 0
         # A part of radius r is at least 1.7 r wide at every place that is r / 2 or less off the nearest tested point.
-        return int(min(max(np.ceil(segment_length / feature) - 1, 0), MAX_INNER))
+        count = np.ceil(np.asarray(segment_length) / feature) - 1
+        return np.clip(count, 0, MAX_INNER).astype(np.int64)
 
 
 def shape_feature(shape: Shape) -> float:
@@ -120,3 +120,19 @@ def not_measured(strand_count: int, vertex_count: int) -> Float64Array:
     measured = np.zeros((strand_count, vertex_count, 4))
     measured[..., 0] = -np.inf
     return measured
+
+
+class Clearances:
+    """What was last measured of each vertex, by solid: scratch that parts may share, and that changes no result."""
+
+    def __init__(self) -> None:
+        self._tables: dict[int, tuple[Solid, Float64Array]] = {}
+
+    def of(self, solid: Solid, model: StrandModel) -> Float64Array:
+        """Return the table of a solid, (G, V, 4)."""
+        shape = (model.strand_count, model.vertex_count)
+        known, table = self._tables.get(id(solid), (None, None))
+        if known is not solid or table is None or table.shape[:2] != shape:
+            table = not_measured(*shape)
+            self._tables[id(solid)] = (solid, table)
+        return table

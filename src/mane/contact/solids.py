@@ -14,7 +14,7 @@ from mane.contact._kernels_contact import RECORD_SIZE
 from mane.contact._kernels_depth import measure_depth
 from mane.contact.animated_surface import AnimatedSurface
 from mane.contact.contact_list import ContactList
-from mane.contact.solid_geometry import KernelSolid, not_measured, pose_pair, safe_margin
+from mane.contact.solid_geometry import Clearances, KernelSolid, pose_pair, safe_margin
 from mane.geometry.checks import require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Force, Load, MovingSolid, StrandView
@@ -93,11 +93,13 @@ class SolidContact(Force):
     at a time. `SolidProjection` mends what this leaves inside.
 
     Args:
+        clearances: shared with the `SolidProjection` of the same guides, so that both measure once.
         settings: fields of `ContactParams`.
     """
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, clearances: Clearances | None = None, **settings: Any) -> None:
         self.params = ContactParams(**settings)
+        self._clearances = clearances or Clearances()
         self._solids: list[_OneSolid] = []
         self._restored: dict[str, NDArray[Any]] = {}
         self._report: dict[str, float] = {}
@@ -161,7 +163,8 @@ class SolidContact(Force):
             return
         kept = {id(one.solid): one for one in self._solids}
         self._solids = [
-            kept.get(id(moving.solid)) or _OneSolid(moving, self._model, self.params.thickness) for moving in solids
+            kept.get(id(moving.solid)) or _OneSolid(moving, self._model, self.params.thickness, self._clearances)
+            for moving in solids
         ]
         for index, one in enumerate(self._solids):
             if f"{index}.count" in self._restored:
@@ -176,21 +179,22 @@ class SolidContact(Force):
 class _OneSolid:
     """Contacts of all strands with one solid."""
 
-    def __init__(self, moving: MovingSolid, model: StrandModel, thickness: float) -> None:
+    def __init__(self, moving: MovingSolid, model: StrandModel, thickness: float, clearances: Clearances) -> None:
         self.solid = moving.solid
         self.thickness = thickness
         self.surface = AnimatedSurface(model) if self.solid.animation is not None else None
         self.kernel = None if self.surface is not None else KernelSolid.of(self.solid)
-        longest = float(model.rest_length.max())
-        self.inner = 0 if self.kernel is None else self.kernel.inner_places(longest, thickness)
         strands, vertices = model.strand_count, model.vertex_count
-        capacity = vertices + min(self.inner, kernels.INNER_CONTACTS) * model.segment_count
+        self.inner = np.zeros(strands, np.int64)
+        if self.kernel is not None:
+            self.inner[:] = self.kernel.inner_places(model.rest_length.max(axis=1), thickness)
+        capacity = vertices + min(int(self.inner.max()), kernels.INNER_CONTACTS) * model.segment_count
         self.last = ContactList.empty(strands, capacity)
         self._next = ContactList.empty(strands, capacity)
         self._record = np.zeros((strands, capacity + 2, RECORD_SIZE))
         self._poses = np.zeros(24)
         self._deepest = np.zeros(strands)
-        self._measured = not_measured(strands, vertices)
+        self._measured = clearances.of(self.solid, model)
         self._margin = safe_margin(model, thickness)
 
     def find(

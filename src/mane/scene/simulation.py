@@ -25,6 +25,7 @@ from mane.body.solid import Solid
 from mane.contact.adaptive import AdaptiveGuides
 from mane.contact.drag import Drag
 from mane.contact.projection import SolidProjection
+from mane.contact.solid_geometry import Clearances
 from mane.contact.solids import SolidContact
 from mane.contact.wind import AnyWind
 from mane.contact.wind_shelter import Shelter
@@ -148,7 +149,9 @@ class Simulation:
     def _own_parts(self, drag: Drag, contact: Mapping[str, Any]) -> tuple[list[Force], list[Constraint]]:
         if not self.surroundings.solids:
             return [drag], []
-        return [drag, SolidContact(**contact)], [SolidProjection(thickness=contact.get("thickness", 0.0))]
+        clearances = Clearances()
+        projection = SolidProjection(clearances=clearances, thickness=contact.get("thickness", 0.0))
+        return [drag, SolidContact(clearances=clearances, **contact)], [projection]
 
     def _require_parts(self, parts: Sequence[Part]) -> None:
         for part in parts:

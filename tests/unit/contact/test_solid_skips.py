@@ -1,0 +1,100 @@
+"""Strands and vertices that contact passes over because they are surely away: looking at all changes no bit."""
+
+import numpy as np
+import pytest
+
+from mane.body.motion import Pose, Twist
+from mane.body.motion_presets import make_motion
+from mane.body.props.comb import make_comb
+from mane.body.shapes import Capsule, Sphere
+from mane.body.solid import Solid
+from mane.contact import projection
+from mane.contact._kernels_projection import project_strand
+from mane.contact.solid_geometry import Clearances, KernelSolid, not_measured
+from mane.groom import styles
+from mane.groom.select import select_guides
+from mane.scene.simulation import Simulation
+from mane.strand.material import Material
+
+FRAMES = 12
+
+
+def project_everyone(
+    solid, poses, limits, inner, before, ways, margin, is_held, is_active, rest_length, dt, points, velocity, *tables
+):
+    """Do what `project_strands` does, asking nobody first."""
+    *scratch, moved = tables
+    for s in np.flatnonzero(is_active):
+        rows = [table[s] for table in scratch]
+        fixed = (before[s], is_held[s], rest_length[s], dt)
+        moved[s] |= project_strand(solid, poses, limits, inner[s], *fixed, points[s], velocity[s], *rows)
+
+
+class Combing:
+    """A comb that goes to and fro behind the head."""
+
+    teleports = ()
+
+    def pose(self, time):
+        return Pose(np.array([0.0, -0.05, -0.24 + 0.08 * np.sin(7.0 * time)]), np.array([0.0, 0.28, 0.0, 0.96]))
+
+    def velocity(self, time):
+        return Twist(np.array([0.0, 0.0, 0.56 * np.cos(7.0 * time)]), np.zeros(3), self.pose(time).position)
+
+    def teleported(self, start, end):
+        return False
+
+
+def shaken(frames):
+    """States of guides of all lengths of segments, shaken between a comb and the body, frame by frame."""
+    head = make_motion("random", amplitude=np.radians(40), rate=3.0, seed=2)
+    comb = Solid(make_comb(teeth=8).shape, Combing())
+    guides = select_guides(styles.make("straight", strands=200, vertices=10, seed=1), 10, method="farthest", seed=1)
+    ball = Solid(Sphere((0.0, -0.05, -0.17), 0.03), make_motion("shake"))
+    sim = Simulation(guides, body=styles.body("straight"), solids=[comb, ball], head=head, contact={"thickness": 0.001})
+    yield sim
+    for _ in range(frames):
+        sim.step()
+        yield {name: array.tobytes() for name, array in sim.checkpoint().items()}
+
+
+def looking_at_all(part, method):
+    """Let a part forget what it has measured before each call of `method`, so that it is sure of nothing."""
+    whole, clearances = getattr(part, method), part._clearances
+
+    def look(*args):
+        for _, table in clearances._tables.values():
+            table[..., 0] = -np.inf
+        return whole(*args)
+
+    setattr(part, method, look)
+
+
+def test_looking_at_everything_changes_no_bit(monkeypatch):
+    quick, plain = shaken(FRAMES), shaken(FRAMES)
+    simulation = next(quick)
+    expected = list(quick)
+    assert simulation.report.parts["contacts"] > 0
+    monkeypatch.setattr(projection.kernels, "project_strands", project_everyone)
+    _, contact, mending = next(plain).parts
+    for part, method in ((contact, "add"), (contact, "settle"), (mending, "project")):
+        looking_at_all(part, method)
+    assert list(plain) == expected
+
+
+def test_a_table_of_clearances_is_shared_by_those_who_ask_for_the_same_solid():
+    model = Material().model(select_guides(styles.make("bob", strands=30, vertices=6, seed=1), 5, seed=1))
+    clearances, ball, other = Clearances(), Solid(Sphere((0, 0, 0), 0.1)), Solid(Sphere((0, 0, 0), 0.1))
+    table = clearances.of(ball, model)
+    assert table is clearances.of(ball, model)
+    assert table is not clearances.of(other, model)
+    np.testing.assert_array_equal(table, not_measured(5, 6))
+
+
+@pytest.mark.parametrize("thickness", [0.0, 0.001])
+def test_every_strand_has_the_places_that_its_own_segments_need(thickness):
+    tooth = KernelSolid.of(Solid(Capsule((0, 0, 0), (0, 0.03, 0), 5e-4)))
+    lengths = np.array([4e-4, 0.004, 0.008, 0.03])
+    expected = [tooth.inner_places(length, thickness) for length in lengths]
+    np.testing.assert_array_equal(tooth.inner_places(lengths, thickness), expected)
+    assert expected == sorted(expected)
