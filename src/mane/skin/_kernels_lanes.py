@@ -29,31 +29,32 @@ in_lanes = njit(cache=True, error_model="numpy", forceinline=True)
 
 
 class LanesType(types.Type):
-    """`LANES` numbers of float32."""
+    """Numbers of float32, `count` of them."""
 
-    def __init__(self):
-        super().__init__(name="Lanes")
+    def __init__(self, count):
+        self.count = count
+        super().__init__(name=f"Lanes({count})")
 
 
-LANES_TYPE = LanesType()
-VALUE = ir.VectorType(FLOAT, LANES)
+ALL, FOUR = LanesType(LANES), LanesType(4)
 
 
 @register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager, of_type):
-        super().__init__(manager, of_type, VALUE)
+        super().__init__(manager, of_type, ir.VectorType(FLOAT, of_type.count))
 
 
 class _OfTwo(AbstractTemplate):
     def generic(self, args, kws):
-        return signature(LANES_TYPE, *args) if args == (LANES_TYPE, LANES_TYPE) else None
+        is_known = len(args) == 2 and isinstance(args[0], LanesType) and args[0] == args[1]
+        return signature(args[0], *args) if is_known else None
 
 
 def _register(operation, instruction):
     infer_global(operation)(type(f"_Lanes_{instruction}", (_OfTwo,), {"key": operation}))
 
-    @lower_builtin(operation, LANES_TYPE, LANES_TYPE)
+    @lower_builtin(operation, LanesType, LanesType)
     def emit(context, builder, sig, args):
         return getattr(builder, instruction)(*args, flags=FASTMATH)
 
@@ -92,12 +93,22 @@ def load(typing_context, rows, at):
     def emit(context, builder, sig, args):
         return _read(builder, _address(context, builder, sig, args, 0, args[1]), LANES)
 
-    return LANES_TYPE(rows, types.int64), emit
+    return ALL(rows, types.int64), emit
+
+
+@intrinsic
+def load_four(typing_context, numbers, at):
+    """Read `numbers[at : at + 4]`: a vector and whatever is behind it."""
+
+    def emit(context, builder, sig, args):
+        return _read(builder, _address(context, builder, sig, args, 0, args[1]), 4)
+
+    return FOUR(numbers, types.int64), emit
 
 
 @intrinsic
 def store(typing_context, rows, at, value):
-    """Write a row, `rows[at : at + LANES]`."""
+    """Write a row, `rows[at : at + LANES]`, or four numbers."""
 
     def emit(context, builder, sig, args):
         _write(builder, args[2], _address(context, builder, sig, args, 0, args[1]))
@@ -113,7 +124,17 @@ def spread(typing_context, number):
     def emit(context, builder, sig, args):
         return _repeat(builder, args[0], LANES)
 
-    return LANES_TYPE(types.float32), emit
+    return ALL(types.float32), emit
+
+
+@intrinsic
+def spread_four(typing_context, number):
+    """The same number four times."""
+
+    def emit(context, builder, sig, args):
+        return _repeat(builder, args[0], 4)
+
+    return FOUR(types.float32), emit
 
 
 @intrinsic
@@ -126,7 +147,7 @@ def spread_halves(typing_context, numbers, first, second):
         ]
         return _shuffle(builder, *halves, list(range(LANES)))
 
-    return LANES_TYPE(numbers, types.int64, types.int64), emit
+    return ALL(numbers, types.int64, types.int64), emit
 
 
 @intrinsic
@@ -134,7 +155,7 @@ def inverse_root(typing_context, value):
     """One over the square root, to within rounding: by the CPU's estimate and a Newton step, where it has one."""
 
     def emit(context, builder, sig, args):
-        kind = ir.FunctionType(VALUE, [VALUE])
+        kind = ir.FunctionType(args[0].type, [args[0].type])
         square_root = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f32")
         root = builder.call(square_root, args, fastmath=FASTMATH)
         return builder.fdiv(_repeat(builder, ir.Constant(FLOAT, 1.0), LANES), root, flags=FASTMATH)

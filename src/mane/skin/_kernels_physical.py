@@ -34,7 +34,9 @@ from mane.skin._kernels_lanes import (
     in_lanes,
     inverse_root,
     load,
+    load_four,
     spread,
+    spread_four,
     spread_halves,
     store,
     store_columns,
@@ -44,7 +46,8 @@ from mane.skin._kernels_lanes import (
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 GROUP = 3  # guides that are summed on the way
-PER_GUIDES = 6 * GROUP  # numbers of a row of guidance
+PER_GUIDES = 8 * GROUP  # numbers of guidance at a vertex
+SUMS_PER_TASK = 512
 
 # Rows of lanes of a block. Of the hairs: 4 E I, strain, root at rest, weights of the second and the third guide. Then
 # of each segment: v, end at rest.
@@ -56,6 +59,7 @@ ROW = LANES
 SEGMENT = SEGMENT_ROWS * LANES
 PLACE = PLACE_ROWS * LANES
 
+U = np.uint64
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
 # Keeps the square root of no force at all from being the start of a division by zero.
@@ -63,40 +67,41 @@ TINY = np.float32(1e-30)
 ROOT_TWO = np.float32(math.sqrt(2.0))
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+@in_lanes
+def between(motion, at, share):
+    """A vector of `motion`, `share` of the way from that at `at` to the next."""
+    here, there = load_four(motion, at), load_four(motion, at + 4)
+    return here + spread_four(share) * (there - here)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
 def fill_guidance(
-    shift,
-    force,
+    motion,
+    at,
     share,
-    guide,
-    parameter,
     # out
     guidance,
 ):
-    """Fill `guidance (M, V, 18)`: what the three guides of a bundle do at a vertex and to the segment that ends there.
+    """Fill `guidance (M * V * 24)`: what the guides of a bundle do at a vertex and to the segment that ends there.
 
-    The shift of the first guide and those of the others less it, then the same of the forces; at the root no force.
+    The shift of the first guide and those of the others less it, then the same of the forces; four numbers each, of
+    which the last means nothing.
 
     Args:
-        shift: of the guides' vertices, the turn of the head apart (G, U, 3) [m].
-        force: of the guides of each bundle at the hairs' segments (M, 3, N, 3).
-        share: 1 - alpha, factor on the forces.
-        guide: guides of each bundle (M, 3).
-        parameter: place on each guide that goes with each vertex (M, 3, V).
+        motion: of all guides, flat, four numbers each: shifts of their vertices, the turn of the head apart [m], and
+            forces on their segments.
+        at: where in `motion` the vertex or segment before each place is found, flat (M * V * 6).
+        share: of the way from there to the next, flat (M * V * 6).
         guidance: see above.
     """
-    last = shift.shape[1] - 2
-    for m in prange(len(guidance)):
-        for i in range(guidance.shape[1]):
-            for k in range(GROUP):
-                g = guide[m, k]
-                j = min(int(parameter[m, k, i]), last)
-                u = parameter[m, k, i] - np.float32(j)
-                for c in range(3):
-                    moved = shift[g, j, c] + u * (shift[g, j + 1, c] - shift[g, j, c])
-                    pulled = share * force[m, k, i - 1, c] if i > 0 else ZERO
-                    guidance[m, i, 3 * k + c] = moved if k == 0 else moved - guidance[m, i, c]
-                    guidance[m, i, 9 + 3 * k + c] = pulled if k == 0 else pulled - guidance[m, i, 9 + c]
+    sums = len(at) // GROUP
+    for task in prange((sums + SUMS_PER_TASK - 1) // SUMS_PER_TASK):
+        for number in range(task * SUMS_PER_TASK, min((task + 1) * SUMS_PER_TASK, sums)):
+            k, to = U(GROUP * number), 4 * GROUP * number
+            first = between(motion, np.int64(at[k]), share[k])
+            store(guidance, to, first)
+            store(guidance, to + 4, between(motion, np.int64(at[k + U(1)]), share[k + U(1)]) - first)
+            store(guidance, to + 8, between(motion, np.int64(at[k + U(2)]), share[k + U(2)]) - first)
 
 
 @njit(cache=True, error_model="numpy")
@@ -176,9 +181,9 @@ def sum_guides(guidance, first, second, w1, w2):
         spread_halves(guidance, first + 2, second + 2),
     )
     return (
-        x + w1 * spread_halves(guidance, first + 3, second + 3) + w2 * spread_halves(guidance, first + 6, second + 6),
-        y + w1 * spread_halves(guidance, first + 4, second + 4) + w2 * spread_halves(guidance, first + 7, second + 7),
-        z + w1 * spread_halves(guidance, first + 5, second + 5) + w2 * spread_halves(guidance, first + 8, second + 8),
+        x + w1 * spread_halves(guidance, first + 4, second + 4) + w2 * spread_halves(guidance, first + 8, second + 8),
+        y + w1 * spread_halves(guidance, first + 5, second + 5) + w2 * spread_halves(guidance, first + 9, second + 9),
+        z + w1 * spread_halves(guidance, first + 6, second + 6) + w2 * spread_halves(guidance, first + 10, second + 10),
     )
 
 
@@ -194,11 +199,24 @@ def skinned(rows, at, guidance, first, second, w1, w2, head):
     )
 
 
+@in_lanes
+def fetch_points(hair, width, out):
+    """Have the points of a hair brought near."""
+    at = np.int64(hair) * width
+    for k in range(0, width, HALF):
+        fetch_to_write(out, at + k)
+    fetch_to_write(out, at + width - 1)
+
+
 @njit(cache=True, error_model="numpy")
-def sweep_block(data, at, count, guidance, first, second, head, root, pull, closing, places):
-    """Fill `places` of all `count` vertices of a block, rows x, y and z of each; arguments as in `sweep_hairs`."""
+def sweep_block(data, at, count, guidance, first, second, head, root, pull, closing, places, hair, following, out):
+    """Fill `places` of all `count` vertices of a block, rows x, y and z of each; arguments as in `sweep_hairs`.
+
+    The block's rows begin at `data[at]`, the guidance of its halves at `first` and `second`. Lanes of the `following`
+    block begin at `hair[following]`: what is wanted for it is asked for on the way, a little at every segment.
+    """
     use_wide_registers()
-    ahead = HAIR_ROWS * ROW + (count - 1) * SEGMENT
+    ahead, asked, lanes_per_segment = HAIR_ROWS * ROW + (count - 1) * SEGMENT, 0, -(-LANES // (count - 1))
     bend, strain = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW)
     w1, w2 = load(data, at + WEIGHTS * ROW), load(data, at + (WEIGHTS + 1) * ROW)
     towards, before = spread(pull), spread(ZERO)
@@ -213,10 +231,13 @@ def sweep_block(data, at, count, guidance, first, second, head, root, pull, clos
         second += PER_GUIDES
         for line in range(0, SEGMENT, HALF):
             fetch_to_read(data, at + ahead + line)
+        for lane in range(asked, min(asked + lanes_per_segment, LANES)):
+            fetch_points(hair[U(following + lane)], 3 * count, out)
+        asked += lanes_per_segment
         vx, vy, vz = load_vector(data, at)
         square, length, scale = segment_length(vx, vy, vz, bend, before)
         before = length
-        fx, fy, fz = sum_guides(guidance, first + 3 * GROUP, second + 3 * GROUP, w1, w2)
+        fx, fy, fz = sum_guides(guidance, first + 4 * GROUP, second + 4 * GROUP, w1, w2)
         fx, fy, fz = length * fx, length * fy, length * fz
         tx, ty, tz = skinned(data, at + END * ROW, guidance, first, second, w1, w2, head)
         # Eq. 22 and 23, times the length; the way to the target starts between its own start and the hair's.
@@ -232,15 +253,6 @@ def sweep_block(data, at, count, guidance, first, second, head, root, pull, clos
         q, (x, y, z) = turn_segment(q, turned(q, vx, vy, vz), square, scale, g, start)
         store_vector(places, i * PLACE, x, y, z)
         at += SEGMENT
-
-
-@njit(cache=True, error_model="numpy")
-def fetch_points(hair, first, width, out):
-    """Have the points of a block's hairs brought near."""
-    for lane in range(first, first + LANES):
-        at = np.int64(hair[lane]) * width
-        for k in range(0, width + HALF - 1, HALF):
-            fetch_to_write(out, at + min(k, width - 1))
 
 
 @njit(cache=True, error_model="numpy")
@@ -283,8 +295,8 @@ def sweep_hairs(
         bundle: of each half of a block (B, 2).
         guidance: see `fill_guidance`, with forces (1 - alpha) f / W; flat.
         count: V = N + 1.
-        head: rotation matrix of the head, nine numbers.
-        root: the same as a quaternion, four numbers.
+        head: rotation matrix of the head, row by row (9,).
+        root: the same as a quaternion (4,).
         pull: alpha times drift.
         closing: as of `PhysicalParams`.
         blocks_per_task: blocks that share scratch memory.
@@ -299,7 +311,10 @@ def sweep_hairs(
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
         places = scratch_rows(count * PLACE_ROWS)
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
-            fetch_points(hair, block * LANES, width, out)
+            at, lanes = block * of_block, block * LANES
             first, second = bundle[block, 0] * of_bundle, bundle[block, 1] * of_bundle
-            sweep_block(data, block * of_block, count, guidance, first, second, head, root, pull, closing, places)
-            store_points(places, hair, block * LANES, width, out)
+            following = min(block + 1, blocks - 1) * LANES
+            sweep_block(
+                data, at, count, guidance, first, second, head, root, pull, closing, places, hair, following, out
+            )
+            store_points(places, hair, lanes, width, out)

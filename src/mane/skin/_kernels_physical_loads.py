@@ -29,14 +29,37 @@ def across(turn, along, half_stiffness):
     return turn * (half_stiffness - along + root) / (1.0 - turn * turn)
 
 
+@njit(cache=True, error_model="numpy")
+def fill_root_turns(
+    rotations,
+    head,
+    # out
+    turns,
+):
+    """Fill `turns (G + 1, 4)` with the quaternions `rotations (G, 4)` and `head (4,)`, made unit, all on its side."""
+    for g in range(len(turns)):
+        side, square = 0.0, 0.0
+        for c in range(4):
+            turns[g, c] = rotations[g, c] if g < len(rotations) else head[c]
+            side += turns[g, c] * head[c]
+            square += turns[g, c] * turns[g, c]
+        scale = (-1.0 if side < 0.0 else 1.0) / math.sqrt(square) if square > 0.0 else 0.0
+        for c in range(4):
+            turns[g, c] *= scale
+        if not square > 0.0:  # an empty slot may hold zeros
+            turns[g, 3] = 1.0
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def fill_loads(
     points,
     cut,
+    weight,
+    largest,
     root,
     first,
     length,
-    stiffness,
+    bend,
     share,
     pull,
     # out
@@ -46,17 +69,20 @@ def fill_loads(
 
     Args:
         points: of the guides now (G, N + 1, 3) [m], float32.
-        cut: cut forces in weights, of which the part along the segments is kept (G, N, 3).
+        cut: cut forces [N], of which the part along the segments is kept (G, N, 3).
+        weight: of each guide [N] (G,).
+        largest: what cut forces are limited to, in weights.
         root: how the skin has turned at each root (G, 4), unit quaternions.
         first: rest rotation of each joint in a first sweep (G, N, 4).
         length: rest length of each segment (G, N) [m].
-        stiffness: k_bt of each joint in weights (G, N) [m].
+        bend: E I of each guide over its weight (G,) [m^2].
         share: 1 - alpha.
         pull: alpha times drift.
         load: see above.
     """
     for g in prange(len(points)):
         ax, ay, az, aw = root[g, 0], root[g, 1], root[g, 2], root[g, 3]
+        in_weights, before = 1.0 / weight[g], 0.0
         for i in range(length.shape[1]):
             p, l = first[g, i], length[g, i]
             hx, hy, hz, hw = product(ax, ay, az, aw, p[0], p[1], p[2], p[3])
@@ -73,8 +99,14 @@ def fill_loads(
             nx, ny, nz = cosine * tx - dx, cosine * ty - dy, cosine * tz - dz
             sine = math.sqrt(nx * nx + ny * ny + nz * nz)
             turn = min(sine / (1.0 + cosine), LARGEST_TURN) if cosine > -1.0 else LARGEST_TURN
-            tension = cut[g, i, 0] * tx + cut[g, i, 1] * ty + cut[g, i, 2] * tz
-            c = across(turn, l * (share * tension + pull), 0.5 * stiffness[g, i]) / (l * share)
+            fx, fy, fz = in_weights * cut[g, i, 0], in_weights * cut[g, i, 1], in_weights * cut[g, i, 2]
+            tension = fx * tx + fy * ty + fz * tz
+            size = math.sqrt(fx * fx + fy * fy + fz * fz)
+            if size > largest:
+                tension *= largest / size
+            half_stiffness = 4.0 * bend[g] / (l + before)  # k_bt is 4 E I over the half segments on either side
+            before = l
+            c = across(turn, l * (share * tension + pull), half_stiffness) / (l * share)
             c = c / sine if sine > 0.0 else 0.0
             load[g, i, 0], load[g, i, 1], load[g, i, 2] = (
                 tension * tx + c * nx,

@@ -74,6 +74,8 @@ class BoundSkin(Skin):
 
     def _hand_to_head(self, frame: GuideFrame, share: FloatArray, out: FloatArray) -> None:
         """Take hairs that hang on their guides by a `share` below 1 towards where the head alone carries them."""
+        if not len(share):
+            return
         rows = np.flatnonzero(share < 1)
         if len(rows):
             alone = frame.head.apply(self.groom.as_uniform()[rows])

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.body.solid import Solid
-from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, as_array, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -21,8 +20,9 @@ from mane.skin.linear import LinearSkin
 from mane.skin.physical_chain import ChainSolve
 from mane.skin.physical_contact import SkinSolids, leave_solids
 from mane.skin.physical_forces import Felt, root_turns
+from mane.skin.physical_guidance import Guidance
 from mane.skin.physical_lanes import Lanes
-from mane.skin.physical_loads import GuideLoads, place_loads
+from mane.skin.physical_loads import GuideLoads
 from mane.skin.physical_params import PhysicalParams
 from mane.skin.physical_rest import HairRest, joined, pieces, solve_rest
 from mane.strand.frame import GuideFrame
@@ -104,8 +104,10 @@ class PhysicalSkin(LinearSkin):
             if self.params.feels_beyond:
                 solved.append(piece)
         self._chain = ChainSolve(joined(solved), self.params) if solved else None
-        shape = (self.bundles.bundle_count, segments + 1, _kernels_physical.PER_GUIDES)
-        self._guidance = np.empty(shape, np.float32)
+        self._guidance: Guidance | None = None
+        if self._is_simple:
+            places = self._parameter[:, :, : segments + 1]
+            self._guidance = Guidance.of(self._guide, places, self._load_places, guides.rest.shape[:2])
 
     def _bind(self, material: Material, still: Felt, rows: slice) -> HairRest:
         """Solve for the rest of some hairs and pack it; a few at a time, since double precision takes much room."""
@@ -158,12 +160,12 @@ class PhysicalSkin(LinearSkin):
 
     def _felt(self, load: Float64Array, turns: Float64Array, weight: FloatArray) -> Felt:
         """What hairs feel where guides have `load (G, M, 3)` and the skin at their roots and the head have turned."""
-        placed = place_loads(load, self._guide, self._load_places)
-        return Felt(placed, turns, weight, self._guide, self.bundles.of_hair)
+        return Felt(load, self._load_places, turns, weight, self._guide, self.bundles.of_hair)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         weight, share = self._present_weights(frame, self._weight, self._guide)
-        felt = self._felt(self._loads.of_frame(frame), root_turns(frame), weight)
+        turns = root_turns(frame)
+        felt = self._felt(self._loads.of_frame(frame, turns), turns, weight)
         part = self._regrouped(frame, weight)
         if part is not None:
             felt = replace(felt, regrouped=(part.hairs, self._felt_by(frame, part)))
@@ -171,7 +173,7 @@ class PhysicalSkin(LinearSkin):
             self._fill_targets(frame, out)
             self._chain.solve(felt, out)
         else:
-            self._sweep(replace(frame, inserted=None), felt, out)
+            self._sweep(frame if frame.inserted is None else replace(frame, inserted=None), felt, out)
             if part is not None:
                 self._sweep_again(frame, part, felt, out)
         if self._solids is not None:
@@ -186,33 +188,30 @@ class PhysicalSkin(LinearSkin):
 
     def _sweep(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
         """Fill `out` with one sweep."""
-        rotation = quaternion.to_matrix(quaternion.normalize(frame.root_rotations.astype(np.float64)))
-        matrices = self._turns(rotation.reshape(-1, 9).astype(np.float32), felt.weight)
         lanes, params = self._lanes, self.params
         share = np.float32(1 - params.alpha)
         pull = np.float32(params.alpha * params.drift)
-        points = out.reshape(len(out), -1)
-        # A rigid head with all its guides, three for each hair: what nearly every frame is.
-        if self._is_simple and felt.weight is self._weight and len(matrices) == 9:
-            _kernels_linear.fill_guide_motion(frame.points, self._guide_rest, rotation, self._shift)
-            _kernels_physical.fill_guidance(
-                self._shift, felt.force, share, self._guide, self._parameter, self._guidance
-            )
-            head, root = tuple(matrices), tuple(felt.turns[int(self.guides.active.argmax())].astype(np.float32))
-            _kernels_physical.sweep_hairs(
-                self._data.reshape(-1),
-                lanes.hair.reshape(-1),
-                lanes.bundle,
-                self._guidance.reshape(-1),
-                out.shape[1],
-                head,
-                root,
-                pull,
-                np.float32(params.closing_used),
-                BLOCKS_PER_TASK,
-                out.reshape(-1),
-            )
-            return
+        if self._guidance is not None and felt.weight is self._weight:
+            rotation = np.empty((len(frame.points), 3, 3))
+            _kernels_linear.fill_turns(frame.root_rotations, rotation)
+            first = int(self.guides.active.argmax())
+            # A rigid head with all its guides, three for each hair: what nearly every frame is.
+            if (rotation[self.guides.active] == rotation[first]).all():
+                guidance = self._guidance.fill(frame.points, self._guide_rest, rotation, share * felt.load)
+                _kernels_physical.sweep_hairs(
+                    self._data.reshape(-1),
+                    lanes.hair.reshape(-1),
+                    lanes.bundle,
+                    guidance,
+                    out.shape[1],
+                    rotation[first].reshape(-1).astype(np.float32),
+                    felt.turns[first].astype(np.float32),
+                    pull,
+                    np.float32(params.closing_used),
+                    BLOCKS_PER_TASK,
+                    out.reshape(-1),
+                )
+                return
         self._fill_targets(frame, out)
         _kernels_physical_given.sweep_hairs_to(
             self._data.reshape(-1),
@@ -228,7 +227,7 @@ class PhysicalSkin(LinearSkin):
             pull if params.overshoots else np.float32(0.0),
             np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
             BLOCKS_PER_TASK,
-            points,
+            out.reshape(len(out), -1),
         )
 
     def _felt_by(self, frame: GuideFrame, part: Regrouped) -> Felt:
@@ -238,8 +237,7 @@ class PhysicalSkin(LinearSkin):
         own = self._loads.of_frame(frame)
         inserted = self._loads.of_inserted(frame.inserted, turns[len(own) : -1])
         places = self._places_of_loads(part.parameter)
-        placed = place_loads(np.concatenate([own, inserted]), part.guide, places)
-        return Felt(placed, turns, part.weight, part.guide, part.of_hair)
+        return Felt(np.concatenate([own, inserted]), places, turns, part.weight, part.guide, part.of_hair)
 
     def _sweep_again(self, frame: GuideFrame, part: Regrouped, felt: Felt, out: FloatArray) -> None:
         """Fill the rows of the hairs that follow inserted guides with a sweep of their own."""
@@ -271,8 +269,9 @@ class PhysicalSkin(LinearSkin):
 
     @property
     def _is_simple(self) -> bool:
+        """Whether hairs of a rigid head can be swept with targets summed on the way."""
         is_usual = self._guide.shape[1] == _kernels_physical.GROUP and self._target is None
-        return is_usual and not (self.params.overshoots or self.params.stretch_by_blend)
+        return is_usual and not (self._chain or self.params.overshoots or self.params.stretch_by_blend)
 
     def _leave_solids(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
         """Sweep the hairs that reach into a solid once more, with the penetration torque."""
@@ -289,5 +288,5 @@ class PhysicalSkin(LinearSkin):
     @property
     def nbytes(self) -> int:
         """Bytes that the binding holds, its buffer included."""
-        parts = sum(part.nbytes for part in (self._chain, self._solids) if part is not None)
-        return super().nbytes + self._data.nbytes + self._lanes.nbytes + self._guidance.nbytes + parts
+        parts = sum(part.nbytes for part in (self._chain, self._solids, self._guidance) if part is not None)
+        return super().nbytes + self._data.nbytes + self._lanes.nbytes + parts

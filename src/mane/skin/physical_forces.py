@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, IntArray
+from mane.skin import _kernels_physical_loads
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.model import STANDARD_GRAVITY, Float64Array, StrandModel
 
@@ -39,10 +41,14 @@ class GuideForces:
         """Forces at one frame, in weights, shape (G, M, 3)."""
         return frame.cut_force.astype(np.float64) / self.weight[:, None, None]
 
+    def weight_of_inserted(self, inserted: InsertedGuides) -> Float64Array:
+        """Weight of inserted guides [N], that of their parents in the mean, shape (I,)."""
+        weight: Float64Array = self.weight[inserted.parents].mean(axis=1)
+        return weight
+
     def of_inserted(self, inserted: InsertedGuides) -> Float64Array:
-        """Forces of inserted guides, which weigh what their parents do in the mean, shape (I, M, 3)."""
-        weight = self.weight[inserted.parents].mean(axis=1)
-        return inserted.cut_force.astype(np.float64) / weight[:, None, None]
+        """Forces of inserted guides, shape (I, M, 3)."""
+        return inserted.cut_force.astype(np.float64) / self.weight_of_inserted(inserted)[:, None, None]
 
     def at_rest(self) -> Float64Array:
         """Forces of guides that stand still and carry their own weight: that of everything beyond a segment."""
@@ -55,7 +61,8 @@ class Felt:
     """What hairs feel of their guides at one frame; S hairs of N segments with K guides each, G guides in M bundles.
 
     Attributes:
-        force: of the guides of each bundle, in weights, at the places that go with the hairs' segments, (M, K, N, 3).
+        load: of the guides, in weights, shape (G, L, 3).
+        places: on each guide that go with the hairs' vertices, as in `Bundles`, shape (M, K, N + 1).
         turns: how the skin has turned at each guide's root, and behind them the head, shape (G + 1, 4).
         weight: of the guides of each hair, shape (S, K).
         guide: of each bundle, shape (M, K).
@@ -63,12 +70,18 @@ class Felt:
         regrouped: hairs, rising, that feel inserted guides as well, and what they feel; or None.
     """
 
-    force: FloatArray
+    load: Float64Array
+    places: FloatArray
     turns: Float64Array
     weight: FloatArray
     guide: NDArray[np.int32]
     of_hair: NDArray[np.int32]
     regrouped: tuple[IntArray, Felt] | None = None
+
+    @cached_property
+    def force(self) -> FloatArray:
+        """Loads of the guides of each bundle at the places that go with the hairs' segments, (M, K, N, 3)."""
+        return place_loads(self.load, self.guide, self.places)
 
     def of_hairs(self, rows: slice | IntArray) -> tuple[Float64Array, Float64Array]:
         """Force (H, N, 3) (eq. 10) and turn of the skin at the root (H, 4) of some hairs."""
@@ -89,8 +102,16 @@ class Felt:
 
 def root_turns(frame: GuideFrame) -> Float64Array:
     """How the skin has turned at each guide's root, then the head (G + 1, 4), all with the sign of the head's."""
-    head = frame.head.rotation
-    turns = np.concatenate([frame.root_rotations.astype(np.float64), head[None]])
-    turns[turns @ head < 0] *= -1
-    unit: Float64Array = quaternion.normalize(turns)
-    return unit
+    turns = np.empty((len(frame.root_rotations) + 1, 4))
+    _kernels_physical_loads.fill_root_turns(frame.root_rotations, frame.head.rotation, turns)
+    return turns
+
+
+def place_loads(load: Float64Array, guide: NDArray[np.int32], parameter: FloatArray) -> FloatArray:
+    """Loads (G, M, 3) at the places that go with the segments of the hairs of each bundle, shape (B, K, N, 3), float32.
+
+    `guide (B, K)` and `parameter (B, K, N + 1)` as in `Bundles`.
+    """
+    placed = np.empty((*guide.shape, parameter.shape[2] - 1, 3), np.float32)
+    _kernels_physical_loads.place_loads(load, guide, parameter, placed)
+    return placed

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray
 from mane.skin import _kernels_physical_loads as kernels
@@ -55,26 +54,40 @@ class GuideLoads:
             solved = _solved(model.rest_points, still, bend, params)
         return cls(forces, still, params, solved)
 
-    def of_frame(self, frame: GuideFrame) -> Float64Array:
-        """Loads at one frame, in weights, shape (G, M, 3)."""
-        cut = limited(self.forces.of_frame(frame), self.params)
-        return cut if self.rest is None else self._bending(self.rest, frame.points, cut, root_turns(frame)[:-1])
+    def of_frame(self, frame: GuideFrame, turns: Float64Array | None = None) -> Float64Array:
+        """Loads at one frame, in weights, shape (G, M, 3); `turns` are its `root_turns`, where they are known."""
+        if self.rest is None:
+            return limited(self.forces.of_frame(frame), self.params)
+        turns = root_turns(frame) if turns is None else turns
+        return self._bending(self.rest, frame.points, frame.cut_force, self.forces.weight, turns[:-1])
 
     def of_inserted(self, inserted: InsertedGuides, turns: Float64Array) -> Float64Array:
         """Loads of inserted guides, whose skin at the roots has turned by `turns (I, 4)`, shape (I, M, 3)."""
-        cut = limited(self.forces.of_inserted(inserted), self.params)
         if self.rest is None:
-            return cut
+            return limited(self.forces.of_inserted(inserted), self.params)
         parents = inserted.parents
         still, bend = self.at_rest[parents].mean(axis=1), self.rest.bend[parents].mean(axis=1)
         rest = _solved(inserted.rest.astype(np.float64), still, bend, self.params)
-        return self._bending(rest, inserted.points, cut, turns)
+        weight = self.forces.weight_of_inserted(inserted)
+        return self._bending(rest, inserted.points, inserted.cut_force, weight, turns)
 
-    def _bending(self, rest: HairRest, points: FloatArray, cut: Float64Array, turns: Float64Array) -> Float64Array:
-        params, load = self.params, np.empty_like(cut)
-        stiffness = joint_stiffness(rest.bend, rest.length)
-        pull = params.alpha * params.drift
-        kernels.fill_loads(points, cut, turns, rest.first, rest.length, stiffness, 1 - params.alpha, pull, load)
+    def _bending(
+        self, rest: HairRest, points: FloatArray, cut: FloatArray, weight: Float64Array, turns: Float64Array
+    ) -> Float64Array:
+        params, load = self.params, np.empty(cut.shape)
+        kernels.fill_loads(
+            points,
+            cut,
+            weight,
+            params.largest_force,
+            turns,
+            rest.first,
+            rest.length,
+            rest.bend,
+            1 - params.alpha,
+            params.alpha * params.drift,
+            load,
+        )
         return load
 
 
@@ -109,13 +122,3 @@ def limited(cut: Float64Array, params: PhysicalParams) -> Float64Array:
     size = np.sqrt(np.einsum("gic,gic->gi", cut, cut))
     scale = params.largest_force / np.maximum(size, params.largest_force)
     return cut * scale[..., None]
-
-
-def place_loads(load: Float64Array, guide: NDArray[np.int32], parameter: FloatArray) -> FloatArray:
-    """Loads (G, M, 3) at the places that go with the segments of the hairs of each bundle, shape (B, K, N, 3), float32.
-
-    `guide (B, K)` and `parameter (B, K, N + 1)` as in `Bundles`.
-    """
-    placed = np.empty((*guide.shape, parameter.shape[2] - 1, 3), np.float32)
-    kernels.place_loads(load, guide, parameter, placed)
-    return placed

@@ -9,7 +9,7 @@ import numpy as np
 from mane.geometry.checks import FloatArray
 from mane.skin._kernels_physical_plain import plain_physical_sweep
 from mane.skin.physical import PhysicalSkin
-from mane.skin.physical_loads import place_loads
+from mane.skin.physical_forces import place_loads
 from mane.strand.frame import GuideFrame
 
 

@@ -15,8 +15,7 @@ from mane.metrics.kink import kink
 from mane.skin import _reference_physical as reference
 from mane.skin.linear import LinearSkin
 from mane.skin.physical import PhysicalSkin
-from mane.skin.physical_forces import GuideForces, root_turns
-from mane.skin.physical_loads import place_loads
+from mane.skin.physical_forces import GuideForces, place_loads, root_turns
 from mane.skin.physical_plain import plain_sweep
 from mane.strand.material import Material
 
