@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mane.cli._run_bar import RunBar, print_summary
+from mane.cli._scene_arguments import add_command, add_settings, add_telling
 from mane.cli._waiting import busy
-from mane.cli.simulate import add_telling
 
 if TYPE_CHECKING:
     from mane.scene.cache import Cache
@@ -32,13 +32,7 @@ BAKED_TABLES = ("skin", "finish", "camera")
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the subcommand."""
-    parser = subparsers.add_parser(
-        "bake",
-        help="make the full head from a cache",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(subparsers, "bake", "make the full head from a cache", DESCRIPTION, EXAMPLES)
     parser.add_argument("cache", metavar="CACHE", type=Path, help="folder that `mane simulate` wrote")
     parser.add_argument("-o", "--output", metavar="USD", type=Path, help="stage to write (.usd, .usda, .usdc)")
     parser.add_argument("--layer", action="store_true", help="write it as a layer over the groom's own USD file")
@@ -48,14 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--skin", metavar="NAME", help="another skin: rigid, linear, physical")
     parser.add_argument("--every", metavar="N", type=int, default=1, help="every so many frames (1)")
     parser.add_argument("--strands", metavar="N", type=int, help="a random choice of so many strands")
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="another setting of skin, finish or camera, e.g. skin.alpha=0.2",
-    )
+    add_settings(parser, "another setting of skin, finish or camera, e.g. skin.alpha=0.2")
     add_telling(parser)
     parser.set_defaults(run=run)
 

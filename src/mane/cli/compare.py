@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mane.cli._run_bar import RunBar
+from mane.cli._scene_arguments import add_command, add_scene, add_telling
 from mane.cli._waiting import busy
-from mane.cli.simulate import add_telling
 
 if TYPE_CHECKING:
     from mane.scene.loop import Progress
@@ -28,14 +28,10 @@ examples:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the subcommand."""
-    parser = subparsers.add_parser(
-        "compare",
-        help="a scene with several models and skins, side by side",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = add_command(
+        subparsers, "compare", "a scene with several models and skins, side by side", DESCRIPTION, EXAMPLES
     )
-    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (.toml); `mane new` writes one")
+    add_scene(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder for the results")
     parser.add_argument(
         "--skins", metavar="NAMES", default="linear,physical", help="with commas between them (%(default)s)"
@@ -46,14 +42,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--no-movie", action="store_true", help="draw a few frames only")
     parser.add_argument("--size", metavar="WxH", default="480x540", help="of each picture in pixels (%(default)s)")
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="in place of what the file says",
-    )
     add_telling(parser)
     parser.set_defaults(run=run)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from mane.cli._run_bar import RunBar, print_summary
+from mane.cli._scene_arguments import add_command, add_scene, add_telling
 from mane.cli._waiting import busy
 
 DESCRIPTION = """\
@@ -24,33 +24,13 @@ examples:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the subcommand."""
-    parser = subparsers.add_parser(
-        "simulate",
-        help="run a scene file",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (.toml); `mane new` writes one")
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="in place of what the file says",
-    )
+    parser = add_command(subparsers, "simulate", "run a scene file", DESCRIPTION, EXAMPLES)
+    add_scene(parser)
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on after the last finished frame of the cache")
     again.add_argument("--restart", action="store_true", help="begin anew, without the frames that the cache holds")
     add_telling(parser)
     parser.set_defaults(run=run)
-
-
-def add_telling(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say what is shown."""
-    parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
-    parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:

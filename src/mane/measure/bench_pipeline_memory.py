@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TARGET_MEGABYTES = 1500.0
 FRAMES = 12
+KEPT_FRAMES = 4
 SETTLED = 4  # frames after which a run must not grow any more
 
 # Run in a process of its own, since a peak never falls.
@@ -49,7 +50,10 @@ def add_memory(figures: Figures, size: Size, say: Callable[[str], None], *, fram
 
 
 def stage_megabytes(size: Size, folder: str, frames: int) -> Iterator[tuple[str, float]]:
-    """Run a scene with a cache and USD, and give the peak memory of this process [MB] after every stage."""
+    """Run a scene with a cache and USD, and give the peak memory of this process [MB] after every stage.
+
+    Points of a frame are deleted after the next few, since those of a long run would fill a disk.
+    """
     from dataclasses import replace
 
     from mane.measure.bench_pipeline import scene_of
@@ -75,6 +79,9 @@ def stage_megabytes(size: Size, folder: str, frames: int) -> Iterator[tuple[str,
 
     def tell(progress: Progress) -> None:
         told.append((f"frame {progress.done}", peak_megabytes()))
+        written = sorted(Path(folder, "a.frames").glob("frame.*.usdc"))
+        for path in written[:-KEPT_FRAMES]:
+            path.unlink()
 
     run_assembly(assembly, progress=tell)
     yield from told
