@@ -22,9 +22,9 @@ from mane.contact._kernels_strips import (
     width,
 )
 
-# Columns of a record. The last two follow from the others when all contacts are known: see `_kernels_strips_push`.
-WEIGHT, NORMAL, GAP, SCALE, LIMIT, LIGHT, GIVE = 0, 4, 7, 8, 9, 10, 11
-KNOWN, RECORD = 10, 12
+# Columns of a record. The last three follow from the others when all contacts are known: see `_kernels_strips_push`.
+WEIGHT, NORMAL, GAP, SCALE, LIMIT, LIGHT, GIVE, SHARE = 0, 4, 7, 8, 9, 10, 11, 12
+KNOWN, RECORD = 10, 13
 PARALLEL = 1e-6  # sine of the angle below which two segments have no common normal
 
 
@@ -93,17 +93,33 @@ def recall(count, found, span, contacts, groomed, thickness, side, limit):
                 limit[row, place] = min(thickness, gaps[n])
 
 
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def side_beside(row, i, other, span, count, found, side):
+    """Side of a contact of the same strands one segment further along either, which has come over; 0 for none."""
+    for di in range(-1, 2):
+        for dj in range(-1, 2):
+            place = place_of(row, (i + di) * span + other + dj, span, count, found)
+            if place >= 0 and side[place] != 0:
+                return side[place]
+    return 0
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def touch_segments(
-    points, flat_velocity, candidates, side, limit, zone, ahead, dt, count, keys, sides, touched, records
+    points, flat_velocity, candidates, before, side, limit, zone, ahead, dt, count, keys, sides, touched, records
 ):
-    """Find which segments touch, or will within the step; see `find_segments` for the candidates."""
+    """Find which segments touch, or will within the step; see `find_segments` for the candidates.
+
+    `before` is scratch for what `side` was.
+    """
     found_count, found = candidates
     vertices = points.shape[1]
     segments = vertices - 1
     span = points.shape[0] * segments
     for g in prange(points.shape[0]):
         count[g] = 0
+        for n in range(found_count[g]):
+            before[g, n] = side[g, n]
         for n in range(found_count[g]):
             i, other = found[g, n, 0], found[g, n, 1]
             h = other // segments
@@ -156,7 +172,9 @@ def touch_segments(
                 # remembered, so that segments that have slipped through each other are brought back.
                 nx, ny, nz = nx / sine, ny / sine, nz / sine
                 height = rx * nx + ry * ny + rz * nz
-                now = was if was != 0 else (1 if height >= 0.0 else -1)
+                now = was if was != 0 else side_beside(g, i, other, span, found_count, found, before[g])
+                if now == 0:
+                    now = 1 if height >= 0.0 else -1
                 nx, ny, nz, gap = now * nx, now * ny, now * nz, now * height
             elif distance > 0.0:
                 nx, ny, nz = rx / distance, ry / distance, rz / distance

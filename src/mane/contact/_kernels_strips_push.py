@@ -7,16 +7,24 @@ import math
 from numba import njit, prange
 
 from mane.contact._kernels_strips import FASTMATH
-from mane.contact._kernels_strips_contact import GAP, GIVE, LIGHT, LIMIT, NORMAL, SCALE, WEIGHT
+from mane.contact._kernels_strips_contact import GAP, GIVE, LIGHT, LIMIT, NORMAL, SCALE, SHARE, WEIGHT
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def load_strands(count, touched, records, busy):
-    """Add the weights of all contacts to `busy` (G V,), each with its scale."""
+def load_strands(count, touched, laws, dt, records, busy):
+    """Fill in the share of every contact, and add its weights to `busy` (G V,), each by that share.
+
+    The scale of chang2002 eq. 3 is one of stiffness. A share is what is left of it after an implicit step: the scale
+    itself where the spring is soft, the whole where it is so stiff that a hundredth of it would stop what comes.
+    """
+    stiff = (laws[0] * dt) ** 2 + 2.0 * laws[1] * laws[0] * dt
     for row in range(count.shape[0]):
         for n in range(count[row]):
+            scale = records[row, n, SCALE]
+            share = scale * (1.0 + stiff) / (1.0 + scale * stiff)
+            records[row, n, SHARE] = share
             for c in range(4):
-                busy[touched[row, n, c]] += records[row, n, SCALE] * abs(records[row, n, WEIGHT + c])
+                busy[touched[row, n, c]] += share * abs(records[row, n, WEIGHT + c])
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -70,19 +78,19 @@ def push_apart(count, touched, records, velocity, laws, dt, goes_on, force):
             speed = vx * nx + vy * ny + vz * nz
             if goes_on:
                 records[row, n, GAP] += dt * speed  # velocities are those that led here from the last substep
-            scale = records[row, n, SCALE]
+            share = records[row, n, SHARE]
             k = rate * rate / light
             hold = k * dt * dt + 2.0 * ratio * rate / light * dt
             # As in links: overlap is undone as far as a step can, what comes is stopped as far as it can.
             firm, soft = 1.0 / (1.0 + k * dt * dt * s), 1.0 / (1.0 + hold * s)
             depth = min(records[row, n, LIMIT] - records[row, n, GAP], deepest * soft / firm)
-            normal = scale * (firm * k * dt * depth - soft * hold * speed)
+            normal = share * (firm * k * dt * depth - soft * hold * speed)
             if normal <= 0.0:
                 continue
             # Friction stops the sliding at most.
             vx, vy, vz = vx - speed * nx, vy - speed * ny, vz - speed * nz
             sliding = math.sqrt(vx * vx + vy * vy + vz * vz)
-            brake = min(friction * normal / sliding, scale / s) if sliding > 0.0 else 0.0
+            brake = min(friction * normal / sliding, share / s) if sliding > 0.0 else 0.0
             fx, fy, fz = (
                 (normal * nx - brake * vx) / dt,
                 (normal * ny - brake * vy) / dt,

@@ -42,8 +42,8 @@ class TriangleStrips(Force):
     Limitations: a contact is seen coming from one thickness beyond its own, so parts that approach faster than two
     thicknesses per substep (1 m/s at 2 mm and 4 ms) can pass each other unnoticed, and so can parts that come from far
     between two searches (`refresh`). A push grows no stiffer than a step allows, some mass / dt^2: hair that is pulled
-    hard over other hair sinks in, and a braid needs substeps of half a millisecond, a rate of 6000 and a refresh of 0
-    to stay whole. Parts within 8 degrees of each other, whose force would be less than a hundredth, do not meet at all.
+    hard over other hair sinks in, and a braid needs substeps of two milliseconds, a rate of 6000 and a refresh of 0 to
+    stay whole. Parts within 8 degrees of each other, whose force would be less than a hundredth, do not meet at all.
 
     Args:
         groups: strips are made within a group alone, while all collide with each other (chang2002 7.2); one whole
@@ -186,7 +186,7 @@ class TriangleStrips(Force):
         rows, contacts = search.segments, self._segment_contacts
         while True:
             kernels.touch_segments(
-                points, flat, rows.listed, *rows.memo, params.zone, params.ahead, dt, *contacts.buffers
+                points, flat, rows.listed, rows.before, *rows.memo, params.zone, params.ahead, dt, *contacts.buffers
             )
             if not contacts.grown():
                 break

@@ -78,30 +78,29 @@ class Pushes:
         self._inv_mass = 1.0 / model.mass
         self._inv_mass[model.root_kind != RootKind.FREE, 0] = 0.0
         self._busy, self._give = np.zeros((2, *model.mass.shape))
-        self._table: Float64Array | None = None
+        self._dt = 0.0
 
     def add(self, kinds: tuple[Contacts, ...], velocity: Float64Array, dt: float, goes_on: bool, load: Load) -> None:
         """Push apart what touches; contacts of an earlier substep `go on`: their gaps have changed since."""
-        table = self._compliance.of(dt)
-        if not goes_on or table is not self._table:
-            self._weigh(kinds, table)
+        if not goes_on or dt != self._dt:
+            self._weigh(kinds, dt)
         flat, force = velocity.reshape(-1, 3), load.force.reshape(-1, 3)
         for one in kinds:
             push_kernels.push_apart(one.count, one.touched, one.records, flat, self._laws, dt, goes_on, force)
 
     def forget(self) -> None:
         """Contacts are others than at the last call."""
-        self._table = None
+        self._dt = 0.0
 
-    def _weigh(self, kinds: tuple[Contacts, ...], table: Float64Array) -> None:
+    def _weigh(self, kinds: tuple[Contacts, ...], dt: float) -> None:
         """Work out what each contact has to move beside all others."""
         busy = self._busy.reshape(-1)
         busy.fill(0.0)
         for one in kinds:
-            push_kernels.load_strands(one.count, one.touched, one.records, busy)
-        push_kernels.give_way(table, self._busy, self._give)
+            push_kernels.load_strands(one.count, one.touched, self._laws, dt, one.records, busy)
+        push_kernels.give_way(self._compliance.of(dt), self._busy, self._give)
         for one in kinds:
             push_kernels.weigh_contacts(
                 one.count, one.touched, self._inv_mass.reshape(-1), self._give.reshape(-1), one.records
             )
-        self._table = table
+        self._dt = dt

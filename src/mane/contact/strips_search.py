@@ -28,7 +28,7 @@ class Candidates:
     def _allocate(self, room: int) -> None:
         shape = (len(self.count), room)
         self.found = np.zeros((*shape, 2), np.int64)
-        self.side = np.zeros(shape, np.int8)
+        self.side, self.before = np.zeros((2, *shape), np.int8)
         self.limit = np.zeros(shape)
 
     def grown(self) -> bool:

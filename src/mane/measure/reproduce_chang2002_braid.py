@@ -33,7 +33,7 @@ THICKNESS = 0.004  # [m]: less than the spacing, so that no guide touches anothe
 RATE = 6000.0  # [1/s] of the push, see `TriangleStrips`
 FRICTION = 0.1
 LINK_RATE = 20.0  # [1/s]: a set keeps together
-FRAME_RATE, SUBSTEPS = 240.0, 8  # steps of half a millisecond, looked at after every eighth
+FRAME_RATE, SUBSTEPS = 240.0, 2  # steps of two milliseconds, looked at after every second
 SECONDS = 1.5
 SHOWN = (0.0, 0.1, 0.2, 0.4, 0.8, 1.5)  # [s]
 SIZE = (180, 560)
@@ -70,8 +70,8 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
         "beside, not promised away."
     )
     report.note(
-        "It takes steps of half a millisecond, a stiff push and a search at every step (`refresh=0`): with the "
-        "defaults, four milliseconds, hair that is pulled hard over other hair sinks in."
+        "It takes steps of two milliseconds, a stiff push and a search at every step (`refresh=0`): with the "
+        "defaults, five milliseconds, hair that is pulled hard over other hair sinks in."
     )
     tell("done", 1.0)
 

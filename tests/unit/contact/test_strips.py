@@ -189,6 +189,22 @@ def test_segments_that_slipped_through_are_brought_back():
 
 
 @pytest.mark.usefixtures("one_thread")
+def test_a_contact_that_slides_on_to_the_next_segment_keeps_its_side():
+    def crossing_at(fraction, gap):
+        """Strand 0 along x; strand 1 crosses it at that many segments from its middle vertex."""
+        points = crossing(np.pi / 2, gap)
+        points[1, :, 0] += (0.5 + fraction) * LENGTH
+        return points
+
+    model = far_apart(crossing(np.pi / 2, 0.0))
+    part = strips(model, strips=False)
+    assert forces_of(part, model, crossing_at(-0.1, 0.5 * THICK), dt=DT)[0, :, 1].sum() > 0
+    # Sunk through by now, and over the next segment: it is brought back to where it came from.
+    assert forces_of(part, model, crossing_at(0.1, -0.1 * THICK), dt=DT)[0, :, 1].sum() > 0
+    part.forget(np.ones(2, np.bool_))
+    assert forces_of(part, model, crossing_at(0.1, -0.1 * THICK), dt=DT)[0, :, 1].sum() < 0
+
+
 def test_a_contact_that_goes_on_without_being_looked_at_pushes_as_much():
     """Two crossing strands fly together and stop each other where they cross, looked at as often or half as often."""
 
