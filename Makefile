@@ -35,6 +35,9 @@ bench: $(READY)  ## every benchmark, one after the other (run nothing else meanw
 
 gallery: $(READY)  ## redraw the pictures of the README
 	$(BIN)/mane style --strands 60000 --sheet docs/images/styles.jpg --looks docs/images/looks.jpg
+	$(BIN)/mane demo -o $(OUT)
+	$(BIN)/python -c "from PIL import Image; Image.open('$(OUT)/moments.png').save('docs/images/shake.jpg', quality=88)"
+	$(BIN)/python -c "from PIL import Image; Image.open('$(OUT)/skins.png').save('docs/images/skins.jpg', quality=88)"
 
 blender:  ## Blender as a Python module in an environment of its own (Python 3.11), for Alembic; see docs/blender.md
 	$(PYTHON) -m venv .venv-blender

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 USD_STRANDS = 10_000  # of the head go into the USD stage: 2 MB per frame instead of 20
-STILL_SIZE = (720, 720)  # of each half of the comparison [pixels]
-SKINS = ("linear", "physical")
-SHOWN_METRICS = ("length_error", "kink", "curvature_distance", "penetration_rate")
 
 SCENE = """\
 # The scene of `mane demo`. Change it and run it again: mane simulate {file} --restart
@@ -33,6 +29,7 @@ seed = 1
 style = "curly"
 strands = {strands}
 vertices = 16
+length = 0.18
 
 [guides]
 count = {guides}
@@ -47,7 +44,7 @@ motion = "shake"
 [[solids]]
 prop = "comb"
 turn = [0.0, 1.5708, 0.0]
-way = [[0.0, 0.16, 0.05, 0.0], [0.5, 0.11, 0.05, 0.0], [1.8, 0.11, -0.2, 0.0]]
+way = [[0.0, 0.16, 0.05, 0.0], [0.5, 0.11, 0.05, 0.0], [1.5, 0.12, -0.1, 0.0], [2.0, 0.22, -0.1, 0.0]]
 
 [strand]
 material = "curly"
@@ -62,6 +59,8 @@ finest = 0.2
 [output]
 cache = "demo.cache"
 movie = "demo.mp4"
+pictures = "pictures"
+every = {every}
 """
 
 # Draws one hair before a triangle, so that the renderer's kernels are compiled while the main process simulates.
@@ -97,11 +96,16 @@ def run(args: argparse.Namespace) -> int:
     stages = Stages()
     with _renderer_warming_up():
         assembly, cache = _simulate(args, stages)
-    still, table = stages.run("compare skins", lambda: _compare(assembly, cache, args.output / "skins.png"))
+    from mane.cli._demo_pictures import compare_skins, draw_moments
+
+    drawn, rate = cache.frames[:: assembly.scene.output.every], assembly.scene.frames.rate
+    moments = draw_moments(args.output / "pictures", drawn, rate, args.output / "moments.png")
+    still, table = stages.run("compare skins", lambda: compare_skins(assembly, cache, args.output / "skins.png"))
     stage = stages.run("write USD", lambda: _write_usd(assembly, cache, args.output / "demo.usda"))
     files = {
         args.output / "demo.mp4": f"{len(cache.frames)} frames of {assembly.hair.groom.strand_count:,} strands",
-        still: f"{' and '.join(SKINS)}, side by side",
+        moments: "moments of it",
+        still: "the linear and the physical skin, side by side",
         stage: f"{min(USD_STRANDS, args.strands):,} of the strands, moving",
         cache.path: f"the {assembly.guides.count} guides; mane bake {cache.path} -o all.usda makes every hair",
         args.output / "demo.toml": "the scene, to change and run again",
@@ -122,8 +126,10 @@ def _simulate(args: argparse.Namespace, stages: Stages) -> tuple[Assembly, Cache
 
     args.output.mkdir(parents=True, exist_ok=True)
     file = args.output / "demo.toml"
-    guides = min(128, args.strands)
-    file.write_text(SCENE.format(file=file, strands=args.strands, guides=guides, frames=args.frames), encoding="utf-8")
+    guides, every = min(128, args.strands), max(1, args.frames // 4)
+    file.write_text(
+        SCENE.format(file=file, strands=args.strands, guides=guides, frames=args.frames, every=every), encoding="utf-8"
+    )
     scene = read_scene(file)
     check_output(scene, resume=False, restart=True)
     assembly = stages.run("grow and choose guides", lambda: build(scene))
@@ -132,56 +138,6 @@ def _simulate(args: argparse.Namespace, stages: Stages) -> tuple[Assembly, Cache
         summary = run_assembly(assembly, progress=bar.tell)
     stages.seconds |= {"bind": summary.setup.get("bind skin", 0.0), **summary.stages}
     return assembly, Cache.open(args.output / "demo.cache")
-
-
-def _compare(assembly: Assembly, cache: Cache, file: Path) -> tuple[Path, str]:
-    """Draw the frame with the most movement under each skin, with what was measured; returns also a table."""
-    from tempfile import TemporaryDirectory
-
-    from mane.metrics.table import MetricTable
-    from mane.render.movie import frame_path
-    from mane.render.panels import side_by_side
-    from mane.render.sheet import read_picture, write_png
-    from mane.scene.loop import play_cache
-    from mane.scene.sink_metrics import MetricsSink
-    from mane.scene.sink_pictures import PICTURE, PictureSink
-
-    index = _wildest(cache, assembly)
-    table, pictures, captions = MetricTable(), [], []
-    with TemporaryDirectory() as folder:
-        for skin in SKINS:
-            dressed = _with_skin(assembly, skin)
-            meter = MetricsSink(Path(folder) / f"{skin}.json", dressed)
-            numbers = range(cache.frames[0], cache.frames[-1] + 1)
-            drawing = PictureSink(dressed, folder=Path(folder) / skin, movie=None, drawn=[index], numbers=numbers)
-            play_cache(cache, dressed, [meter, drawing], [index])
-            means = meter.means
-            table.add(skin, {name: means[name] for name in SHOWN_METRICS})
-            pictures.append(read_picture(frame_path(Path(folder) / skin / PICTURE, index)))
-            captions.append(f"{skin}\nlength error {100 * means['length_error']:.2g} %, kink {means['kink']:.2f} rad")
-    write_png(file, side_by_side(pictures, captions, title=f"Frame {index}: guides carry the same hair in two ways"))
-    return file, table.to_markdown()
-
-
-def _wildest(cache: Cache, assembly: Assembly) -> int:
-    """Number of the frame in which guides are furthest from where the head alone would have carried them."""
-    import numpy as np
-
-    def drift(index: int) -> float:
-        frame = cache.read_frame(index)
-        carried = frame.head.apply(assembly.rest.points)
-        return float(np.linalg.norm(frame.points - carried, axis=2).mean())
-
-    return max(cache.frames, key=drift)
-
-
-def _with_skin(assembly: Assembly, skin: str) -> Assembly:
-    from mane.scene.clock import StageClock
-    from mane.scene.config import SkinTable
-
-    scene = assembly.scene
-    camera = replace(scene.camera, size=STILL_SIZE, finest=0.0)
-    return replace(assembly, scene=replace(scene, skin=SkinTable(skin), camera=camera), clock=StageClock())
 
 
 def _write_usd(assembly: Assembly, cache: Cache, file: Path) -> Path:

@@ -62,9 +62,9 @@ def draw_scene(
         [f"{recording.guides.count} guides", *names],
         title=f"{recording.scene.name}: {hairs}",
     )
-    few = _few_hairs(recording, number)
+    few = hairs_in_front(recording.reference[number])
     seen = [recording.reference[number][few], *(one[recording.sampled[few]] for one in points.values())]
-    strands = side_by_side(_draw_few(seen, size), ["simulated one by one", *points])
+    strands = side_by_side(draw_few(seen, size), ["simulated one by one", *points])
     return stack_rows([heads, strands])
 
 
@@ -93,16 +93,16 @@ def _draw_heads(
     return images
 
 
-def _few_hairs(recording: Recording, number: int) -> IntArray:
-    """Which of the sampled hairs to show: neighbours around the one that hangs nearest to the camera."""
-    towards = Camera.framing(recording.reference[number].reshape(-1, 3)).axes[2]
-    foremost = int((recording.reference[number].mean(axis=1) @ towards).argmax())
-    roots = recording.groom.as_uniform()[recording.sampled, 0]
-    nearest: IntArray = np.argsort(np.linalg.norm(roots - roots[foremost], axis=1), kind="stable")[:FEW]
+def hairs_in_front(points: FloatArray) -> IntArray:
+    """Which of some hairs (H, V, 3) [m] to show: neighbours around the one that hangs nearest to the camera."""
+    towards = Camera.framing(points.reshape(-1, 3)).axes[2]
+    foremost = int((points.mean(axis=1) @ towards).argmax())
+    apart = np.linalg.norm(points[:, 0] - points[foremost, 0], axis=1)
+    nearest: IntArray = np.argsort(apart, kind="stable")[:FEW]
     return nearest
 
 
-def _draw_few(views: list[FloatArray], size: tuple[int, int]) -> list[Image]:
+def draw_few(views: list[FloatArray], size: tuple[int, int]) -> list[Image]:
     """Few hairs (H, V, 3) [m] in each view, all from one camera that sees them all, each hair in its own colour."""
     camera = Camera.framing(np.concatenate([view.reshape(-1, 3) for view in views]), aspect=size[0] / size[1])
     hue = np.arange(len(views[0])) / len(views[0])

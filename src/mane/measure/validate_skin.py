@@ -57,10 +57,10 @@ def run(*, quick: bool = False, progress: Say | None = None, plot: str | None = 
     say = progress or (lambda text: None)
     for number, scene in enumerate(SCENES[:1] if quick else SCENES):
         recording = _record(scene, QUICK if quick else HEADS, say)
-        _validate_head(figures, recording, QUICK if quick else HEADS, say)
+        carried = _validate_head(figures, recording, QUICK if quick else HEADS, say)
         if plot is not None:
             say(f"skin: {scene.name}, drawing")
-            _draw(recording, Path(plot) / f"skin_{number}_{scene.style}.png")
+            _draw(recording, carried, Path(plot) / f"skin_{number}_{scene.style}.png")
     for scene, variants in () if quick else ABLATIONS.items():
         recording = _record(scene, PARTS, say)
         true = measure_reference(recording, every=PARTS.every)
@@ -73,27 +73,30 @@ def run(*, quick: bool = False, progress: Say | None = None, plot: str | None = 
     return figures
 
 
-def _validate_head(figures: Figures, recording: Recording, sizes: Sizes, say: Say) -> None:
+def _validate_head(figures: Figures, recording: Recording, sizes: Sizes, say: Say) -> dict[str, Carry]:
+    """Measure a head by every method and return the bound skins."""
     name = recording.scene.name
     true = measure_reference(recording, every=sizes.every)
     _add(figures, f"{name}, full simulation", true, {}, {})
     _add(figures, f"{name}, guides", measure_guides(recording, every=sizes.every), {}, {})
     linear: dict[str, float] = {}
+    carried = {}
     for method, make in METHODS.items():
         say(f"skin: {name}, {method}")
-        found = measure(recording, make(recording), measured=sizes.measured, every=sizes.every)
+        carried[method] = make(recording)
+        found = measure(recording, carried[method], measured=sizes.measured, every=sizes.every)
         linear = found if method == "linear" else linear
         promised = {key: linear[key] for key in PROMISED} if method == "physical" else {}
         _add(figures, f"{name}, {method}", found, true, promised)
+    return carried
 
 
-def _draw(recording: Recording, path: Path) -> None:
+def _draw(recording: Recording, carried: dict[str, Carry], path: Path) -> None:
     from PIL import Image
 
     from mane.measure.study_skin_pictures import draw_scene
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    carried = {name: make(recording) for name, make in METHODS.items()}
     Image.fromarray(draw_scene(recording, carried)).save(path)
 
 

@@ -20,6 +20,7 @@ def test_demo_makes_a_movie_a_comparison_a_stage_and_a_scene(demo):
     halves = read_picture(demo / "skins.png")
     assert halves.shape[0] >= 720
     assert halves.shape[1] >= 2 * 720
+    assert read_picture(demo / "moments.png").shape[1] > 3 * 400  # one of each of its three frames
     assert len(np.unique(halves.reshape(-1, 3), axis=0)) > 1000  # it is not blank
     assert mane.read_groom(demo / "demo.usda").strand_count == 300
 
