@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mane.body.solid import Solid
 from mane.contact import _kernels_projection as kernels
 from mane.contact._kernels_depth import measure_depth
+from mane.contact._kernels_wishes import RISE, SCRATCH_COUNT
 from mane.contact.solid_geometry import Clearances, KernelSolid, pose_pair, safe_margin
 from mane.geometry.checks import as_array, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
@@ -73,9 +74,9 @@ class SolidProjection(Constraint):
         self._moved = np.zeros(strands, np.bool_)
         self._poses = np.zeros(24)
         self._scratch = (
-            np.zeros((strands, vertices, kernels.RISE + 1)),
+            np.zeros((strands, vertices, RISE + 1)),
             np.zeros((strands, vertices)),
-            np.zeros((strands, kernels.SCRATCH_COUNT, vertices, 3)),
+            np.zeros((strands, SCRATCH_COUNT, vertices, 3)),
         )
         self._deepest = np.zeros(strands)
         self._before = np.zeros((strands, vertices, 3))
