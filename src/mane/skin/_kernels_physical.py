@@ -47,10 +47,9 @@ FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 GROUP = 3  # guides that are summed on the way
 PER_GUIDES = 8 * GROUP  # numbers of guidance at a vertex
-SUMS_PER_TASK = 512
 
 # Rows of lanes of a block. Of the hairs: 4 E I, strain, root at rest, weights of the second and the third guide. Then
-# of each segment: v, end at rest.
+# of each segment: v, way to the end at rest.
 BEND, STRAIN, ROOT, WEIGHTS, HAIR_ROWS = 0, 1, 2, 5, 7
 END, SEGMENT_ROWS = 3, 6
 PLACE_ROWS = 3  # of a vertex
@@ -74,34 +73,56 @@ def between(motion, at, share):
     return here + spread_four(share) * (there - here)
 
 
+@in_lanes
+def guides_at(motion, at, share, k):
+    """Vectors of the three guides at their places `k` to `k + 2`; of the second and the third, less the first."""
+    first = between(motion, np.int64(at[k]), share[k])
+    second = between(motion, np.int64(at[k + U(1)]), share[k + U(1)]) - first
+    return first, second, between(motion, np.int64(at[k + U(2)]), share[k + U(2)]) - first
+
+
+@in_lanes
+def store_guides(rows, to, first, second, third):
+    """Write four numbers of each guide."""
+    store(rows, to, first)
+    store(rows, to + 4, second)
+    store(rows, to + 8, third)
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def fill_guidance(
     motion,
     at,
     share,
+    keep,
     # out
     guidance,
 ):
-    """Fill `guidance (M * V * 24)`: what the guides of a bundle do at a vertex and to the segment that ends there.
+    """Fill `guidance (M, V * 24)`: what the guides of a bundle do at a vertex and to the segment that ends there.
 
-    The shift of the first guide and those of the others less it, then the same of the forces; four numbers each, of
-    which the last means nothing.
+    The shift of the first guide and those of the others less it, each less `keep` times that of the vertex before; then
+    the forces in the same way, of which those at the root mean nothing. Four numbers each, without a meaning the last.
 
     Args:
         motion: of all guides, flat, four numbers each: shifts of their vertices, the turn of the head apart [m], and
             forces on their segments.
-        at: where in `motion` the vertex or segment before each place is found, flat (M * V * 6).
-        share: of the way from there to the next, flat (M * V * 6).
+        at: where in `motion` the vertex or segment before each place is found (M, V * 6).
+        share: of the way from there to the next (M, V * 6).
+        keep: see `sweep_hairs`.
         guidance: see above.
     """
-    sums = len(at) // GROUP
-    for task in prange((sums + SUMS_PER_TASK - 1) // SUMS_PER_TASK):
-        for number in range(task * SUMS_PER_TASK, min((task + 1) * SUMS_PER_TASK, sums)):
-            k, to = U(GROUP * number), 4 * GROUP * number
-            first = between(motion, np.int64(at[k]), share[k])
-            store(guidance, to, first)
-            store(guidance, to + 4, between(motion, np.int64(at[k + U(1)]), share[k + U(1)]) - first)
-            store(guidance, to + 8, between(motion, np.int64(at[k + U(2)]), share[k + U(2)]) - first)
+    for m in prange(len(at)):
+        own, shares, rows = at[m], share[m], guidance[m]
+        less = spread_four(keep)
+        a, b, c = guides_at(motion, own, shares, U(0))
+        store_guides(rows, 0, a, b, c)
+        for i in range(1, len(own) // (2 * GROUP)):
+            k, to = U(2 * GROUP * i), PER_GUIDES * i
+            x, y, z = guides_at(motion, own, shares, k)
+            store_guides(rows, to, x - less * a, y - less * b, z - less * c)
+            a, b, c = x, y, z
+            x, y, z = guides_at(motion, own, shares, k + U(GROUP))
+            store_guides(rows, to + 4 * GROUP, x, y, z)
 
 
 @njit(cache=True, error_model="numpy")
@@ -163,11 +184,12 @@ def turn_segment(q, v, square, scale, g, start):
         s * (w * qw - ux * qx - uy * qy - uz * qz),
     )
     twice = scale * (w + w)
-    along, across, inverse = twice * size, twice * square, s * s
+    inverse = s * s
+    along, across = inverse * (twice * size) - scale, inverse * (twice * square)
     end = (
-        x - scale * vx + inverse * (along * vx + across * gx),
-        y - scale * vy + inverse * (along * vy + across * gy),
-        z - scale * vz + inverse * (along * vz + across * gz),
+        x + along * vx + across * gx,
+        y + along * vy + across * gy,
+        z + along * vz + across * gz,
     )
     return behind, end
 
@@ -189,7 +211,7 @@ def sum_guides(guidance, first, second, w1, w2):
 
 @in_lanes
 def skinned(rows, at, guidance, first, second, w1, w2, head):
-    """Where linear skinning takes a vertex (eq. 9), turned with the head."""
+    """Where linear skinning takes a vertex (eq. 9), turned with the head; or the way to there."""
     x, y, z = sum_guides(guidance, first, second, w1, w2)
     ox, oy, oz = load_vector(rows, at)
     return (
@@ -199,55 +221,40 @@ def skinned(rows, at, guidance, first, second, w1, w2, head):
     )
 
 
-@in_lanes
-def fetch_points(hair, width, out):
-    """Have the points of a hair brought near."""
-    at = np.int64(hair) * width
-    for k in range(0, width, HALF):
-        fetch_to_write(out, at + k)
-    fetch_to_write(out, at + width - 1)
-
-
 @njit(cache=True, error_model="numpy")
-def sweep_block(data, at, count, guidance, first, second, head, root, pull, closing, places, hair, following, out):
+def sweep_block(data, at, count, guidance, first, second, head, root, pull, close, places, hair, following, out):
     """Fill `places` of all `count` vertices of a block, rows x, y and z of each; arguments as in `sweep_hairs`.
 
     The block's rows begin at `data[at]`, the guidance of its halves at `first` and `second`. Lanes of the `following`
     block begin at `hair[following]`: what is wanted for it is asked for on the way, a little at every segment.
     """
     use_wide_registers()
-    ahead, asked, lanes_per_segment = HAIR_ROWS * ROW + (count - 1) * SEGMENT, 0, -(-LANES // (count - 1))
+    ahead, width, asked = HAIR_ROWS * ROW + (count - 1) * SEGMENT, 3 * count, 0
+    lines = (width + HALF) // HALF * LANES // (count - 1)
     bend, strain = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW)
     w1, w2 = load(data, at + WEIGHTS * ROW), load(data, at + (WEIGHTS + 1) * ROW)
     towards, before = spread(pull), spread(ZERO)
-    close, keep = spread(pull * closing), spread(ONE - closing)
+    back = spread(close)
     q = (spread(ROOT_TWO * root[0]), spread(ROOT_TWO * root[1]), spread(ROOT_TWO * root[2]), spread(ROOT_TWO * root[3]))
     x, y, z = skinned(data, at + ROOT * ROW, guidance, first, second, w1, w2, head)
     store_vector(places, 0, x, y, z)
-    sx, sy, sz = x, y, z  # target of the segment's start
     at += HAIR_ROWS * ROW
     for i in range(1, count):
         first += PER_GUIDES
         second += PER_GUIDES
         for line in range(0, SEGMENT, HALF):
             fetch_to_read(data, at + ahead + line)
-        for lane in range(asked, min(asked + lanes_per_segment, LANES)):
-            fetch_points(hair[U(following + lane)], 3 * count, out)
-        asked += lanes_per_segment
+        for line in range(asked, asked + lines):
+            fetch_to_write(out, np.int64(hair[U(following + line % LANES)]) * width + line // LANES * HALF)
+        asked += lines
         vx, vy, vz = load_vector(data, at)
         square, length, scale = segment_length(vx, vy, vz, bend, before)
         before = length
         fx, fy, fz = sum_guides(guidance, first + 4 * GROUP, second + 4 * GROUP, w1, w2)
         fx, fy, fz = length * fx, length * fy, length * fz
         tx, ty, tz = skinned(data, at + END * ROW, guidance, first, second, w1, w2, head)
-        # Eq. 22 and 23, times the length; the way to the target starts between its own start and the hair's.
-        gx, gy, gz = (
-            fx + towards * (tx - keep * sx),
-            fy + towards * (ty - keep * sy),
-            fz + towards * (tz - keep * sz),
-        )
-        g = (gx - close * x, gy - close * y, gz - close * z)
-        sx, sy, sz = tx, ty, tz
+        # Eq. 22 and 23, times the length.
+        g = (fx + towards * tx - back * x, fy + towards * ty - back * y, fz + towards * tz - back * z)
         # Eq. 12.
         start = (x + strain * fx, y + strain * fy, z + strain * fz)
         q, (x, y, z) = turn_segment(q, turned(q, vx, vy, vz), square, scale, g, start)
@@ -280,7 +287,7 @@ def sweep_hairs(
     head,
     root,
     pull,
-    closing,
+    close,
     blocks_per_task,
     # out
     out,
@@ -290,15 +297,16 @@ def sweep_hairs(
     Args:
         data: rows of each block, flat (B * (7 + 6 N) * LANES). Of the hairs: 4 E I / W [m^2], stretch per unit of
             force, root at rest [m], weights of the second and the third guide. Of each segment: v as above, of the hair
-            without force [1/m]; its end at rest [m].
+            without force [1/m]; its end at rest less `keep` times its start [m].
         hair: strand in each lane, flat (B * LANES); empty lanes repeat another.
         bundle: of each half of a block (B, 2).
-        guidance: see `fill_guidance`, with forces (1 - alpha) f / W; flat.
+        guidance: see `fill_guidance`, with forces (1 - alpha) f / W, flat.
         count: V = N + 1.
         head: rotation matrix of the head, row by row (9,).
         root: the same as a quaternion (4,).
         pull: alpha times drift.
-        closing: as of `PhysicalParams`.
+        close: `pull` times the share of the gap that is felt, `PhysicalParams.closing`; the rest of it is `keep`. The
+            way to the target starts between the target's own start and the hair's, and all but the hair's is known.
         blocks_per_task: blocks that share scratch memory.
         out: points, flat (S * 3 V) [m].
     """
@@ -314,7 +322,5 @@ def sweep_hairs(
             at, lanes = block * of_block, block * LANES
             first, second = bundle[block, 0] * of_bundle, bundle[block, 1] * of_bundle
             following = min(block + 1, blocks - 1) * LANES
-            sweep_block(
-                data, at, count, guidance, first, second, head, root, pull, closing, places, hair, following, out
-            )
+            sweep_block(data, at, count, guidance, first, second, head, root, pull, close, places, hair, following, out)
             store_points(places, hair, lanes, width, out)

@@ -107,7 +107,7 @@ class PhysicalSkin(LinearSkin):
         self._guidance: Guidance | None = None
         if self._is_simple:
             places = self._parameter[:, :, : segments + 1]
-            self._guidance = Guidance.of(self._guide, places, self._load_places, guides.rest.shape[:2])
+            self._guidance = Guidance.of(self._guide, places, self._load_places, guides.rest.shape[:2], self._keep)
 
     def _bind(self, material: Material, still: Felt, rows: slice) -> HairRest:
         """Solve for the rest of some hairs and pack it; a few at a time, since double precision takes much room."""
@@ -123,7 +123,7 @@ class PhysicalSkin(LinearSkin):
         solved = solve_rest(hairs.rest_points, force, bend, strain, self.params)
         self._stiffened += int((solved.bend > (1 + STIFFER) * bend).sum())
         points, share = hairs.rest_points - self._pivot, 1 - self.params.alpha
-        self._lanes.pack(numbers, solved, points, self._weight[rows], share, self._data)
+        self._lanes.pack(numbers, solved, points, self._weight[rows], share, self._keep, self._data)
         return solved
 
     def _guides_of(self, rows: slice) -> NDArray[np.int32]:
@@ -202,12 +202,12 @@ class PhysicalSkin(LinearSkin):
                     self._data.reshape(-1),
                     lanes.hair.reshape(-1),
                     lanes.bundle,
-                    guidance,
+                    guidance.reshape(-1),
                     out.shape[1],
                     rotation[first].reshape(-1).astype(np.float32),
                     felt.turns[first].astype(np.float32),
                     pull,
-                    np.float32(params.closing_used),
+                    np.float32(pull * params.closing_used),
                     BLOCKS_PER_TASK,
                     out.reshape(-1),
                 )
@@ -266,6 +266,11 @@ class PhysicalSkin(LinearSkin):
             points,
         )
         out[part.hairs] = points.reshape(-1, *out.shape[1:])
+
+    @property
+    def _keep(self) -> float:
+        """Share of the gap between hairs and their targets that the drift correction does not feel."""
+        return 1 - self.params.closing_used
 
     @property
     def _is_simple(self) -> bool:

@@ -22,7 +22,8 @@ class Guidance:
         load: part of it, what their segments feel, shape (G, U - 1, 4).
         at: see there.
         share: see there.
-        rows: filled for every frame, flat (M * V * 24).
+        keep: see there.
+        rows: filled for every frame, shape (M, V * 24).
     """
 
     motion: FloatArray
@@ -30,11 +31,17 @@ class Guidance:
     load: FloatArray
     at: NDArray[np.int32]
     share: FloatArray
+    keep: float
     rows: FloatArray
 
     @classmethod
     def of(
-        cls, guide: NDArray[np.int32], parameter: FloatArray, load_places: FloatArray, guides: tuple[int, int]
+        cls,
+        guide: NDArray[np.int32],
+        parameter: FloatArray,
+        load_places: FloatArray,
+        guides: tuple[int, int],
+        keep: float,
     ) -> Guidance:
         """Make one.
 
@@ -43,6 +50,7 @@ class Guidance:
             parameter: places on them that go with the hairs' vertices, shape (M, 3, V), as in `Bundles`.
             load_places: the same for loads.
             guides: how many there are, and their vertex count.
+            keep: share of the gap between hairs and targets that is not felt.
         """
         count, vertices = guides
         segments = vertices - 1
@@ -57,9 +65,10 @@ class Guidance:
             motion,
             shift.reshape(count, vertices, 4),
             load.reshape(count, segments, 4),
-            np.ascontiguousarray(4 * at.transpose(0, 3, 2, 1)).astype(np.int32).reshape(-1),
-            np.ascontiguousarray(share.transpose(0, 3, 2, 1)).astype(np.float32).reshape(-1),
-            np.empty(len(guide) * parameter.shape[2] * _kernels_physical.PER_GUIDES, np.float32),
+            np.ascontiguousarray(4 * at.transpose(0, 3, 2, 1)).astype(np.int32).reshape(len(guide), -1),
+            np.ascontiguousarray(share.transpose(0, 3, 2, 1)).astype(np.float32).reshape(len(guide), -1),
+            keep,
+            np.empty((len(guide), parameter.shape[2] * _kernels_physical.PER_GUIDES), np.float32),
         )
 
     def fill(self, points: FloatArray, rest: Float64Array, rotation: Float64Array, load: Float64Array) -> FloatArray:
@@ -73,7 +82,7 @@ class Guidance:
         """
         _kernels_linear.fill_guide_motion(points, rest, rotation, self.shift)
         self.load[..., :3] = load
-        _kernels_physical.fill_guidance(self.motion, self.at, self.share, self.rows)
+        _kernels_physical.fill_guidance(self.motion, self.at, self.share, np.float32(self.keep), self.rows)
         return self.rows
 
     @property

@@ -78,6 +78,7 @@ class Lanes:
         points: Float64Array,
         weights: NDArray[np.float32],
         force_share: float,
+        keep: float,
         # out
         data: NDArray[np.float32],
     ) -> None:
@@ -89,11 +90,12 @@ class Lanes:
             points: of those hairs [m], as seen from where the kernel's shifts are seen from, shape (H, V, 3).
             weights: of the guides of each of them, shape (H, K), K at least 3.
             force_share: factor that the kernel's forces already have.
+            keep: see `_kernels_physical.sweep_hairs`.
             data: see `empty_data`.
         """
         bend = 4 * rest.bend[:, None]
         hair = np.concatenate([bend, rest.strain[:, None] / force_share, points[:, 0], weights[:, 1:3]], axis=1)
-        segments = np.concatenate([_unloaded(rest, bend), points[:, 1:]], axis=2)
+        segments = np.concatenate([_unloaded(rest, bend), points[:, 1:] - keep * points[:, :-1]], axis=2)
         records = np.concatenate([hair, segments.reshape(len(rows), -1)], axis=1)
         block, lane = np.nonzero((self.hair >= rows[0]) & (self.hair <= rows[-1]))
         data[block, :, lane] = records[np.searchsorted(rows, self.hair[block, lane])]
