@@ -1,16 +1,15 @@
 """The first sweep where a head is no rigid one: any guides, targets of anybody's making, eq. 12 and 22 as printed.
 
-The same sums as in `_kernels_physical`, in the same lanes; forces and targets are gathered before each segment.
+The same sums as in `_kernels_physical`, in the same lanes; targets and weights are gathered before each block.
 """
 
 # mypy: allow-untyped-defs
 
 import math
 
-import numpy as np
 from numba import njit, prange
 
-from mane.skin._kernels_lanes import HALF, LANES, load, spread, store, use_wide_registers
+from mane.skin._kernels_lanes import HALF, LANES, in_lanes, load, spread, spread_halves, use_wide_registers
 from mane.skin._kernels_physical import (
     BEND,
     FASTMATH,
@@ -23,6 +22,7 @@ from mane.skin._kernels_physical import (
     STRAIN,
     ZERO,
     load_vector,
+    scratch_rows,
     segment_length,
     store_points,
     store_vector,
@@ -30,9 +30,7 @@ from mane.skin._kernels_physical import (
     turned,
 )
 
-# What is carried from segment to segment: the turn, the length of the one before, the target of the start.
-TURN_ROWS, BEFORE, TARGET, STATE_ROWS = 4, 4, 5, 8
-FELT_ROWS = 6  # share of the force on a segment, target of its end
+TURN_ROWS = 4
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -50,71 +48,74 @@ def blend_turns(turn, guide, weight, s):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def start_roots(hair, bundle, turn, guide, weight, points, state, places):
-    """Fill the rows of the turns at the roots, as `turned` wants them, and of the roots' places, which are targets."""
+def gather_hairs(hair, bundle, turn, guide, weight, points, own, places):
+    """Fill rows of what a block's hairs have: `own`, their turns at the roots, as `turned` wants them, and weights.
+
+    The rows of `places` are filled with their targets.
+    """
     for lane in range(LANES):
         s = hair[lane]
         q = blend_turns(turn, guide[bundle[lane // HALF]], weight, s)
         for c in range(TURN_ROWS):
-            state[c * LANES + lane] = ROOT_TWO * q[c]
-        for c in range(3):
-            places[c * LANES + lane] = state[(TARGET + c) * LANES + lane] = points[s, c]
+            own[c * LANES + lane] = ROOT_TWO * q[c]
+        for k in range(weight.shape[1]):
+            own[(TURN_ROWS + k) * LANES + lane] = weight[s, k]
+        target = points[s]
+        for k in range(len(target)):
+            places[k * LANES + lane] = target[k]
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def gather_segment(hair, bundle, force, share, weight, points, i, felt):
-    """Fill the rows of `share` of the force on segment i (eq. 10) and of the target of its end."""
-    for lane in range(LANES):
-        s, own = hair[lane], force[bundle[lane // HALF]]
-        for c in range(3):
-            total = ZERO
-            for k in range(len(own)):
-                total += weight[s, k] * own[k, i, c]
-            felt[c * LANES + lane] = share * total
-            felt[(3 + c) * LANES + lane] = points[s, 3 * (i + 1) + c]
+@in_lanes
+def force_on(force, first, second, of_guide, own, guides):
+    """Sum of the guides' forces on a segment (eq. 10), `force[first]` and `force[second]` those of the first guide."""
+    fx, fy, fz = spread(ZERO), spread(ZERO), spread(ZERO)
+    for k in range(guides):
+        w, a, b = load(own, (TURN_ROWS + k) * ROW), first + k * of_guide, second + k * of_guide
+        fx = fx + w * spread_halves(force, a, b)
+        fy = fy + w * spread_halves(force, a + 1, b + 1)
+        fz = fz + w * spread_halves(force, a + 2, b + 2)
+    return fx, fy, fz
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_given(data, own, segment, felt, pull, closing, overshoot, blend_yield, state, places, at):
-    """Place the end of a segment, which starts at the rows `places[at:]`, behind that.
+def sweep_given(data, at, segments, own, guides, force, first, second, share, pull, closing, overshoot, gives, places):
+    """Turn the rows of targets in `places` to those of points; arguments as in `sweep_hairs_to`.
 
-    The hairs' rows begin at `data[own]`, those of the segment at `data[segment]`. `state` is carried from segment to
-    segment.
+    The rows of the block begin at `data[at]`, the forces on the first segments of its halves at `first` and `second`;
+    `own` is what `gather_hairs` filled.
     """
     use_wide_registers()
-    bend, strain = load(data, own + BEND * ROW), load(data, own + STRAIN * ROW)
-    zero, towards, gives = spread(ZERO), spread(pull), spread(blend_yield)
-    taken = spread(pull - overshoot)  # what eq. 22 takes off along the segment as it comes out
-    x, y, z = load_vector(places, at)
-    vx, vy, vz = load_vector(data, segment)
-    square, length, scale = segment_length(vx, vy, vz, bend, load(state, BEFORE * ROW))
-    fx, fy, fz = load_vector(felt, 0)
-    fx, fy, fz = length * fx, length * fy, length * fz
-    tx, ty, tz = load_vector(felt, 3 * ROW)
-    sx, sy, sz = load_vector(state, TARGET * ROW)
-    store_vector(state, TARGET * ROW, tx, ty, tz)
-    q = (load(state, 0), load(state, ROW), load(state, 2 * ROW), load(state, 3 * ROW))
-    vx, vy, vz = turned(q, vx, vy, vz)
-    # Eq. 22 and 23, times the length; the way to the target starts between its own start and the hair's.
-    near = spread(closing)
-    off = spread(overshoot) * scale
-    gx, gy, gz = (
-        fx + towards * (tx - sx - near * (x - sx)) - off * vx,
-        fy + towards * (ty - sy - near * (y - sy)) - off * vy,
-        fz + towards * (tz - sz - near * (z - sz)) - off * vz,
-    )
-    q, (ex, ey, ez) = turn_segment(q, (vx, vy, vz), square, scale, (gx, gy, gz), (zero, zero, zero))
-    # Eq. 12.
-    store_vector(
-        places,
-        at + PLACE,
-        x + ex + strain * fx + gives * (gx - taken * ex),
-        y + ey + strain * fy + gives * (gy - taken * ey),
-        z + ez + strain * fz + gives * (gz - taken * ez),
-    )
-    store_vector(state, 0, q[0], q[1], q[2])
-    store(state, 3 * ROW, q[3])
-    store(state, BEFORE * ROW, length)
+    bend, strain, before = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW), spread(ZERO)
+    zero, felt, towards, near = spread(ZERO), spread(share), spread(pull), spread(closing)
+    yields, taken = spread(gives), spread(pull - overshoot)  # what eq. 22 takes off along the segment as it comes out
+    q = (load(own, 0), load(own, ROW), load(own, 2 * ROW), load(own, 3 * ROW))
+    x, y, z = load_vector(places, 0)
+    sx, sy, sz = x, y, z  # target of the segment's start
+    at += HAIR_ROWS * ROW
+    for i in range(segments):
+        vx, vy, vz = load_vector(data, at + i * SEGMENT)
+        square, length, scale = segment_length(vx, vy, vz, bend, before)
+        before = length
+        fx, fy, fz = force_on(force, first + 3 * i, second + 3 * i, 3 * segments, own, guides)
+        fx, fy, fz = length * (felt * fx), length * (felt * fy), length * (felt * fz)
+        tx, ty, tz = load_vector(places, (i + 1) * PLACE)
+        vx, vy, vz = turned(q, vx, vy, vz)
+        # Eq. 22 and 23, times the length; the way to the target starts between its own start and the hair's.
+        off = spread(overshoot) * scale
+        gx, gy, gz = (
+            fx + towards * (tx - sx - near * (x - sx)) - off * vx,
+            fy + towards * (ty - sy - near * (y - sy)) - off * vy,
+            fz + towards * (tz - sz - near * (z - sz)) - off * vz,
+        )
+        sx, sy, sz = tx, ty, tz
+        q, (ex, ey, ez) = turn_segment(q, (vx, vy, vz), square, scale, (gx, gy, gz), (zero, zero, zero))
+        # Eq. 12.
+        x, y, z = (
+            x + ex + strain * fx + yields * (gx - taken * ex),
+            y + ey + strain * fy + yields * (gy - taken * ey),
+            z + ez + strain * fz + yields * (gz - taken * ez),
+        )
+        store_vector(places, (i + 1) * PLACE, x, y, z)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -153,18 +154,30 @@ def sweep_hairs_to(
         blocks_per_task: blocks that share scratch memory.
         out: targets (S, 3 V) [m], overwritten by the points.
     """
-    blocks, width = len(bundle), out.shape[1]
+    blocks, width, guides = len(bundle), out.shape[1], guide.shape[1]
     segments = width // 3 - 1
-    of_block, flat = HAIR_ROWS * ROW + segments * SEGMENT, out.reshape(-1)
+    of_block, of_bundle = HAIR_ROWS * ROW + segments * SEGMENT, 3 * guides * segments
+    flat, forces = out.reshape(-1), force.reshape(-1)
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
-        places = np.empty((segments + 1) * PLACE, np.float32)
-        felt, state = np.empty(FELT_ROWS * LANES, np.float32), np.empty(STATE_ROWS * LANES, np.float32)
+        places, own = scratch_rows(width), scratch_rows(TURN_ROWS + guides)
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
-            own, hairs, bundles = block * of_block, hair[block], bundle[block]
-            state[:] = ZERO  # there is no segment before the first
-            start_roots(hairs, bundles, turn, guide, weight, out, state, places)
-            for i in range(segments):
-                gather_segment(hairs, bundles, force, share, weight, out, i, felt)
-                segment = own + HAIR_ROWS * ROW + i * SEGMENT
-                sweep_given(data, own, segment, felt, pull, closing, overshoot, blend_yield, state, places, i * PLACE)
+            at, hairs, bundles = block * of_block, hair[block], bundle[block]
+            gather_hairs(hairs, bundles, turn, guide, weight, out, own, places)
+            first, second = bundles[0] * of_bundle, bundles[1] * of_bundle
+            sweep_given(
+                data,
+                at,
+                segments,
+                own,
+                guides,
+                forces,
+                first,
+                second,
+                share,
+                pull,
+                closing,
+                overshoot,
+                blend_yield,
+                places,
+            )
             store_points(places, hairs, 0, width, flat)

@@ -101,3 +101,25 @@ def rigid_hairs(
             root = frame.roots[g] + skin @ (hair[0] - before[g, 0])
             out[s] += weight * (root + local @ turn.T @ skin.T)
     return out
+
+
+def shared_out(weight: Float64Array, fade: Float64Array, ends: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Weights (H, K + E) of hairs with `weight` (H, K), once inserted guides have taken their share.
+
+    Args:
+        weight: of the own guides.
+        fade: how far each inserted guide may be followed by each hair, 0 to 1, shape (H, E).
+        ends: the two own guides that each was inserted between, as columns of `weight`, shape (H, E, 2); twice the
+            same for a hair with one guide.
+    """
+    row = np.arange(len(weight))[:, None]
+    is_pair = ends[..., 0] != ends[..., 1]
+    taken = fade * np.minimum(weight[row, ends[..., 0]], weight[row, ends[..., 1]])
+    loss = np.zeros_like(weight)
+    for edge in range(fade.shape[1]):
+        loss[row[:, 0], ends[:, edge, 0]] += taken[:, edge]
+        loss[row[:, 0], ends[:, edge, 1]] += np.where(is_pair[:, edge], taken[:, edge], 0.0)
+    allowed = np.divide(weight, loss, out=np.full_like(weight, np.inf), where=loss > 0)
+    scale = np.minimum(allowed.min(axis=1, keepdims=True), 1.0)
+    gained = scale * taken * np.where(is_pair, 2.0, 1.0)
+    return np.concatenate([np.maximum(weight - scale * loss, 0.0), gained], axis=1).astype(np.float32)

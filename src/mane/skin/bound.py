@@ -66,7 +66,7 @@ class BoundSkin(Skin):
         inserted = frame.inserted
         if inserted is None or not (inserted.weight > 0).any():
             return None
-        following = follow(inserted, self.bundles, self.guides.rest, self.groom.roots, self._following)
+        following = follow(inserted, self.bundles, self.guides.rest, self.groom, self._following)
         self._following = following
         if not len(following.hairs):
             return None

@@ -14,17 +14,17 @@ A hair that hangs on one guide alone goes over to an inserted one whose root is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray, IntArray
+from mane.groom.groom import Groom
+from mane.skin import _kernels_inserted as kernels
 from mane.skin.bundles import Bundles
 from mane.strand.frame import GuideFrame, InsertedGuides
-
-NOBODY = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,7 @@ class Regrouped:
         weight: of the guides of each hair, shape (H, K + E), float32; those of a hair have the sum that they had.
         frame: own and inserted guides in the same arrays, (G + I, ...).
         rest: the same at rest [m], shape (G + I, U, 3), float64.
+        kept: what a skin made of all this but the frame and the weights, for as long as the same guides are there.
     """
 
     hairs: IntArray
@@ -50,6 +51,7 @@ class Regrouped:
     weight: FloatArray
     frame: GuideFrame
     rest: NDArray[np.float64]
+    kept: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +76,11 @@ class Following:
     guide: NDArray[np.int32]
     parameter: FloatArray
     rest: NDArray[np.float64]
+    kept: dict[str, Any] = field(default_factory=dict)
 
 
 def follow(
-    inserted: InsertedGuides, bundles: Bundles, rest: FloatArray, roots: FloatArray, last: Following | None = None
+    inserted: InsertedGuides, bundles: Bundles, rest: FloatArray, groom: Groom, last: Following | None = None
 ) -> Following:
     """Find the hairs that inserted guides concern.
 
@@ -85,14 +88,14 @@ def follow(
         inserted: the guides; those without weight concern nobody.
         bundles: of the skin.
         rest: own guides at rest [m], shape (G, U, 3).
-        roots: of the hairs at rest [m], shape (S, 3).
+        groom: the hairs at rest.
         last: what was found for the last frame, which often still holds.
     """
     key = inserted.parents.tobytes() + (inserted.weight > 0).tobytes() + inserted.rest.tobytes()
     if last is not None and last.key == key:
         return last
     bundle, edges, ends = _edges(bundles.guide, inserted)
-    local = np.full(bundles.bundle_count, NOBODY, np.int32)
+    local = np.full(bundles.bundle_count, kernels.NOBODY, np.int32)
     local[bundle] = np.arange(len(bundle))
     hairs = np.flatnonzero(local[bundles.of_hair] >= 0)
     of_hair = local[bundles.of_hair[hairs]]
@@ -101,7 +104,7 @@ def follow(
     whole_rest = np.concatenate([rest, inserted.rest]).astype(np.float64)
     is_nearer = np.ones((len(hairs), edges.shape[1]), np.bool_)
     if own.shape[1] == 1:
-        way = np.linalg.norm(roots[hairs, None] - whole_rest[guide[of_hair], 0], axis=2)
+        way = np.linalg.norm(groom.roots[hairs, None] - whole_rest[guide[of_hair], 0], axis=2)
         is_nearer = way[:, 1:] < way[:, :1]
     rows = np.arange(len(bundle))[:, None]
     between = 0.5 * (places[rows, ends[..., 0]] + places[rows, ends[..., 1]])
@@ -112,33 +115,12 @@ def follow(
 def regroup(frame: GuideFrame, following: Following, weight: FloatArray) -> Regrouped:
     """Say how far hairs follow the inserted guides of a frame; `weight` (S, K) is that of their own guides."""
     assert frame.inserted is not None
-    hairs, of_hair = following.hairs, following.of_hair
-    fade = np.where(following.edges >= 0, frame.inserted.weight[following.edges], 0.0)[of_hair] * following.is_nearer
-    shares = shared_out(weight[hairs].astype(np.float64), fade, following.ends[of_hair])
+    own, hairs, of_hair = weight.shape[1], following.hairs, following.of_hair
+    shares = np.empty((len(hairs), own + following.edges.shape[1]), np.float32)
+    edges, fade = (following.edges, following.ends), frame.inserted.weight.astype(np.float64)
+    kernels.share_out(weight, own, hairs, of_hair, *edges, fade, following.is_nearer, shares)
     layout = (following.bundle, following.guide, following.parameter)
-    return Regrouped(hairs, of_hair, *layout, shares, with_inserted(frame), following.rest)
-
-
-def shared_out(weight: NDArray[np.float64], fade: NDArray[np.float64], ends: IntArray) -> FloatArray:
-    """Weights (H, K + E) of hairs with `weight` (H, K), once inserted guides have taken their share.
-
-    Args:
-        weight: of the own guides.
-        fade: how far each inserted guide may be followed by each hair, 0 to 1, shape (H, E).
-        ends: the two own guides that each was inserted between, as columns of `weight`, shape (H, E, 2); twice the
-            same for a hair with one guide.
-    """
-    row = np.arange(len(weight))[:, None]
-    is_pair = ends[..., 0] != ends[..., 1]
-    taken = fade * np.minimum(weight[row, ends[..., 0]], weight[row, ends[..., 1]])
-    loss = np.zeros_like(weight)
-    for edge in range(fade.shape[1]):
-        loss[row[:, 0], ends[:, edge, 0]] += taken[:, edge]
-        loss[row[:, 0], ends[:, edge, 1]] += np.where(is_pair[:, edge], taken[:, edge], 0.0)
-    allowed = np.divide(weight, loss, out=np.full_like(weight, np.inf), where=loss > 0)
-    scale = np.minimum(allowed.min(axis=1, keepdims=True), 1.0)
-    gained = scale * taken * np.where(is_pair, 2.0, 1.0)
-    return np.concatenate([np.maximum(weight - scale * loss, 0.0), gained], axis=1).astype(np.float32)
+    return Regrouped(hairs, of_hair, *layout, shares, with_inserted(frame), following.rest, following.kept)
 
 
 def with_inserted(frame: GuideFrame) -> GuideFrame:
@@ -152,22 +134,11 @@ def with_inserted(frame: GuideFrame) -> GuideFrame:
 
 
 def _edges(guide: NDArray[np.int32], inserted: InsertedGuides) -> tuple[IntArray, IntArray, IntArray]:
-    """Bundles that inserted guides concern (B,), those guides or -1 (B, E), and the places of their parents (B, E, 2).
-
-    A bundle of one guide is concerned by all that have it for a parent.
-    """
-    found: dict[int, list[tuple[int, int, int]]] = {}
-    for index in np.flatnonzero(inserted.weight > 0).tolist():
-        a, b = (guide == parent for parent in inserted.parents[index])
-        concerned = (a.any(axis=1) & b.any(axis=1)) if guide.shape[1] > 1 else (a | b)[:, 0]
-        first, second = a.argmax(axis=1), b.argmax(axis=1)
-        for row in np.flatnonzero(concerned).tolist():
-            found.setdefault(row, []).append((index, int(first[row]), int(second[row])))
-    bundle = np.array(sorted(found), np.int64)
-    most = max((len(each) for each in found.values()), default=0)
-    edges = np.full((len(bundle), most), NOBODY)
-    ends = np.zeros((len(bundle), most, 2), np.int64)
-    for place, row in enumerate(bundle.tolist()):
-        for number, (index, *places) in enumerate(found[row]):
-            edges[place, number], ends[place, number] = index, places
+    """Bundles that inserted guides concern (B,), those guides or -1 (B, E), and where their parents are (B, E, 2)."""
+    counts, present = np.empty(len(guide), np.int64), inserted.weight > 0
+    kernels.count_edges(guide, inserted.parents, present, counts)
+    bundle = np.flatnonzero(counts)
+    edges = np.empty((len(bundle), counts.max(initial=0)), np.int64)
+    ends = np.empty((*edges.shape, 2), np.int64)
+    kernels.fill_edges(guide, inserted.parents, present, bundle, edges, ends)
     return bundle, edges, ends

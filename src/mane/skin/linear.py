@@ -94,7 +94,9 @@ class LinearSkin(BoundSkin):
         kernels.fill_tables(shift, guide, parameter, table)
         turn = np.empty(len(weight) * 9, np.float32)
         kernels.blend_turns(rotation.reshape(-1, 9).astype(np.float32), part.of_hair, guide, weight, turn)
-        rest = self._rest.reshape(self.groom.strand_count, -1)[part.hairs].reshape(-1)
+        if "rest" not in part.kept:
+            part.kept["rest"] = self._rest.reshape(self.groom.strand_count, -1)[part.hairs].reshape(-1)
+        rest = part.kept["rest"]
         out = np.empty((len(weight), parameter.shape[2], 3), np.float32)
         flat, of_guides = out.reshape(-1), table.reshape(-1)
         kernels.skin_hairs(rest, out.shape[1], part.of_hair, weight, of_guides, guide.shape[1], turn, flat)

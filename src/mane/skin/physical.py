@@ -168,7 +168,7 @@ class PhysicalSkin(LinearSkin):
         felt = self._felt(self._loads.of_frame(frame, turns), turns, weight)
         part = self._regrouped(frame, weight)
         if part is not None:
-            felt = replace(felt, regrouped=(part.hairs, self._felt_by(frame, part)))
+            felt = replace(felt, regrouped=(part.hairs, self._felt_by(frame, part, felt.load)))
         if self._chain is not None:
             self._fill_targets(frame, out)
             self._chain.solve(felt, out)
@@ -230,12 +230,13 @@ class PhysicalSkin(LinearSkin):
             out.reshape(len(out), -1),
         )
 
-    def _felt_by(self, frame: GuideFrame, part: Regrouped) -> Felt:
-        """What hairs that follow inserted guides feel."""
+    def _felt_by(self, frame: GuideFrame, part: Regrouped, own: Float64Array) -> Felt:
+        """What hairs that follow inserted guides feel; `own` are the loads of the other guides."""
         assert frame.inserted is not None
+        if "loads" not in part.kept:
+            part.kept["loads"] = self._loads.rest_of_inserted(frame.inserted)
         turns = root_turns(part.frame)
-        own = self._loads.of_frame(frame)
-        inserted = self._loads.of_inserted(frame.inserted, turns[len(own) : -1])
+        inserted = self._loads.of_inserted(frame.inserted, part.kept["loads"], turns[len(own) : -1])
         places = self._places_of_loads(part.parameter)
         return Felt(np.concatenate([own, inserted]), places, turns, part.weight, part.guide, part.of_hair)
 
@@ -245,14 +246,12 @@ class PhysicalSkin(LinearSkin):
         own, params = felt.regrouped[1], self.params
         targets = self._carried(part) if self._target is None else self._target(frame)[part.hairs]
         points = np.ascontiguousarray(targets[:, : out.shape[1]]).reshape(len(part.hairs), -1)
-        local = np.full(self.bundles.bundle_count, -1)
-        local[part.bundle] = np.arange(len(part.bundle))
-        lanes, data = self._lanes.of_bundles(local >= 0, self._data)
+        lanes, data = self._lanes_of(part)
         pull = np.float32(params.alpha * params.drift)
         _kernels_physical_given.sweep_hairs_to(
             data.reshape(-1),
-            np.searchsorted(part.hairs, lanes.hair).astype(np.int32),
-            local[lanes.bundle],
+            lanes.hair,
+            lanes.bundle,
             part.guide,
             part.weight,
             own.force,
@@ -266,6 +265,17 @@ class PhysicalSkin(LinearSkin):
             points,
         )
         out[part.hairs] = points.reshape(-1, *out.shape[1:])
+
+    def _lanes_of(self, part: Regrouped) -> tuple[Lanes, FloatArray]:
+        """Lanes of the hairs that follow inserted guides, numbered as in `part`, and what the kernel reads of them."""
+        if "lanes" not in part.kept:
+            local = np.full(self.bundles.bundle_count, -1)
+            local[part.bundle] = np.arange(len(part.bundle))
+            lanes, data = self._lanes.of_bundles(local >= 0, self._data)
+            hair = np.searchsorted(part.hairs, lanes.hair).astype(np.int32)
+            part.kept["lanes"] = Lanes(hair, lanes.is_filled, local[lanes.bundle]), data
+        lanes_and_data: tuple[Lanes, FloatArray] = part.kept["lanes"]
+        return lanes_and_data
 
     @property
     def _keep(self) -> float:

@@ -61,13 +61,21 @@ class GuideLoads:
         turns = root_turns(frame) if turns is None else turns
         return self._bending(self.rest, frame.points, frame.cut_force, self.forces.weight, turns[:-1])
 
-    def of_inserted(self, inserted: InsertedGuides, turns: Float64Array) -> Float64Array:
-        """Loads of inserted guides, whose skin at the roots has turned by `turns (I, 4)`, shape (I, M, 3)."""
+    def rest_of_inserted(self, inserted: InsertedGuides) -> HairRest | None:
+        """Rest of inserted guides; None where cut forces are all that is wanted."""
         if self.rest is None:
-            return limited(self.forces.of_inserted(inserted), self.params)
+            return None
         parents = inserted.parents
         still, bend = self.at_rest[parents].mean(axis=1), self.rest.bend[parents].mean(axis=1)
-        rest = _solved(inserted.rest.astype(np.float64), still, bend, self.params)
+        return _solved(inserted.rest.astype(np.float64), still, bend, self.params)
+
+    def of_inserted(self, inserted: InsertedGuides, rest: HairRest | None, turns: Float64Array) -> Float64Array:
+        """Loads of inserted guides, whose skin at the roots has turned by `turns (I, 4)`, shape (I, M, 3).
+
+        `rest` is their `rest_of_inserted`.
+        """
+        if rest is None:
+            return limited(self.forces.of_inserted(inserted), self.params)
         weight = self.forces.weight_of_inserted(inserted)
         return self._bending(rest, inserted.points, inserted.cut_force, weight, turns)
 

@@ -12,7 +12,7 @@ from mane.geometry import quaternion
 from mane.geometry.frames import segment_frames
 from mane.groom.groom import Groom
 from mane.scene.simulation import Simulation
-from mane.skin.inserted import shared_out
+from mane.skin._reference import shared_out
 from mane.strand.frame import InsertedGuides
 from mane.strand.halfway import halfway_points
 
@@ -122,6 +122,32 @@ def test_a_hair_on_one_guide_goes_over_to_a_nearer_root():
     )
     np.testing.assert_array_equal(part.weight, np.stack([~nearer, nearer], axis=1))
     assert nearer.any()
+
+
+@pytest.mark.parametrize("binding", ["triangle", "single"])
+def test_the_kernel_shares_out_as_specified(binding, head):
+    groom, guides = head
+    skin = mane.skin("rigid", groom, guides, binding=binding)
+    pairs = parents_of(mane.skin("linear", groom, guides), 9)
+    frame = inserted_into(frame_of(guides), guides, pairs, 1.0)
+    fade = np.random.default_rng(5).random(9).astype(np.float32)
+    fade[4] = 0.0
+    frame = replace(frame, inserted=replace(frame.inserted, weight=fade))
+    part, follow = skin._regrouped(frame, skin.binding.weights), skin._following
+    assert len(part.hairs) > 100
+    # The bundles that have both parents, or the one guide of a bundle that is a parent, and no others.
+    own = skin.bundles.guide
+    has = (own[:, None, :, None] == pairs[None, :, None, :]).any(axis=2)
+    concerned = (has.any(axis=2) if binding == "single" else has.all(axis=2)) & (fade > 0)
+    np.testing.assert_array_equal(part.bundle, np.flatnonzero(concerned.any(axis=1)))
+    for row, bundle in enumerate(part.bundle):
+        there = follow.edges[row][follow.edges[row] >= 0]
+        np.testing.assert_array_equal(there, np.flatnonzero(concerned[bundle]))
+        if binding == "triangle":
+            np.testing.assert_array_equal(own[bundle][follow.ends[row, : len(there)]], pairs[there])
+    share = np.where(follow.edges >= 0, fade[follow.edges], 0.0)[part.of_hair] * follow.is_nearer
+    weight = skin.binding.weights[part.hairs].astype(np.float64)
+    np.testing.assert_array_equal(part.weight, shared_out(weight, share, follow.ends[part.of_hair]))
 
 
 # -- skins -------------------------------------------------------------------------------------------------------------
