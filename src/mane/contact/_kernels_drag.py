@@ -33,8 +33,8 @@ def along_coefficient(speed, radius, slenderness, density, viscosity):
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def half_segment(points, g, v, neighbour):
-    """Direction from a vertex to its neighbour and half the distance [m]: `(tx, ty, tz, half)`; zero without one."""
-    if neighbour < 0 or neighbour >= points.shape[1]:
+    """Direction from a vertex to the next and half the distance [m]: `(tx, ty, tz, half)`; zero without one."""
+    if neighbour >= points.shape[1]:
         return 0.0, 0.0, 0.0, 0.0
     ex, ey, ez = (
         points[g, neighbour, 0] - points[g, v, 0],
@@ -53,11 +53,13 @@ def add_drag(points, velocity, is_active, air, radius, slenderness, scale, densi
     The coefficients of a vertex are those of the mean square of the speeds across and along its two half segments.
     """
     for g in prange(points.shape[0]):
+        bx, by, bz, b = 0.0, 0.0, 0.0, 0.0
         for v in range(points.shape[1] if is_active[g] else 0):
+            # The half before is the one behind the last vertex: drag does not care which way it points.
+            ax, ay, az, a = bx, by, bz, b
+            bx, by, bz, b = half_segment(points, g, v, v + 1)
             wx, wy, wz = air[g, v, 0], air[g, v, 1], air[g, v, 2]
             ux, uy, uz = wx - velocity[g, v, 0], wy - velocity[g, v, 1], wz - velocity[g, v, 2]
-            ax, ay, az, a = half_segment(points, g, v, v - 1)
-            bx, by, bz, b = half_segment(points, g, v, v + 1)
             if a + b == 0.0:
                 continue
             along_a, along_b = ux * ax + uy * ay + uz * az, ux * bx + uy * by + uz * bz
@@ -67,13 +69,13 @@ def add_drag(points, velocity, is_active, air, radius, slenderness, scale, densi
             thin = slenderness[g, v]
             normal = scale[g, v] * across_coefficient(math.sqrt(across), r, thin, density, viscosity)
             extra = scale[g, v] * along_coefficient(math.sqrt(along), r, thin, density, viscosity) - normal
-            a, b, even = a * extra, b * extra, (a + b) * normal
-            dxx = even + a * ax * ax + b * bx * bx
-            dyy = even + a * ay * ay + b * by * by
-            dzz = even + a * az * az + b * bz * bz
-            dxy = a * ax * ay + b * bx * by
-            dxz = a * ax * az + b * bx * bz
-            dyz = a * ay * az + b * by * bz
+            even, more_a, more_b = (a + b) * normal, a * extra, b * extra
+            dxx = even + more_a * ax * ax + more_b * bx * bx
+            dyy = even + more_a * ay * ay + more_b * by * by
+            dzz = even + more_a * az * az + more_b * bz * bz
+            dxy = more_a * ax * ay + more_b * bx * by
+            dxz = more_a * ax * az + more_b * bx * bz
+            dyz = more_a * ay * az + more_b * by * bz
             force[g, v, 0] += dxx * wx + dxy * wy + dxz * wz
             force[g, v, 1] += dxy * wx + dyy * wy + dyz * wz
             force[g, v, 2] += dxz * wx + dyz * wy + dzz * wz

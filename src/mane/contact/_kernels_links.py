@@ -4,12 +4,46 @@
 
 import math
 
+import numpy as np
 from numba import njit, prange
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 # Columns of the scratch of one link.
-PX, PY, PZ, LX, LY, LZ, SOFT, DISTANCE, CLOSING, SWING, FIRM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+PX, PY, PZ, LX, LY, LZ, SPRING, DAMPER, DISTANCE, CLOSING, SWING = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 SCRATCH = 11
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def law_of(health, stiffness, damping, give, dt):
+    """What a link pulls with per distance [N/m] and per speed [kg/s] within a step.
+
+    What has moved is pulled back as far as a step can bring it, what moves is stopped as far as it can.
+    """
+    k, c = health * stiffness, health * (stiffness * dt + damping)
+    return k / (1.0 + k * dt * dt * give), c / (1.0 + c * dt * give)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def find_laws(health, stiffness, damping, give, dt, laws):
+    """Fill `laws` (G, N, M, 2) with `law_of` every link."""
+    for g in range(health.shape[0]):
+        for i in range(health.shape[1]):
+            for m in range(health.shape[2]):
+                laws[g, i, m, 0], laws[g, i, m, 1] = law_of(
+                    health[g, i, m], stiffness[g, i, m], damping[g, i, m], give[g, i, m], dt
+                )
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def point_at(flat, vertex, u):
+    """What `flat` (P, 3) has at fraction `u` of the way from a vertex to the next."""
+    first = np.uint64(vertex)
+    second = first + np.uint64(1)
+    return (
+        (1.0 - u) * flat[first, 0] + u * flat[second, 0],
+        (1.0 - u) * flat[first, 1] + u * flat[second, 1],
+        (1.0 - u) * flat[first, 2] + u * flat[second, 2],
+    )
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -17,13 +51,15 @@ def pull_own(
     points,
     velocity,
     active,
-    other,
+    strand,
+    vertex,
     fraction,
     local,
     health,
     stiffness,
     damping,
     give,
+    laws,
     limits,
     dt,
     pulls,
@@ -32,11 +68,14 @@ def pull_own(
 ):
     """Fill `pulls` (G, N, M, 3) with the force of each link on its own segment, add it to `force`, wear links out.
 
+    Each is tied to a `strand` (-1 for none) behind a `vertex` of it, counted through all strands, both (G, N, M).
     `points` and `velocity` are (G, V, 3), `limits` the two lengths between which a link loses its stiffness [m].
-    Links of strands that are not `active` do nothing. `scratch` is (G, M, SCRATCH).
+    Links of strands that are not `active` do nothing. `laws` are those of `find_laws`; that of a link that wears out is
+    found again. `scratch` is (G, M, SCRATCH).
     """
     segments = points.shape[1] - 1
-    places = other.shape[2]
+    places = strand.shape[2]
+    flat, flat_velocity = points.reshape(-1, 3), velocity.reshape(-1, 3)
     weakens, breaks = limits
     for g in prange(points.shape[0]):
         if not active[g]:
@@ -55,27 +94,19 @@ def pull_own(
             bx, by, bz = b, sign + ty * ty * a, -ty
             cosine, sine = 0.0, 0.0
             for m in range(places):
-                o = other[g, i, m]
-                row = o // segments if o >= 0 else -1
+                row = strand[g, i, m]
                 if row < 0 or not active[row] or health[g, i, m] == 0.0:
-                    scratch[g, m, SOFT] = 0.0
+                    scratch[g, m, DAMPER] = 0.0
                     continue
-                j = o - row * segments
-                u = fraction[g, i, m]
-                px = (1.0 - u) * points[row, j, 0] + u * points[row, j + 1, 0] - x
-                py = (1.0 - u) * points[row, j, 1] + u * points[row, j + 1, 1] - y
-                pz = (1.0 - u) * points[row, j, 2] + u * points[row, j + 1, 2] - z
-                k = health[g, i, m] * stiffness[g, i, m]
-                c = health[g, i, m] * damping[g, i, m]
-                # What has moved is pulled back as far as a step can bring it, what moves is stopped as far as it can.
-                firm = 1.0 / (1.0 + k * dt * dt * give[g, i, m])
-                soft = 1.0 / (1.0 + (k * dt + c) * dt * give[g, i, m])
+                px, py, pz = point_at(flat, vertex[g, i, m], fraction[g, i, m])
+                px, py, pz = px - x, py - y, pz - z
+                k = laws[g, i, m, 0]
                 seen_a, seen_b = px * ax + py * ay + pz * az, px * bx + py * by + pz * bz
                 own_a, own_b = local[g, i, m, 1], local[g, i, m, 2]
-                cosine += k * firm * (own_a * seen_a + own_b * seen_b)
-                sine += k * firm * (own_a * seen_b - own_b * seen_a)
+                cosine += k * (own_a * seen_a + own_b * seen_b)
+                sine += k * (own_a * seen_b - own_b * seen_a)
                 scratch[g, m, PX], scratch[g, m, PY], scratch[g, m, PZ] = px, py, pz
-                scratch[g, m, SOFT], scratch[g, m, FIRM] = soft, firm
+                scratch[g, m, SPRING], scratch[g, m, DAMPER] = k, laws[g, i, m, 1]
             norm = math.sqrt(cosine * cosine + sine * sine)
             if norm > 0.0:
                 cosine, sine = cosine / norm, sine / norm
@@ -85,13 +116,13 @@ def pull_own(
             rx, ry, rz = velocity[g, i + 1, 0] - vx, velocity[g, i + 1, 1] - vy, velocity[g, i + 1, 2] - vz
             moment, inertia = 0.0, 0.0
             for m in range(places):
-                soft = scratch[g, m, SOFT]
-                if soft == 0.0:
+                weight = scratch[g, m, DAMPER]
+                if weight == 0.0:
                     continue
                 own_a, own_b = local[g, i, m, 1], local[g, i, m, 2]
                 on_a, on_b = cosine * own_a - sine * own_b, sine * own_a + cosine * own_b
                 lx, ly, lz = on_a * ax + on_b * bx, on_a * ay + on_b * by, on_a * az + on_b * bz
-                dx, dy, dz = velocity_at(velocity, other[g, i, m], segments, fraction[g, i, m])
+                dx, dy, dz = point_at(flat_velocity, vertex[g, i, m], fraction[g, i, m])
                 along = local[g, i, m, 0]
                 tip = (lx * rx + ly * ry + lz * rz) * inv
                 dx -= vx + along * rx - tip * tx
@@ -105,7 +136,6 @@ def pull_own(
                 ox, oy, oz = ox * to_unit, oy * to_unit, oz * to_unit
                 closing = dx * ox + dy * oy + dz * oz
                 swing = (ty * lz - tz * ly) * ox + (tz * lx - tx * lz) * oy + (tx * ly - ty * lx) * oz
-                weight = soft * health[g, i, m] * (stiffness[g, i, m] * dt + damping[g, i, m])
                 moment += weight * closing * swing
                 inertia += weight * swing * swing
                 scratch[g, m, LX], scratch[g, m, LY], scratch[g, m, LZ] = lx, ly, lz
@@ -115,17 +145,17 @@ def pull_own(
             spin = moment / inertia if inertia > 0.0 else 0.0
             hx, hy, hz, qx, qy, qz, cx, cy, cz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             for m in range(places):
-                soft = scratch[g, m, SOFT]
-                if soft == 0.0:
+                weight = scratch[g, m, DAMPER]
+                if weight == 0.0:
                     pulls[g, i, m, 0], pulls[g, i, m, 1], pulls[g, i, m, 2] = 0.0, 0.0, 0.0
                     continue
                 along = local[g, i, m, 0]
                 lx, ly, lz = scratch[g, m, LX], scratch[g, m, LY], scratch[g, m, LZ]
                 distance = scratch[g, m, DISTANCE]
-                k = scratch[g, m, FIRM] * health[g, i, m] * stiffness[g, i, m]
-                c = soft * health[g, i, m] * (stiffness[g, i, m] * dt + damping[g, i, m])
                 # chang2002 eq. 2
-                size = k * distance + c * (scratch[g, m, CLOSING] - spin * scratch[g, m, SWING])
+                size = scratch[g, m, SPRING] * distance + weight * (
+                    scratch[g, m, CLOSING] - spin * scratch[g, m, SWING]
+                )
                 fx, fy, fz = size * pulls[g, i, m, 0], size * pulls[g, i, m, 1], size * pulls[g, i, m, 2]
                 pulls[g, i, m, 0], pulls[g, i, m, 1], pulls[g, i, m, 2] = fx, fy, fz
                 hx, hy, hz = hx + fx, hy + fy, hz + fz
@@ -136,24 +166,15 @@ def pull_own(
                 left = (breaks - distance) / (breaks - weakens)
                 if left < health[g, i, m]:
                     health[g, i, m] = max(left, 0.0)
+                    laws[g, i, m, 0], laws[g, i, m, 1] = law_of(
+                        health[g, i, m], stiffness[g, i, m], damping[g, i, m], give[g, i, m], dt
+                    )
             force[g, i, 0] += hx - qx + cx
             force[g, i, 1] += hy - qy + cy
             force[g, i, 2] += hz - qz + cz
             force[g, i + 1, 0] += qx - cx
             force[g, i + 1, 1] += qy - cy
             force[g, i + 1, 2] += qz - cz
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, inline="always")
-def velocity_at(velocity, other, segments, u):
-    """Velocity of the point at fraction `u` of segment `other`."""
-    row = other // segments
-    j = other - row * segments
-    return (
-        (1.0 - u) * velocity[row, j, 0] + u * velocity[row, j + 1, 0],
-        (1.0 - u) * velocity[row, j, 1] + u * velocity[row, j + 1, 1],
-        (1.0 - u) * velocity[row, j, 2] + u * velocity[row, j + 1, 2],
-    )
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)

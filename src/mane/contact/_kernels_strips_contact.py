@@ -80,17 +80,18 @@ def recall(count, found, span, contacts, groomed, thickness, side, limit):
     contact_count, keys, sides = contacts
     starts, groomed_keys, gaps = groomed
     for row in prange(count.shape[0]):
+        # All three are sorted by key.
+        contact, known = 0, starts[row]
         for n in range(count[row]):
-            side[row, n] = 0
-            limit[row, n] = thickness
-        for n in range(contact_count[row]):
-            place = place_of(row, keys[row, n], span, count, found)
-            if place >= 0:
-                side[row, place] = sides[row, n]
-        for n in range(starts[row], starts[row + 1]):
-            place = place_of(row, groomed_keys[n], span, count, found)
-            if place >= 0:
-                limit[row, place] = min(thickness, gaps[n])
+            key = found[row, n, 0] * span + found[row, n, 1]
+            while contact < contact_count[row] and keys[row, contact] < key:
+                contact += 1
+            while known < starts[row + 1] and groomed_keys[known] < key:
+                known += 1
+            is_contact = contact < contact_count[row] and keys[row, contact] == key
+            is_known = known < starts[row + 1] and groomed_keys[known] == key
+            side[row, n] = sides[row, contact] if is_contact else 0
+            limit[row, n] = min(thickness, gaps[known]) if is_known else thickness
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -172,7 +173,9 @@ def touch_segments(
                 # remembered, so that segments that have slipped through each other are brought back.
                 nx, ny, nz = nx / sine, ny / sine, nz / sine
                 height = rx * nx + ry * ny + rz * nz
-                now = was if was != 0 else side_beside(g, i, other, span, found_count, found, before[g])
+                now = was
+                if now == 0 and distance < limit[g, n]:
+                    now = side_beside(g, i, other, span, found_count, found, before[g])
                 if now == 0:
                     now = 1 if height >= 0.0 else -1
                 nx, ny, nz, gap = now * nx, now * ny, now * nz, now * height

@@ -116,17 +116,20 @@ class StaticLinks(Force):
         assert links is not None
         if strands.dt != self._dt:
             self._give, self._dt = self._responses(links, strands.dt), strands.dt
+            kernels.find_laws(links.health, self._stiffness, self._damping, self._give, strands.dt, self._laws)
         kernels.pull_own(
             strands.points,
             strands.velocity,
             strands.active,
-            links.other,
+            self._strand,
+            self._vertex,
             links.fraction,
             links.local,
             links.health,
             self._stiffness,
             self._damping,
             self._give,
+            self._laws,
             self.limits,
             strands.dt,
             self._pulls,
@@ -151,6 +154,7 @@ class StaticLinks(Force):
         """Make all links as strong as at first; each still remembers the hairstyle that it was tied in."""
         if self._links is not None:
             self._links.health[...] = self._links.other >= 0
+            self._dt = 0.0  # so that their laws are found again
 
     def reset(self) -> None:
         """The guides are back at rest, and so are the links."""
@@ -160,7 +164,7 @@ class StaticLinks(Force):
         """Share of the links that are broken."""
         if self._links is None or not self._tied_count:
             return {"broken links": 0.0}
-        return {"broken links": 1.0 - np.count_nonzero(self._links.health) / self._tied_count}
+        return {"broken links": float(1 - np.count_nonzero(self._links.health) / self._tied_count)}
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """All links and what is left of them."""
@@ -181,6 +185,8 @@ class StaticLinks(Force):
         segment_mass = 0.5 * (mass[:, :-1] + mass[:, 1:])
         tied = links.other >= 0
         self._tied_count = np.count_nonzero(tied)
+        self._strand = np.where(tied, links.other // self._model.segment_count, -1)
+        self._vertex = np.maximum(links.other + self._strand, 0)  # a strand has one vertex more than segments
         other_mass = segment_mass.reshape(-1)[np.maximum(links.other, 0)]
         own_mass = segment_mass[..., None]
         # All links of a segment together make its rate; a light strand tied to a heavy one counts with the lighter.
@@ -189,6 +195,7 @@ class StaticLinks(Force):
         self._stiffness = np.where(tied, rate**2 * share, 0.0)
         self._damping = np.where(tied, 2 * self.damping * rate * share, 0.0)
         self._pulls = np.zeros((*links.other.shape, 3))
+        self._laws = np.zeros((*links.other.shape, 2))
         self._scratch = np.zeros((len(mass), links.other.shape[2], kernels.SCRATCH))
         self._incoming = _by_strand(links.other, self._model.segment_count)
         self._dt = 0.0

@@ -209,7 +209,7 @@ class TriangleStrips(Force):
         if not self._is_made:
             return {}
         touching = int(self._segment_contacts.count.sum() + self._face_contacts.count.sum())
-        broken = np.count_nonzero(self._broken) / self._broken.size if self._broken.size else 0.0
+        broken = float(np.count_nonzero(self._broken) / max(self._broken.size, 1))
         return {"hair contacts": float(touching), "broken strips": broken}
 
     def memory(self) -> dict[str, NDArray[Any]]:
