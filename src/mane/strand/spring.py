@@ -94,10 +94,10 @@ PRESETS = {
 class SpringSolver(StrandSolver):
     """Particles and springs, with an auxiliary particle beside every segment.
 
-    Limitations: auxiliary particles carry `spring_net.AUXILIARY_MASS` of the mass a segment's length away from the
-    strand, far more inertia against twist than a hair has. A bent joint turns the frame of its segment about the
-    tangent by up to half its bending angle, now one way and now the other. Bending is that of the rod for joints within
-    some 30 degrees of the groomed shape; beyond, either side of a joint answers differently.
+    Limitations: auxiliary particles have far more inertia against twist than a hair has (`spring_net.AUXILIARY_MASS`).
+    A twisting moment bends joints a little, to sides that go round along the strand (`spring_net.FARTHEST`), so strands
+    that are shaken kink a quarter more than rods do. Bending is that of the rod for joints within some 30 degrees of
+    the groomed shape; beyond, either side of a joint answers differently.
 
     Args:
         model: the guides.
@@ -275,7 +275,7 @@ def _in_lanes(net: SpringNet) -> Float64Array:
 
 def _with_given_constants(net: SpringNet, model: StrandModel, params: SpringParams) -> SpringNet:
     """Replace those stiffnesses that the settings give."""
-    auxiliary, vertex = slice(GHOSTS + 1, None, 2), slice(GHOSTS + 2, None, 2)
+    auxiliary, vertex = spring_net.AUXILIARY, spring_net.VERTEX
     brace, next_, far = spring_net.TO_BRACE, spring_net.TO_NEXT, spring_net.TO_FAR
     per_strain = (model.mass.sum(axis=1) / model.segment_count)[:, None, None] / net.rest_length
     stiffness, altitude, damping = net.stiffness.copy(), net.altitude_stiffness.copy(), net.damping.copy()

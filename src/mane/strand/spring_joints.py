@@ -16,11 +16,10 @@ import numpy as np
 
 from mane.strand.model import Float64Array, StrandModel
 
-# The altitudes' share of the bending stiffness: a bending spring alone loses its lever as a joint bends away from it,
-# and snaps through beyond 0.25 rad; an altitude gains there what the spring loses. With this share, and auxiliary
-# particles a segment's length away (`spring_net.OFFSET`), the mean of a joint's angles to either side stays within 2
-# percent of moment / stiffness up to 0.5 rad, and no moment makes it snap.
-ALTITUDE_SHARE = 0.18
+# The altitudes' share of the bending stiffness, times the distance of auxiliary particles over the segments' length. A
+# bending spring alone loses its lever as a joint bends away from it, and snaps through; an altitude gains there what
+# the spring loses.
+ALTITUDE_SHARE = 0.22
 
 SOFTEST = 0.1  # no twist spring is softer than this part of what twist alone would ask for
 CALIBRATION_ROUNDS = 12
@@ -55,6 +54,16 @@ class Joints:
         return _unit(_unit(self.places[:, :, X_AFTER]) - _unit(self.places[:, :, X_BEFORE]))
 
     @cached_property
+    def reach(self) -> Float64Array:
+        """Distance of the auxiliary particles from their segments over the segments' length, shape (G, N)."""
+        out = [
+            np.linalg.norm(self.places[:, :, a] - 0.5 * self.places[:, :, x], axis=-1)
+            / np.linalg.norm(self.places[:, :, x], axis=-1)
+            for a, x in ((A_BEFORE, X_BEFORE), (A_AFTER, X_AFTER))
+        ]
+        return 0.5 * (out[0] + out[1])
+
+    @cached_property
     def pulls(self) -> Float64Array:
         """How each spring lengthens as each particle moves, shape (G, N, 5 springs, 5 particles, 3)."""
         places = self.places
@@ -86,6 +95,11 @@ class Joints:
         )
         return inverse
 
+    def forces(self, tension: Float64Array) -> Float64Array:
+        """Force of the five springs on the five particles [N], shape (G, N, 5, 3, ...); `tension` is (G, N, 5, ...)."""
+        force: Float64Array = -np.einsum("gnkqi,gnk...->gnqi...", self.pulls, tension)
+        return force
+
     def give(self, stiffness: Float64Array, strut: Float64Array) -> Float64Array:
         """Turn per moment [1/(N m)] of the triangles, shape (G, N, 3, 3): half of each one's to the joints at its ends.
 
@@ -95,7 +109,7 @@ class Joints:
         """
         carried = stiffness[..., None] * np.einsum("gnki,gnij->gnkj", self.levers, self.turns(stiffness))
         # Forces on the particles of a joint that carries a moment of one about each axis in turn, (G, N, 5, 3, axis).
-        force = -np.einsum("gnkqi,gnkc->gnqic", self.pulls, carried, optimize=True)
+        force = self.forces(carried)
         left, right = force[:, :-1], force[:, 1:]
         triangle = self.places[:, 1:, X_BEFORE : CENTRE + 1]  # of all segments but the last, whose end carries nothing
         along, to_start, to_end = (
@@ -145,8 +159,8 @@ def _fitted(joints: Joints, model: StrandModel, goal: tuple[Float64Array, Float6
     altitude = 1.0 / (bend_goal[..., None] * np.maximum((levers[..., 3:, :] ** 2).sum(axis=-1), lever_floor[..., None]))
     along = np.einsum("gni,gni->gn", joints.axis, levers[..., 0, :]) ** 2
     twist_floor = SOFTEST / (twist_goal * np.maximum(along, lever_floor * SOFTEST))
-    first = (twist_floor / SOFTEST)[..., None]
-    stiffness = np.concatenate([first, (1.0 - ALTITUDE_SHARE) * spring, ALTITUDE_SHARE * altitude], axis=-1)
+    first, share = (twist_floor / SOFTEST)[..., None], (ALTITUDE_SHARE / joints.reach)[..., None]
+    stiffness = np.concatenate([first, (1.0 - share) * spring, share * altitude], axis=-1)
     for _ in range(CALIBRATION_ROUNDS):
         bent, twisted = joints.bending_and_twist(joints.turns(stiffness))
         stiffness[..., BEND:] *= np.clip(bent / bend_goal, 0.5, 2.0)[..., None]

@@ -39,12 +39,16 @@ from mane.strand.spring_joints import Joints, calibrated, soundness
 
 GHOSTS = 2  # particles in front of the root
 TO_BRACE, TO_NEXT, TO_FAR = 0, 1, 2  # the springs of a particle: to p-1, p-2, p-3
+AUXILIARY, VERTEX = slice(GHOSTS + 1, None, 2), slice(GHOSTS + 2, None, 2)  # a segment's particles, its start apart
 
-# Distance of an auxiliary particle from its segment over the segment's length (see `spring_joints.ALTITUDE_SHARE`).
-OFFSET = 1.0
+# Distance of an auxiliary particle from its segment over the segment's length. A twisting moment bends a joint as well,
+# to a side that goes round with the auxiliary particles, by (segment / distance) / 2^0.5 of what a bending moment does:
+# the further away they are, the less strands zigzag. But within a bend they must not come near its centre: distance
+# times the groomed turn of a joint is at most `INSIDE`.
+FARTHEST, NEAREST, INSIDE = 2.5, 1.0, 0.5
 
-# Share of a strand's mass that its auxiliary particles carry. It must be above zero; the less, the less inertia against
-# twist (a hair has next to none).
+# Share of a strand's mass that auxiliary particles carry if they are a segment's length away; further out it is less by
+# the square, so that their inertia against twist is the same. It must be above zero; a hair has next to none.
 AUXILIARY_MASS = 0.02
 
 QUARTER = 0.5 * np.pi
@@ -89,6 +93,22 @@ class SpringNet:
         """Return the net of some of the strands."""
         return SpringNet(**{each.name: getattr(self, each.name)[rows] for each in fields(self)})
 
+    @property
+    def joint_stiffness(self) -> Float64Array:
+        """Stiffness [N/m] of the five springs of each joint, as in `spring_joints`, shape (G, N, 5); a copy."""
+        twist, bend = self.stiffness[:, AUXILIARY, TO_NEXT], self.stiffness[:, AUXILIARY, TO_FAR]
+        altitudes = (self.altitude_stiffness[:, AUXILIARY], self.altitude_stiffness[:, VERTEX])
+        return np.stack([twist, bend, self.stiffness[:, VERTEX, TO_FAR], *altitudes], axis=-1)
+
+    def with_joint_stiffness(self, joint: Float64Array) -> SpringNet:
+        """Return the same net with other springs in its joints, shape (G, N, 5)."""
+        stiffness, altitude = self.stiffness.copy(), self.altitude_stiffness.copy()
+        stiffness[:, AUXILIARY, TO_NEXT] = joint[..., 0]
+        stiffness[:, AUXILIARY, TO_FAR] = joint[..., 1]
+        stiffness[:, VERTEX, TO_FAR] = joint[..., 2]
+        altitude[:, AUXILIARY], altitude[:, VERTEX] = joint[..., 3], joint[..., 4]
+        return self.with_springs(stiffness, self.rest_length, altitude)
+
     def with_springs(self, stiffness: Float64Array, rest_length: Float64Array, altitude: Float64Array) -> SpringNet:
         """Return the same particles with other springs."""
         return replace(self, stiffness=stiffness, rest_length=rest_length, altitude_stiffness=altitude)
@@ -107,33 +127,24 @@ def interleaved(clamp: Float64Array, points: Float64Array, auxiliary: Float64Arr
 def make_net(model: StrandModel) -> SpringNet:
     """Build the net of guides: stiffness from the rod's constants, no spring strained in the groomed shape."""
     frames = twist_free_frames(model.rest_points)
-    angle = _angles(model, frames)
+    offset = _offsets(model)
+    angle = _angles(model, frames, offset)
     azimuth = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-    offset = OFFSET * model.rest_length
     particles = _place(model, frames, azimuth, offset)
     strands, count = particles.shape[:2]
     length = spring_lengths(particles)
     stiffness = np.zeros((strands, count, 3))
-    auxiliary, vertex = slice(GHOSTS + 1, None, 2), slice(GHOSTS + 2, None, 2)
-    stiffness[:, vertex, TO_NEXT] = model.stretch_stiffness / length[:, vertex, TO_NEXT]
-    for which in (auxiliary, vertex):
+    stiffness[:, VERTEX, TO_NEXT] = model.stretch_stiffness / length[:, VERTEX, TO_NEXT]
+    for which in (AUXILIARY, VERTEX):
         stiffness[:, which, TO_BRACE] = model.stretch_stiffness / length[:, which, TO_BRACE]
-    edge, braces = stiffness[:, vertex, TO_NEXT], (stiffness[:, auxiliary, TO_BRACE], stiffness[:, vertex, TO_BRACE])
-    joint = calibrated(Joints.of(particles), np.stack([edge, *braces], axis=-1), model)
-    stiffness[:, auxiliary, TO_NEXT] = joint[..., 0]
-    stiffness[:, auxiliary, TO_FAR] = joint[..., 1]
-    stiffness[:, vertex, TO_FAR] = joint[..., 2]
-    altitudes = np.zeros((strands, count))
-    altitudes[:, auxiliary] = joint[..., 3]
-    altitudes[:, vertex] = joint[..., 4]
     damping = np.zeros((strands, count))
-    damping[:, auxiliary] = damping[:, vertex] = model.damping
+    damping[:, AUXILIARY] = damping[:, VERTEX] = model.damping
     net = SpringNet(
         particles,
-        _masses(model),
+        _masses(model, offset),
         stiffness,
         length,
-        altitudes,
+        np.zeros((strands, count)),
         altitudes_of(particles),
         damping,
         _held(model),
@@ -141,7 +152,9 @@ def make_net(model: StrandModel) -> SpringNet:
         azimuth,
         offset,
     )
-    return without_clamp(net, model.root_kind)
+    struts = ((VERTEX, TO_NEXT), (AUXILIARY, TO_BRACE), (VERTEX, TO_BRACE))
+    strut = np.stack([stiffness[:, which, spring] for which, spring in struts], axis=-1)
+    return without_clamp(net.with_joint_stiffness(calibrated(Joints.of(particles), strut, model)), model.root_kind)
 
 
 def without_clamp(net: SpringNet, root_kind: NDArray[np.int8]) -> SpringNet:
@@ -201,7 +214,17 @@ def _direction(frame: Float64Array, angle: Float64Array) -> Float64Array:
     return out
 
 
-def _angles(model: StrandModel, frames: Float64Array) -> Float64Array:
+def _offsets(model: StrandModel) -> Float64Array:
+    """Distance of each auxiliary particle from its segment [m], shape (G, N)."""
+    along = np.diff(model.rest_points, axis=1) / model.rest_length[..., None]
+    turn = 2.0 * np.arcsin(np.clip(0.5 * np.linalg.norm(np.diff(along, axis=1), axis=-1), 0.0, 1.0))
+    turn = np.pad(turn, ((0, 0), (1, 1)))
+    sharper = np.maximum(np.maximum(turn[:, 1:], turn[:, :-1]), INSIDE / FARTHEST)
+    offset: Float64Array = np.maximum(INSIDE / sharper, NEAREST) * model.rest_length
+    return offset
+
+
+def _angles(model: StrandModel, frames: Float64Array, offset: Float64Array) -> Float64Array:
     """Angle of each auxiliary particle about its segment, in its frame [rad], shape (G, N).
 
     They go on by quarter turns. Either way round makes a sound joint on a straight run. Where the groom bends so much
@@ -210,14 +233,20 @@ def _angles(model: StrandModel, frames: Float64Array) -> Float64Array:
     """
     step = np.diff(model.rest_points, axis=1)
     ways = (QUARTER, -QUARTER)
+
+    def score(j: int, before: Float64Array, way: float) -> Float64Array:
+        out_before = _direction(frames[:, j - 1], before) * offset[:, j - 1, None] - 0.5 * step[:, j - 1]
+        out_after = _direction(frames[:, j], before + way) * offset[:, j, None] + 0.5 * step[:, j]
+        return soundness(-step[:, j - 1], out_before, out_after, step[:, j])
+
     angle = np.empty(frames.shape[:2])
     # Half a quarter off the plane of bending, so that springs share it, and at the clamp, which bends most, one of them
     # on either side.
     starts = [_first_angle(model, frames[:, 0]) + (number + 1.5) * QUARTER for number in range(4)]
-    scores = [np.maximum(*(_soundness(step, frames, 1, start, way) for way in ways)) for start in starts]
+    scores = [np.maximum(*(score(1, start, way) for way in ways)) for start in starts]
     angle[:, 0] = np.choose(_best_of(scores), starts)
     for j in range(1, frames.shape[1]):
-        best = _best_of([_soundness(step, frames, j, angle[:, j - 1], way) for way in ways])
+        best = _best_of([score(j, angle[:, j - 1], way) for way in ways])
         angle[:, j] = angle[:, j - 1] + np.choose(best, ways)
     return angle
 
@@ -235,14 +264,6 @@ def _first_angle(model: StrandModel, frame: Float64Array) -> Float64Array:
     chosen = np.where(is_bent[:, None], bent, np.where(sags[:, None], sagging, [1.0, 0.0]))
     angle: Float64Array = np.arctan2(chosen[:, 1], chosen[:, 0])
     return angle
-
-
-def _soundness(step: Float64Array, frames: Float64Array, j: int, angle: Float64Array, way: float) -> Float64Array:
-    """Volume that the levers of joint j span [m^3], shape (G,), with its particles at `angle` and `way` further."""
-    before, after = step[:, j - 1], step[:, j]
-    out_before = _direction(frames[:, j - 1], angle) * np.linalg.norm(before, axis=-1, keepdims=True)
-    out_after = _direction(frames[:, j], angle + way) * np.linalg.norm(after, axis=-1, keepdims=True)
-    return soundness(-before, -0.5 * before + OFFSET * out_before, 0.5 * after + OFFSET * out_after, after)
 
 
 def _best_of(scores: list[Float64Array]) -> NDArray[np.int64]:
@@ -265,12 +286,15 @@ def _place(model: StrandModel, frames: Float64Array, azimuth: Float64Array, offs
     return interleaved(clamp, points, auxiliary)
 
 
-def _masses(model: StrandModel) -> Float64Array:
-    """Masses of all particles; every vertex gives the same share of its own to its segments' auxiliary particles."""
-    given = AUXILIARY_MASS * model.mass
-    given[:, 1:-1] *= 0.5
-    auxiliary = given[:, 1:] + given[:, :-1]
-    return interleaved(np.zeros((model.strand_count, GHOSTS)), (1.0 - AUXILIARY_MASS) * model.mass, auxiliary)
+def _masses(model: StrandModel, offset: Float64Array) -> Float64Array:
+    """Masses of all particles; every vertex gives a share of its own to its segments' auxiliary particles."""
+    half = model.mass.copy()
+    half[:, 1:-1] *= 0.5
+    share = AUXILIARY_MASS * (model.rest_length / offset) ** 2
+    vertices = model.mass.copy()
+    vertices[:, 1:] -= share * half[:, 1:]
+    vertices[:, :-1] -= share * half[:, :-1]
+    return interleaved(np.zeros((model.strand_count, GHOSTS)), vertices, share * (half[:, 1:] + half[:, :-1]))
 
 
 def _held(model: StrandModel) -> NDArray[np.bool_]:

@@ -7,22 +7,15 @@ from spring_hair import GRAVITY, RADIUS, hair, helix, straight
 from mane.strand import spring_net
 from mane.strand._reference_spring import elastic_energy, forces_and_matrix
 from mane.strand.spring_joints import Joints
-from mane.strand.spring_net import GHOSTS, make_net, spring_lengths
-from mane.strand.spring_rest import LARGEST_STRAIN, net_forces, static_tensions, without_sag
-
-
-def joint_stiffness(net):
-    """Stiffness of twist, bending and altitude springs of each joint, (G, N, 5), as `Joints` wants them."""
-    auxiliary, vertex = slice(GHOSTS + 1, None, 2), slice(GHOSTS + 2, None, 2)
-    columns = [net.stiffness[:, auxiliary, 1], net.stiffness[:, auxiliary, 2], net.stiffness[:, vertex, 2]]
-    return np.stack([*columns, net.altitude_stiffness[:, auxiliary], net.altitude_stiffness[:, vertex]], axis=-1)
+from mane.strand.spring_net import GHOSTS, altitudes_of, make_net, spring_lengths
+from mane.strand.spring_rest import LARGEST_TURN, without_sag
 
 
 def test_straight_joints_bend_alike_in_all_directions_as_the_rod_does():
     model = hair(straight())
     net = make_net(model)
     joints = Joints.of(net.rest_points)
-    matrix = np.einsum("gnk,gnki,gnkj->gnij", joint_stiffness(net), joints.levers, joints.levers)
+    matrix = np.einsum("gnk,gnki,gnkj->gnij", net.joint_stiffness, joints.levers, joints.levers)
     bending = np.linalg.inv(matrix)[..., 1:, 1:]  # the strand runs along x
     expected = (model.joint_length / model.bend_stiffness)[..., None, None] * np.eye(2)
     # The joint is stiffer by what its segments give: some (radius / segment)^2, here 2e-5.
@@ -36,7 +29,7 @@ def test_curved_joints_have_the_stiffness_of_the_rod_on_average(turns):
     model = hair(helix(turns=turns))
     net = make_net(model)
     joints = Joints.of(net.rest_points)
-    bending, twist = joints.bending_and_twist(joints.turns(joint_stiffness(net)))
+    bending, twist = joints.bending_and_twist(joints.turns(net.joint_stiffness))
     # Within the accuracy of the fixed-point rounds; coarse curls of 60 degrees per joint are the slowest to settle.
     np.testing.assert_allclose(bending, model.joint_length / model.bend_stiffness, rtol=5e-3)
     np.testing.assert_allclose(twist, model.joint_length / model.twist_stiffness, rtol=5e-2)
@@ -79,14 +72,40 @@ def test_mass_is_shared_and_kept():
     model = hair(helix(3, seed=1))
     net = make_net(model)
     np.testing.assert_allclose(net.mass.sum(axis=1), model.mass.sum(axis=1), rtol=1e-14)
-    share = net.mass[:, GHOSTS + 1 :: 2].sum(axis=1) / model.mass.sum(axis=1)
-    np.testing.assert_allclose(share, spring_net.AUXILIARY_MASS, rtol=1e-12)
+    # The further away they are the less, so that their inertia about the segments is that of two percent at its length.
+    inertia = net.mass[:, GHOSTS + 1 :: 2] * net.offset**2
+    own = 0.5 * (model.mass[:, 1:] + model.mass[:, :-1])
+    own[:, [0, -1]] += 0.5 * model.mass[:, [0, -1]]
+    np.testing.assert_allclose(inertia, spring_net.AUXILIARY_MASS * own * model.rest_length**2, rtol=1e-12)
 
 
 def test_every_tetrahedron_has_volume_on_straight_runs_too():
     net = make_net(hair(straight()))
     # The altitude is the auxiliary particle's full distance where the next one stands a quarter turn further.
-    np.testing.assert_allclose(np.abs(net.rest_altitude[:, GHOSTS + 1 :]), 0.01, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(net.rest_altitude[:, GHOSTS + 1 :]), 0.01 * spring_net.FARTHEST, rtol=1e-12)
+
+
+def test_auxiliary_particles_stay_clear_of_the_centre_of_a_bend():
+    model = hair(helix(segments=24, turns=2, radius=0.004, length=0.03))
+    net = make_net(model)
+    along = np.diff(model.rest_points, axis=1) / model.rest_length[..., None]
+    turn = np.arccos((along[:, 1:] * along[:, :-1]).sum(axis=-1))
+    assert turn.max() > 0.4  # too much for the farthest place
+    for reach in (net.offset[:, 1:], net.offset[:, :-1]):
+        away = np.maximum(spring_net.INSIDE / turn, spring_net.NEAREST)
+        assert (reach / model.rest_length[:, 1:] <= 1.001 * away).all()
+
+
+def test_a_twisting_moment_bends_straight_joints_little():
+    """By h / (2^0.5 distance) of what a bending moment does: strands that are twisted zigzag by so much."""
+    model = hair(straight())
+    net = make_net(model)
+    turns = (
+        Joints.of(net.rest_points).turns(net.joint_stiffness)
+        * (model.bend_stiffness / model.joint_length)[..., None, None]
+    )
+    aside = np.linalg.norm(turns[:, 1:, 0, 1:], axis=-1)  # the strand runs along x
+    np.testing.assert_allclose(aside, np.sqrt(0.5) / spring_net.FARTHEST, rtol=1e-3)
 
 
 def test_forces_are_minus_the_gradient_of_the_energy():
@@ -106,32 +125,29 @@ def test_forces_are_minus_the_gradient_of_the_energy():
 
 
 @pytest.mark.parametrize("points", [straight(length=0.05), straight(direction=(0.6, 0.8, 0)), helix(4, seed=5)])
-def test_static_tensions_balance_gravity_on_every_particle(points):
+def test_rest_lengths_carry_the_weight(points):
     model = hair(points)
-    net = make_net(model)
-    total = net_forces(net.rest_points, static_tensions(net, model)) + net.mass[..., None] * GRAVITY
-    weight = model.mass.sum(axis=1).max() * 9.81
-    # Rounding of sums over 20 particles, times the lever ratio of a joint (below ten).
-    assert np.abs(total[:, GHOSTS + 1 :]).max() < 1e-12 * weight
-
-
-def test_rest_lengths_carry_the_weight():
-    model = hair(helix(seed=3))
     net = without_sag(make_net(model), model)
     nothing = np.zeros_like(net.rest_points[0])
-    force, _ = forces_and_matrix(net, 0, net.rest_points[0], nothing, nothing, 1.0)
-    total = force + net.mass[0][:, None] * GRAVITY
-    # A segment's rest length is known to 1e-16 of a centimetre, its stiffness is 2000 N/m: 1e-15 N, weight 1e-5 N.
-    assert np.abs(total[~net.is_held[0]]).max() < 1e-9 * model.mass.sum() * 9.81
+    # Lengths are known to the rounding of coordinates, and springs of 2000 N/m make 1e-14 N of it, of a weight of 1e-5.
+    rounding = np.finfo(np.float64).eps * np.abs(points).max() * net.stiffness.max()
+    for strand, particles in enumerate(net.rest_points):
+        force, _ = forces_and_matrix(net, strand, particles, nothing, nothing, 1.0)
+        total = force + net.mass[strand][:, None] * GRAVITY
+        assert np.abs(total[~net.is_held[strand]]).max() < rounding
 
 
 def test_joints_that_cannot_carry_the_weight_are_stiffened():
     model = hair(straight(segments=10, length=0.25))  # rho A g L^3 / (E I) = 130
     before = make_net(model)
     after = without_sag(before, model)
-    length = spring_lengths(after.rest_points)
-    strain = np.abs(after.rest_length / length - 1)[:, GHOSTS + 1 :]
-    assert strain.max() == pytest.approx(LARGEST_STRAIN, rel=1e-9)
+    springs = after.stiffness * (spring_lengths(after.rest_points) - after.rest_length)
+    altitudes = after.altitude_stiffness * (altitudes_of(after.rest_points) - after.rest_altitude)
+    tension = after.with_springs(springs, after.rest_length, altitudes).joint_stiffness
+    joints = Joints.of(after.rest_points)
+    moment = np.einsum("gnki,gnk->gni", joints.levers, tension)
+    turn = np.linalg.norm(joints.turns(after.joint_stiffness) @ moment[..., None], axis=(-2, -1))
+    assert turn.max() == pytest.approx(LARGEST_TURN, rel=1e-9)
     factor = after.stiffness[0, GHOSTS + 1 :: 2, 2] / before.stiffness[0, GHOSTS + 1 :: 2, 2]
     assert factor[1] > 5
     assert factor[-1] == 1
