@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from mane.measure import strands_motion, strands_static, strands_substeps, strands_surroundings, strands_tradeoff
+from mane.measure import (
+    strands_look,
+    strands_motion,
+    strands_static,
+    strands_substeps,
+    strands_surroundings,
+    strands_tradeoff,
+)
 from mane.measure.figures import Figures
 from mane.measure.strands_references import elastica
 from mane.measure.strands_setup import threads
@@ -111,6 +118,12 @@ def test_the_longest_substep_keeps_a_shaken_head_lively(model):
     figures = Figures("test")
     strands_substeps.shaken_heads(figures, [model], quick=True)
     assert_kept(figures, least=2)
+
+
+def test_shaken_springs_kink_hardly_more_than_rods():
+    figures = Figures("test")
+    strands_look.shaken_kinks(figures, ["spring"], quick=True)
+    assert_kept(figures)
 
 
 def test_one_direct_solve_beats_any_affordable_number_of_sweeps():

@@ -14,7 +14,7 @@ from typing import Any
 from mane.measure import strands_motion, strands_static, strands_surroundings
 from mane.measure.figures import Figures
 from mane.measure.plot import write_plot
-from mane.measure.strands_look import draw_strips
+from mane.measure.strands_look import draw_strips, shaken_kinks
 from mane.measure.strands_setup import threads
 from mane.measure.strands_substeps import shaken_heads
 from mane.measure.strands_tradeoff import sweep_tradeoff
@@ -51,6 +51,7 @@ def run(
         "incline": lambda: strands_surroundings.incline(figures, chosen),
         "shaken heads at other steps": lambda: shaken_heads(figures, chosen, quick=quick),
         "terminal velocity": lambda: strands_surroundings.terminal_velocity(figures, chosen),
+        "kinks of shaken hair": lambda: shaken_kinks(figures, chosen, quick=quick),
     }
     if "cosserat" in chosen:
         cases["direct against Gauss-Seidel"] = lambda: sweep_tradeoff(figures, quick=quick)
