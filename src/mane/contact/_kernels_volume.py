@@ -131,11 +131,7 @@ def to_head(turn, x, y, z):
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def to_world(turn, x, y, z):
     """Take a vector in the axes of the head to the world."""
-    return (
-        turn[0, 0] * x + turn[0, 1] * y + turn[0, 2] * z,
-        turn[1, 0] * x + turn[1, 1] * y + turn[1, 2] * z,
-        turn[2, 0] * x + turn[2, 1] * y + turn[2, 2] * z,
-    )
+    return to_head(turn.T, x, y, z)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

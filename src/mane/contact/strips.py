@@ -29,6 +29,7 @@ from mane.geometry.checks import IntArray
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 
+STILL = 0.1  # hair that has moved by less since a search, in thicknesses, is not searched again
 LEAST_WIDTH = 2.0  # of a strip at rest, in thicknesses: guides that touch as groomed have no width to compare with
 
 
@@ -144,11 +145,18 @@ class TriangleStrips(Force):
         if is_due:
             there = self._there(takes_part)
             if strands.time >= self._next_search:
-                self._look_around(points, takes_part, there)
+                if self._has_moved(points, takes_part):
+                    self._look_around(points, takes_part, there)
                 self._next_search = strands.time + self.params.refresh
             self._touch(points, velocity, there, max(strands.dt, self.params.retouch))
             self._next_touch = strands.time + self.params.retouch
         self._pushes.add((self._segment_contacts, self._face_contacts), velocity, strands.dt, not is_due, load)
+
+    def _has_moved(self, points: Float64Array, takes_part: NDArray[np.bool_]) -> bool:
+        """Whether a search could find anything new; with a refresh of 0 it is always asked."""
+        if self.params.refresh == 0 or self._next_search == -np.inf or (takes_part != self._took_part).any():
+            return True
+        return bool(np.abs(points - self._searched_at).max() > STILL * self.params.thickness)
 
     def _make_first(self, model: StrandModel, takes_part: NDArray[np.bool_]) -> None:
         params = self.params

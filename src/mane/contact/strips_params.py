@@ -29,9 +29,9 @@ class StripParams:
         breaks_at: a triangle this many times as wide as at rest breaks.
         heals_at: and heals when it is less than this many times as wide.
         densest: most that the force of a strip grows when its guides come together; 1 is the strip at rest.
-        refresh: after this time [s] the hair is searched again for what could touch; 0 searches at every substep, which
-            misses nothing. In between, parts that come near from beyond three and a half thicknesses are seen late, and
-            so are parts that turn across each other.
+        refresh: after this time [s] hair that has moved is searched again for what could touch; 0 searches at every
+            substep, which misses nothing. In between, parts that come near from beyond three and a half thicknesses are
+            seen late, and so are parts that turn across each other.
         retouch: after this time [s] it is looked at again which of them do touch; 0 looks at every substep. In between
             a contact stays where it is on both parts, with the normal that it had; only its gap goes on.
         strips: False leaves all strips out: every guide is a wisp that collides with the others.

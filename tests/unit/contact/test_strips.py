@@ -189,6 +189,20 @@ def test_segments_that_slipped_through_are_brought_back():
 
 
 @pytest.mark.usefixtures("one_thread")
+def test_hair_that_has_not_moved_is_not_searched_again(monkeypatch):
+    points = crossing(np.pi / 2, 0.5 * THICK)
+    model = far_apart(points)
+    part = strips(model, strips=False, refresh=1e-9)
+    searches = []
+    find = part._search.find
+    monkeypatch.setattr(part._search, "find", lambda *given: (searches.append(1), find(*given)))
+    shifts = (0.0, 0.0, 0.05, 0.2)
+    pushes = [forces_of(part, model, points + far * THICK, dt=DT, time=DT * n) for n, far in enumerate(shifts)]
+    assert len(searches) == 3  # the groom, the first step, the last
+    for push in pushes[1:]:
+        np.testing.assert_allclose(push, pushes[0], atol=1e-9 * np.abs(pushes[0]).max())
+
+
 def test_a_contact_that_slides_on_to_the_next_segment_keeps_its_side():
     def crossing_at(fraction, gap):
         """Strand 0 along x; strand 1 crosses it at that many segments from its middle vertex."""
