@@ -1,5 +1,7 @@
 """Strand models against exact mechanics: the quick forms of `mane validate strands`, with the same promises."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -57,73 +59,35 @@ def test_stiffness_does_not_depend_on_the_step(model):
     assert found[0] == pytest.approx(found[1], rel=strands_static.STEP_SPREAD)
 
 
-@models
-def test_hanging_helix(model):
+def quick(case):
+    return partial(case, quick=True)
+
+
+# The incline: at 0.8 and 0.95 of the angle of friction nothing moves; at 1.05 and 1.5 it speeds up by
+# g (sin a - mu cos a).
+CASES = {  # how to measure it, and the least number of promises that it makes of one model
+    "hanging helix": (quick(strands_static.helix), 2),
+    "small oscillation": (quick(strands_motion.frequency), 1),
+    "a swing converges with the step": (strands_motion.convergence, 1),
+    "energy never grows": (quick(strands_motion.energy), 4),
+    "free fall": (strands_motion.free_fall, 3),
+    "terminal velocity": (strands_surroundings.terminal_velocity, 1),
+    "sticks or slides as Coulomb says": (strands_surroundings.incline, 8),
+    "the longest substep keeps a shaken head lively": (quick(strands_substeps.shaken_heads), 2),
+}
+ONE_MODEL = {
+    ("cosserat", "torsion"): (quick(strands_static.torsion), 2),
+    ("spring", "kinks hardly more than rods when shaken"): (quick(strands_look.shaken_kinks), 1),
+}
+ALL_CASES = {**{(model, name): case for model in sorted(SOLVERS) for name, case in CASES.items()}, **ONE_MODEL}
+
+
+@pytest.mark.parametrize(("model", "name"), ALL_CASES)
+def test_promises_are_kept(model, name):
+    measure, least = ALL_CASES[model, name]
     figures = Figures("test")
-    strands_static.helix(figures, [model], quick=True)
-    assert_kept(figures, least=2)
-
-
-def test_torsion():
-    figures = Figures("test")
-    strands_static.torsion(figures, ["cosserat"], quick=True)
-    assert_kept(figures, least=2)
-
-
-@models
-def test_small_oscillation(model):
-    figures = Figures("test")
-    strands_motion.frequency(figures, [model], quick=True)
-    assert_kept(figures)
-
-
-@models
-def test_a_swing_converges_with_the_step(model):
-    figures = Figures("test")
-    strands_motion.convergence(figures, [model])
-    assert_kept(figures)
-
-
-@models
-def test_energy_never_grows(model):
-    figures = Figures("test")
-    strands_motion.energy(figures, [model], quick=True)
-    assert_kept(figures, least=4)
-
-
-@models
-def test_free_fall(model):
-    figures = Figures("test")
-    strands_motion.free_fall(figures, [model])
-    assert_kept(figures, least=3)
-
-
-@models
-def test_terminal_velocity(model):
-    figures = Figures("test")
-    strands_surroundings.terminal_velocity(figures, [model])
-    assert_kept(figures)
-
-
-@models
-def test_a_strand_on_an_incline_sticks_or_slides_as_coulomb_says(model):
-    """At 0.8 and 0.95 of the angle of friction nothing moves; at 1.05 and 1.5 it speeds up by g (sin a - mu cos a)."""
-    figures = Figures("test")
-    strands_surroundings.incline(figures, [model])
-    assert_kept(figures, least=8)
-
-
-@models
-def test_the_longest_substep_keeps_a_shaken_head_lively(model):
-    figures = Figures("test")
-    strands_substeps.shaken_heads(figures, [model], quick=True)
-    assert_kept(figures, least=2)
-
-
-def test_shaken_springs_kink_hardly_more_than_rods():
-    figures = Figures("test")
-    strands_look.shaken_kinks(figures, ["spring"], quick=True)
-    assert_kept(figures)
+    measure(figures, [model])
+    assert_kept(figures, least)
 
 
 def test_one_direct_solve_beats_any_affordable_number_of_sweeps():

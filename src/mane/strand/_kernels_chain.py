@@ -5,6 +5,7 @@
 import numpy as np
 from numba import njit, prange
 
+from mane.strand._kernels_chain_finish import finish_base, finish_link
 from mane.strand._kernels_chain_lanes import (
     COUPLING,
     CUT,
@@ -46,8 +47,6 @@ from mane.strand._kernels_chain_lanes import (
 )
 from mane.strand._kernels_chain_links import (
     eliminate_joint,
-    finish_base,
-    finish_link,
     gather_inertia,
     predict_base,
     predict_link,
@@ -239,36 +238,12 @@ def solve_block(buf, slots, loose, is_free, spin_inertia, spin_momentum):
 
 
 @jit
-def step_block(
-    buf,
-    block,
-    points,
-    velocity,
-    frames,
-    spin,
-    cut,
-    packed,
-    root_mass,
-    root_kind,
-    spin_inertia,
-    base_quat,
-    base_rate,
-    base_velocity,
-    force,
-    resistance,
-    coupling,
-    gravity,
-    iterations,
-    share,
-    h,
-    # out
-    out_points,
-    out_velocity,
-    out_frames,
-    out_spin,
-    out_cut,
-):
-    """Go one step with the strands of one block."""
+def step_block(buf, block, now, constants, base, load, gravity, iterations, share, h, out):
+    """Go one step with the strands of one block; arguments as in `step_chains`."""
+    points, velocity, frames, spin, cut = now
+    packed, root_mass, root_kind, spin_inertia = constants
+    base_quat, base_rate, base_velocity = base
+    force, resistance, coupling = load
     strands, slots = points.shape[0], points.shape[1]
     lane = np.zeros((3, LANES))  # whether loose, inertia and momentum of its spin
     is_free = np.zeros(LANES, np.bool_)
@@ -302,86 +277,27 @@ def step_block(
         finish_link(buf[(t - 1) * SLOT : (t + 1) * SLOT], h)
     for s in range(min(LANES, strands - block * LANES)):
         part = buf[SLOT + STEP + s] / h
-        store_strand(
-            buf,
-            s,
-            block * LANES + s,
-            is_free[s],
-            part,
-            velocity,
-            out_points,
-            out_velocity,
-            out_frames,
-            out_spin,
-            out_cut,
-        )
+        store_strand(buf, s, block * LANES + s, is_free[s], part, velocity, *out)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST, parallel=True)
-def step_chains(
-    points,
-    velocity,
-    frames,
-    spin,
-    cut,
-    packed,
-    root_mass,
-    root_kind,
-    spin_inertia,
-    base_quat,
-    base_rate,
-    base_velocity,
-    force,
-    resistance,
-    coupling,
-    gravity,
-    iterations,
-    share,
-    h,
-    scratch,
-    # out
-    out_points,
-    out_velocity,
-    out_frames,
-    out_spin,
-    out_cut,
-):
-    """Go one step of `h` [s]; every `out_` array may be its input.
+def step_chains(now, constants, base, load, gravity, iterations, share, h, scratch, out):
+    """Go one step; every array of `out` may be its input.
 
-    Its implicit stage takes `share` of a calm step.
-
-    `packed` (blocks, V, PACKED, LANES) holds the constants, `base_quat` (G, 4) the clamp at the end of the step (the
-    first link at its start where nothing clamps), `base_rate` and `base_velocity` (G, 3) how the root moves over it.
-    `scratch` (threads, (V + 1) SLOT) must be zero at first: what lies beyond the tip is never written.
+    Args:
+        now: points, velocity, frames, spin and cut forces at the start.
+        constants: of all slots (blocks, V, PACKED, LANES); mass (G,) and kind (G,) of the roots; inertia (G,) of spin.
+        base: the clamp (G, 4) at the end of the step, the first link at its start where nothing clamps; how the root
+            turns and moves over it, (G, 3) each.
+        load: force, resistance, coupling.
+        gravity: shape (3,).
+        iterations: linear solves.
+        share: of a calm step that its implicit stage takes.
+        h: length of the step [s].
+        scratch: shape (threads, (V + 1) SLOT), zero at first: what lies beyond the tip is never written.
+        out: points, velocity, frames, spin and cut forces at the end.
     """
     threads = scratch.shape[0]
     for thread in prange(threads):
-        for block in range(thread, packed.shape[0], threads):
-            step_block(
-                scratch[thread],
-                block,
-                points,
-                velocity,
-                frames,
-                spin,
-                cut,
-                packed,
-                root_mass,
-                root_kind,
-                spin_inertia,
-                base_quat,
-                base_rate,
-                base_velocity,
-                force,
-                resistance,
-                coupling,
-                gravity,
-                iterations,
-                share,
-                h,
-                out_points,
-                out_velocity,
-                out_frames,
-                out_spin,
-                out_cut,
-            )
+        for block in range(thread, constants[0].shape[0], threads):
+            step_block(scratch[thread], block, now, constants, base, load, gravity, iterations, share, h, out)

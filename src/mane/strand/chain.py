@@ -148,29 +148,16 @@ class ChainSolver(StrandSolver):
         base = np.where(self._clamped[:, None], clamp, state.frames[:, 0])
         resistance, coupling = self._lumped(load)
         step_chains(
-            state.points,
-            state.velocity,
-            state.frames,
-            state.spin,
-            state.cut_force,
-            self._packed,
-            *self._roots,
-            base,
-            rate,
-            (roots.positions - state.points[:, 0]) / dt,
-            load.force,
-            resistance,
-            coupling,
+            (state.points, state.velocity, state.frames, state.spin, state.cut_force),
+            (self._packed, *self._roots),
+            (base, rate, (roots.positions - state.points[:, 0]) / dt),
+            (load.force, resistance, coupling),
             self._gravity,
             self.params.iterations,
             self.params.share,
             dt,
             self._thread_scratch(),
-            out.points,
-            out.velocity,
-            out.frames,
-            out.spin,
-            out.cut_force,
+            (out.points, out.velocity, out.frames, out.spin, out.cut_force),
         )
         out.extra["clamp"][...] = clamp
         out.extra["clamp_spin"][...] = rate
