@@ -22,6 +22,7 @@ import numpy as np
 from mane.geometry.checks import FloatArray, IntArray, require_choice
 from mane.groom.guides import Guides
 from mane.io.atomic import atomic_write
+from mane.measure.captions import describe
 from mane.measure.compare_pictures import Panels
 from mane.measure.compare_table import to_markdown
 from mane.measure.figures import Figures
@@ -276,6 +277,4 @@ class _Stages:
 
 
 def _caption(case: _Case) -> str:
-    found = case.metrics
-    stretched, kinks = 100 * found["length_error"], found["kink"]
-    return f"{case.name}\nlength off by {stretched:.2g} %, kink {kinks:.2g} rad"
+    return f"{case.name}\n{describe(case.metrics['length_error'], case.metrics['kink'])}"

@@ -15,6 +15,7 @@ import numba
 import numpy as np
 
 from mane.measure.bench_skin import HEADS, Head
+from mane.measure.captions import describe
 from mane.measure.reproduce import Report, Tell
 from mane.measure.study_skin import METHODS, Carry, Recording, SkinScene, measure, measure_reference, record
 from mane.metrics.summary import METRICS
@@ -121,8 +122,6 @@ def study_head(report: Report, scene: SkinScene, head: Head, *, quick: bool, tel
         _add_metrics(report, name, found[name], true, promised)
     spent = {name: frame_milliseconds(recording, carry) for name, carry in carried.items()}
     _add_times(report, recording, spent, head.paper if is_row and not quick else {})
-    from mane.measure.study_skin_pictures import describe
-
     tell("drawing", 0.85)
     captions = {name: describe(one["length_error"], one["kink"]) for name, one in found.items()}
     draw(report, "methods", recording, carried, captions, quick=quick)

@@ -13,6 +13,7 @@ import numpy as np
 from mane.geometry.checks import FloatArray, IntArray
 from mane.groom import styles
 from mane.groom.groom import Groom
+from mane.measure.captions import describe
 from mane.measure.reproduce_pictures import PAINTED, stack_rows
 from mane.measure.study_skin import Carry, Recording
 from mane.metrics.kink import kink
@@ -32,7 +33,6 @@ GUIDE_WIDTH = 1.2e-3  # [m] as drawn: a guide stands for a lock
 FEW = 6  # hairs of the close-up
 FEW_WIDTH = 8e-4  # [m] as drawn, wide enough to be followed
 NIGHT = (0.09, 0.09, 0.11)  # display RGB behind them, for bright colours to be told apart
-SMALLEST_SHOWN = 0.01  # [%] what is written as "below" that
 
 
 def draw_scene(
@@ -66,13 +66,6 @@ def draw_scene(
     seen = [recording.reference[number][few], *(one[recording.sampled[few]] for one in points.values())]
     strands = side_by_side(draw_few(seen, size), ["simulated one by one", *points])
     return stack_rows([heads, strands])
-
-
-def describe(lengths: FloatArray | float, kinks: FloatArray | float) -> str:
-    """What a caption says of relative errors of length and of kinks [rad]."""
-    off = 100 * float(np.abs(lengths).mean())
-    text = f"{off:.2g} %" if off >= SMALLEST_SHOWN else f"less than {SMALLEST_SHOWN} %"
-    return f"length off by {text}, kink {float(np.mean(kinks)):.2g} rad"
 
 
 def _draw_heads(

@@ -27,7 +27,7 @@ def starter_text(name: str, *, style: str | None = "curly", file: str | None = N
     chosen: dict[str, dict[str, Any]] = {
         "groom": groom,
         "frames": {"end": 48},
-        "guides": {"count": 128, "vertices": 16},
+        "guides": {"count": 128},
         "head": {"motion": "shake"},
         "strand": {"model": "cosserat", "material": style if style in ("straight", "wavy", "curly") else "straight"},
         "skin": {"method": "physical"},
