@@ -21,6 +21,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 HALF = 16  # float32 numbers in the widest register that CPUs have
 LANES = 2 * HALF
+QUARTER = HALF // 2
 FASTMATH = ("contract", "arcp", "nsz", "afn")
 
 FLOAT, INT, INDEX = ir.FloatType(), ir.IntType(32), ir.IntType(64)
@@ -138,16 +139,20 @@ def spread_four(typing_context, number):
 
 
 @intrinsic
-def spread_halves(typing_context, numbers, first, second):
-    """`numbers[first]` in the first half of the lanes, `numbers[second]` in the other."""
+def spread_parts(typing_context, numbers, starts, offset):
+    """Give each part of the lanes a number of its own, `numbers[start + offset]`; as many parts as there are starts."""
 
     def emit(context, builder, sig, args):
-        halves = [
-            _repeat(builder, builder.load(_address(context, builder, sig, args, 0, index)), HALF) for index in args[1:]
-        ]
-        return _shuffle(builder, *halves, list(range(LANES)))
+        parts = []
+        for start in cgutils.unpack_tuple(builder, args[1]):
+            number = builder.load(_address(context, builder, sig, args, 0, builder.add(start, args[2])))
+            parts.append(_repeat(builder, number, LANES // sig.args[1].count))
+        while len(parts) > 1:  # two by two
+            places = list(range(2 * parts[0].type.count))
+            parts = [_shuffle(builder, *parts[k : k + 2], places) for k in range(0, len(parts), 2)]
+        return parts[0]
 
-    return ALL(numbers, types.int64, types.int64), emit
+    return ALL(numbers, starts, types.int64), emit
 
 
 @intrinsic

@@ -37,7 +37,7 @@ from mane.skin._kernels_lanes import (
     load_four,
     spread,
     spread_four,
-    spread_halves,
+    spread_parts,
     store,
     store_columns,
     use_wide_registers,
@@ -195,25 +195,25 @@ def turn_segment(q, v, square, scale, g, start):
 
 
 @in_lanes
-def sum_guides(guidance, first, second, w1, w2):
-    """Three numbers of the guides of each half of the lanes, weighted (eq. 9 and 10)."""
+def sum_guides(guidance, starts, at, w1, w2):
+    """Three numbers of the guides of each part of the lanes, weighted (eq. 9 and 10)."""
     x, y, z = (
-        spread_halves(guidance, first, second),
-        spread_halves(guidance, first + 1, second + 1),
-        spread_halves(guidance, first + 2, second + 2),
+        spread_parts(guidance, starts, at),
+        spread_parts(guidance, starts, at + 1),
+        spread_parts(guidance, starts, at + 2),
     )
     return (
-        x + w1 * spread_halves(guidance, first + 4, second + 4) + w2 * spread_halves(guidance, first + 8, second + 8),
-        y + w1 * spread_halves(guidance, first + 5, second + 5) + w2 * spread_halves(guidance, first + 9, second + 9),
-        z + w1 * spread_halves(guidance, first + 6, second + 6) + w2 * spread_halves(guidance, first + 10, second + 10),
+        x + w1 * spread_parts(guidance, starts, at + 4) + w2 * spread_parts(guidance, starts, at + 8),
+        y + w1 * spread_parts(guidance, starts, at + 5) + w2 * spread_parts(guidance, starts, at + 9),
+        z + w1 * spread_parts(guidance, starts, at + 6) + w2 * spread_parts(guidance, starts, at + 10),
     )
 
 
 @in_lanes
-def skinned(rows, at, guidance, first, second, w1, w2, head):
+def skinned(rows, row, guidance, starts, at, w1, w2, head):
     """Where linear skinning takes a vertex (eq. 9), turned with the head; or the way to there."""
-    x, y, z = sum_guides(guidance, first, second, w1, w2)
-    ox, oy, oz = load_vector(rows, at)
+    x, y, z = sum_guides(guidance, starts, at, w1, w2)
+    ox, oy, oz = load_vector(rows, row)
     return (
         x + ox * spread(head[0]) + oy * spread(head[1]) + oz * spread(head[2]),
         y + ox * spread(head[3]) + oy * spread(head[4]) + oz * spread(head[5]),
@@ -222,10 +222,10 @@ def skinned(rows, at, guidance, first, second, w1, w2, head):
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_block(data, at, count, guidance, first, second, head, root, pull, close, places, hair, following, out):
+def sweep_block(data, at, count, guidance, starts, head, root, pull, close, places, hair, following, out):
     """Fill `places` of all `count` vertices of a block, rows x, y and z of each; arguments as in `sweep_hairs`.
 
-    The block's rows begin at `data[at]`, the guidance of its halves at `first` and `second`. Lanes of the `following`
+    The block's rows begin at `data[at]`, the guidance of its halves or quarters at `starts`. Lanes of the following
     block begin at `hair[following]`: what is wanted for it is asked for on the way, a little at every segment.
     """
     use_wide_registers()
@@ -236,12 +236,11 @@ def sweep_block(data, at, count, guidance, first, second, head, root, pull, clos
     towards, before = spread(pull), spread(ZERO)
     back = spread(close)
     q = (spread(ROOT_TWO * root[0]), spread(ROOT_TWO * root[1]), spread(ROOT_TWO * root[2]), spread(ROOT_TWO * root[3]))
-    x, y, z = skinned(data, at + ROOT * ROW, guidance, first, second, w1, w2, head)
+    x, y, z = skinned(data, at + ROOT * ROW, guidance, starts, 0, w1, w2, head)
     store_vector(places, 0, x, y, z)
     at += HAIR_ROWS * ROW
     for i in range(1, count):
-        first += PER_GUIDES
-        second += PER_GUIDES
+        vertex = i * PER_GUIDES
         for line in range(0, SEGMENT, HALF):
             fetch_to_read(data, at + ahead + line)
         for line in range(asked, asked + lines):
@@ -250,9 +249,9 @@ def sweep_block(data, at, count, guidance, first, second, head, root, pull, clos
         vx, vy, vz = load_vector(data, at)
         square, length, scale = segment_length(vx, vy, vz, bend, before)
         before = length
-        fx, fy, fz = sum_guides(guidance, first + 4 * GROUP, second + 4 * GROUP, w1, w2)
+        fx, fy, fz = sum_guides(guidance, starts, vertex + 4 * GROUP, w1, w2)
         fx, fy, fz = length * fx, length * fy, length * fz
-        tx, ty, tz = skinned(data, at + END * ROW, guidance, first, second, w1, w2, head)
+        tx, ty, tz = skinned(data, at + END * ROW, guidance, starts, vertex, w1, w2, head)
         # Eq. 22 and 23, times the length.
         g = (fx + towards * tx - back * x, fy + towards * ty - back * y, fz + towards * tz - back * z)
         # Eq. 12.
@@ -299,7 +298,7 @@ def sweep_hairs(
             force, root at rest [m], weights of the second and the third guide. Of each segment: v as above, of the hair
             without force [1/m]; its end at rest less `keep` times its start [m].
         hair: strand in each lane, flat (B * LANES); empty lanes repeat another.
-        bundle: of each half of a block (B, 2).
+        bundle: of each quarter of a block (B, 4).
         guidance: see `fill_guidance`, with forces (1 - alpha) f / W, flat.
         count: V = N + 1.
         head: rotation matrix of the head, row by row (9,).
@@ -320,7 +319,12 @@ def sweep_hairs(
         places = scratch_rows(count * PLACE_ROWS)
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
             at, lanes = block * of_block, block * LANES
-            first, second = bundle[block, 0] * of_bundle, bundle[block, 1] * of_bundle
             following = min(block + 1, blocks - 1) * LANES
-            sweep_block(data, at, count, guidance, first, second, head, root, pull, close, places, hair, following, out)
+            a, b, c, d = bundle[block, 0], bundle[block, 1], bundle[block, 2], bundle[block, 3]
+            if a == b and c == d:  # as most are, since halves spare instructions
+                starts = (a * of_bundle, c * of_bundle)
+                sweep_block(data, at, count, guidance, starts, head, root, pull, close, places, hair, following, out)
+            else:
+                parts = (a * of_bundle, b * of_bundle, c * of_bundle, d * of_bundle)
+                sweep_block(data, at, count, guidance, parts, head, root, pull, close, places, hair, following, out)
             store_points(places, hair, lanes, width, out)

@@ -9,7 +9,7 @@ import math
 
 from numba import njit, prange
 
-from mane.skin._kernels_lanes import HALF, LANES, in_lanes, load, spread, spread_halves, use_wide_registers
+from mane.skin._kernels_lanes import LANES, QUARTER, in_lanes, load, spread, spread_parts, use_wide_registers
 from mane.skin._kernels_physical import (
     BEND,
     FASTMATH,
@@ -55,7 +55,7 @@ def gather_hairs(hair, bundle, turn, guide, weight, points, own, places):
     """
     for lane in range(LANES):
         s = hair[lane]
-        q = blend_turns(turn, guide[bundle[lane // HALF]], weight, s)
+        q = blend_turns(turn, guide[bundle[lane // QUARTER]], weight, s)
         for c in range(TURN_ROWS):
             own[c * LANES + lane] = ROOT_TWO * q[c]
         for k in range(weight.shape[1]):
@@ -66,23 +66,24 @@ def gather_hairs(hair, bundle, turn, guide, weight, points, own, places):
 
 
 @in_lanes
-def force_on(force, first, second, of_guide, own, guides):
-    """Sum of the guides' forces on a segment (eq. 10), `force[first]` and `force[second]` those of the first guide."""
+def force_on(force, starts, at, of_guide, own, guides):
+    """Sum of the guides' forces on a segment (eq. 10), those of the first guide at `force[start + at]`."""
     fx, fy, fz = spread(ZERO), spread(ZERO), spread(ZERO)
     for k in range(guides):
-        w, a, b = load(own, (TURN_ROWS + k) * ROW), first + k * of_guide, second + k * of_guide
-        fx = fx + w * spread_halves(force, a, b)
-        fy = fy + w * spread_halves(force, a + 1, b + 1)
-        fz = fz + w * spread_halves(force, a + 2, b + 2)
+        w = load(own, (TURN_ROWS + k) * ROW)
+        fx = fx + w * spread_parts(force, starts, at)
+        fy = fy + w * spread_parts(force, starts, at + 1)
+        fz = fz + w * spread_parts(force, starts, at + 2)
+        at += of_guide
     return fx, fy, fz
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_given(data, at, segments, own, guides, force, first, second, share, pull, closing, overshoot, gives, places):
+def sweep_given(data, at, segments, own, guides, force, starts, share, pull, closing, overshoot, gives, places):
     """Turn the rows of targets in `places` to those of points; arguments as in `sweep_hairs_to`.
 
-    The rows of the block begin at `data[at]`, the forces on the first segments of its halves at `first` and `second`;
-    `own` is what `gather_hairs` filled.
+    The rows of the block begin at `data[at]`, the forces on the first segments of its quarters at `starts`; `own`
+    is what `gather_hairs` filled.
     """
     use_wide_registers()
     bend, strain, before = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW), spread(ZERO)
@@ -96,7 +97,7 @@ def sweep_given(data, at, segments, own, guides, force, first, second, share, pu
         vx, vy, vz = load_vector(data, at + i * SEGMENT)
         square, length, scale = segment_length(vx, vy, vz, bend, before)
         before = length
-        fx, fy, fz = force_on(force, first + 3 * i, second + 3 * i, 3 * segments, own, guides)
+        fx, fy, fz = force_on(force, starts, 3 * i, 3 * segments, own, guides)
         fx, fy, fz = length * (felt * fx), length * (felt * fy), length * (felt * fz)
         tx, ty, tz = load_vector(places, (i + 1) * PLACE)
         vx, vy, vz = turned(q, vx, vy, vz)
@@ -141,7 +142,7 @@ def sweep_hairs_to(
     Args:
         data: rows of each block; see `_kernels_physical.sweep_hairs`.
         hair: strand in each lane (B, LANES), empty lanes repeating another.
-        bundle: of each half of a block (B, 2).
+        bundle: of each quarter of a block (B, 4).
         guide: guides of each bundle (M, K).
         weight: how much each counts for each strand (S, K).
         force: f / W of the guides of each bundle at the hairs' segments (M, K, N, 3).
@@ -163,21 +164,8 @@ def sweep_hairs_to(
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
             at, hairs, bundles = block * of_block, hair[block], bundle[block]
             gather_hairs(hairs, bundles, turn, guide, weight, out, own, places)
-            first, second = bundles[0] * of_bundle, bundles[1] * of_bundle
+            starts = (bundles[0] * of_bundle, bundles[1] * of_bundle, bundles[2] * of_bundle, bundles[3] * of_bundle)
             sweep_given(
-                data,
-                at,
-                segments,
-                own,
-                guides,
-                forces,
-                first,
-                second,
-                share,
-                pull,
-                closing,
-                overshoot,
-                blend_yield,
-                places,
+                data, at, segments, own, guides, forces, starts, share, pull, closing, overshoot, blend_yield, places
             )
             store_points(places, hairs, 0, width, flat)

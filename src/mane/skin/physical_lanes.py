@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
 from mane.skin import _kernels_physical as kernels
-from mane.skin._kernels_lanes import HALF, LANES
+from mane.skin._kernels_lanes import LANES, QUARTER
 from mane.skin.base import on_cache_lines
 from mane.skin.bundles import Bundles
 from mane.skin.physical_rest import HairRest
@@ -21,12 +21,14 @@ E3 = np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """Hairs cut into B blocks of two halves of 16 lanes; hairs of a half are of one bundle: they share their guides.
+    """Hairs cut into B blocks of four quarters of 8 lanes; hairs of a quarter are of one bundle, so they share guides.
+
+    Most blocks have two bundles, one for each half: that is quickest. Quarters are for what bundles leave over.
 
     Attributes:
-        hair: strand of the groom in each lane, shape (B, 32), int32; an empty lane repeats the first of its half.
+        hair: strand of the groom in each lane, shape (B, 32), int32; an empty lane repeats the first of its quarter.
         is_filled: whether a lane is not empty, shape (B, 32).
-        bundle: of each half, shape (B, 2), int64; where their number is odd, the last is there twice.
+        bundle: of each quarter, shape (B, 4), int64; where some are missing, the last is there again.
     """
 
     hair: NDArray[np.int32]
@@ -35,35 +37,37 @@ class Lanes:
 
     @classmethod
     def cut(cls, bundles: Bundles) -> Lanes:
-        """Cut hairs into halves of blocks, bundle by bundle."""
+        """Cut hairs into quarters of blocks, bundle by bundle; single quarters come behind all that are pairs."""
         order, starts = bundles.by_bundle()
         sizes = np.diff(starts)
-        halves = -(-sizes // HALF)
-        bundle = np.repeat(np.arange(len(sizes)), halves)
-        within = np.arange(len(bundle)) - np.repeat(np.cumsum(halves) - halves, halves)
-        first = starts[bundle] + within * HALF
-        filled = np.minimum(starts[bundle + 1] - first, HALF)
-        place = np.arange(HALF)
+        quarters = -(-sizes // QUARTER)
+        bundle = np.repeat(np.arange(len(sizes)), quarters)
+        within = np.arange(len(bundle)) - np.repeat(np.cumsum(quarters) - quarters, quarters)
+        is_single = (within == quarters[bundle] - 1) & (within % 2 == 0)
+        turn = np.argsort(is_single, kind="stable")
+        bundle, within = bundle[turn], within[turn]
+        first = starts[bundle] + within * QUARTER
+        filled = np.minimum(starts[bundle + 1] - first, QUARTER)
+        place = np.arange(QUARTER)
         is_filled = place < filled[:, None]
         hair = order[first[:, None] + np.where(is_filled, place, 0)]
-        return cls._paired(hair.astype(np.int32), is_filled, bundle)
+        return cls._of_quarters(hair.astype(np.int32), is_filled, bundle)
 
     @classmethod
-    def _paired(cls, hair: NDArray[np.int32], is_filled: NDArray[np.bool_], bundle: IntArray) -> Lanes:
-        chosen = _pairs(len(bundle))
+    def _of_quarters(cls, hair: NDArray[np.int32], is_filled: NDArray[np.bool_], bundle: IntArray) -> Lanes:
+        chosen = _fours(len(bundle))
         is_filled = is_filled[chosen]
-        if len(bundle) % 2:
-            is_filled[-1, 1] = False
+        is_filled.reshape(-1, QUARTER)[len(bundle) :] = False
         return cls(hair[chosen].reshape(-1, LANES), is_filled.reshape(-1, LANES), bundle[chosen])
 
     def of_bundles(self, wanted: NDArray[np.bool_], data: NDArray[np.float32]) -> tuple[Lanes, NDArray[np.float32]]:
         """Return the lanes of the bundles that are `wanted (M,)`, and their part of `data`."""
-        count = self.bundle.size - (not self.is_filled[-1, HALF])
-        chosen = np.flatnonzero(wanted[self.bundle.reshape(-1)[:count]])
-        hair, is_filled = self.hair.reshape(-1, HALF)[chosen], self.is_filled.reshape(-1, HALF)[chosen]
-        lanes = self._paired(hair, is_filled, self.bundle.reshape(-1)[chosen])
-        block, half = np.divmod(chosen[_pairs(len(chosen))], 2)
-        rows = data.reshape(*data.shape[:2], 2, HALF)[block, :, half]  # (B, 2, R, 16)
+        hair, is_filled = self.hair.reshape(-1, QUARTER), self.is_filled.reshape(-1, QUARTER)
+        bundle = self.bundle.reshape(-1)
+        chosen = np.flatnonzero(wanted[bundle] & is_filled[:, 0])
+        lanes = self._of_quarters(hair[chosen], is_filled[chosen], bundle[chosen])
+        block, quarter = np.divmod(chosen[_fours(len(chosen))], 4)
+        rows = data.reshape(*data.shape[:2], 4, QUARTER)[block, :, quarter]  # (B, 4, R, 8)
         return lanes, np.ascontiguousarray(rows.swapaxes(1, 2)).reshape(len(block), -1, LANES)
 
     def empty_data(self, vertex_count: int) -> NDArray[np.float32]:
@@ -126,9 +130,9 @@ class Lanes:
         return self.hair.nbytes + self.is_filled.nbytes + self.bundle.nbytes
 
 
-def _pairs(count: int) -> IntArray:
-    """Numbers of halves, two by two, shape (B, 2); where `count` is odd, the last twice."""
-    return np.minimum(np.arange(count + count % 2), count - 1).reshape(-1, 2)
+def _fours(count: int) -> IntArray:
+    """Numbers of quarters, four by four, shape (B, 4); where some are missing, the last again."""
+    return np.minimum(np.arange(count + -count % 4), count - 1).reshape(-1, 4)
 
 
 def _unloaded(rest: HairRest, bend: Float64Array) -> Float64Array:

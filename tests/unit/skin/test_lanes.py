@@ -9,12 +9,13 @@ from mane.geometry import quaternion
 from mane.skin._kernels_lanes import (
     HALF,
     LANES,
+    QUARTER,
     fetch_to_read,
     fetch_to_write,
     inverse_root,
     load,
     spread,
-    spread_halves,
+    spread_parts,
     store,
     store_columns,
 )
@@ -30,7 +31,8 @@ def _sums(rows, numbers, out):
     store(out, LANES, a - b)
     store(out, 2 * LANES, a * b)
     store(out, 3 * LANES, spread(numbers[1]))
-    store(out, 4 * LANES, spread_halves(numbers, 0, 2))
+    store(out, 4 * LANES, spread_parts(numbers, (0, 1), 1))
+    store(out, 6 * LANES, spread_parts(numbers, (2, 0, 0, 1), 0))
     store(out, 5 * LANES, inverse_root(b))
 
 
@@ -46,11 +48,12 @@ def test_sums_are_those_of_every_lane():
     rows = rng.normal(size=(2, LANES)).astype(np.float32)
     rows[1] = 10.0 ** rng.uniform(-30, 30, LANES)
     numbers = np.array([3, 5, 7], np.float32)
-    out = np.zeros((6, LANES), np.float32)
+    out = np.zeros((7, LANES), np.float32)
     _sums(rows.reshape(-1), numbers, out.reshape(-1))
     np.testing.assert_array_equal(out[:3], [rows[0] + rows[1], rows[0] - rows[1], rows[0] * rows[1]])
     np.testing.assert_array_equal(out[3], 5)
-    np.testing.assert_array_equal(out[4], np.repeat([3, 7], HALF))
+    np.testing.assert_array_equal(out[4], np.repeat([5, 7], HALF))
+    np.testing.assert_array_equal(out[6], np.repeat([7, 3, 3, 5], QUARTER))
     # An estimate of 14 digits and one Newton step: the square of 2^-14, and the rounding of four operations.
     np.testing.assert_allclose(out[5], 1 / np.sqrt(rows[1].astype(np.float64)), rtol=1.5 * 2.0**-28 + 4 * EPS)
 
@@ -73,10 +76,10 @@ def skin():
     return PhysicalSkin(groom, guides_of(groom, 8))
 
 
-def test_every_hair_is_in_one_lane_of_a_half_of_its_bundle(skin):
+def test_every_hair_is_in_one_lane_of_a_quarter_of_its_bundle(skin):
     lanes = skin._lanes
     np.testing.assert_array_equal(np.sort(lanes.hair[lanes.is_filled]), np.arange(70))
-    bundle = np.repeat(lanes.bundle, HALF, axis=1)
+    bundle = np.repeat(lanes.bundle, QUARTER, axis=1)
     np.testing.assert_array_equal(skin.bundles.of_hair[lanes.hair], bundle)
 
 
