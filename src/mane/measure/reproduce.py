@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from mane.geometry.checks import require_choice
-from mane.measure.figures import Figures, Row, number_text
+from mane.measure.figures import Figures, Row
+from mane.measure.reproduce_page import Section, report_page
 
 Tell = Callable[[str, float], None]  # what is being done, and which share of the scene is
 Done = Callable[[float], None]  # which share of a task is done
@@ -153,27 +154,10 @@ def write_reports(paper: str, folder: Path, reports: list[Report]) -> None:
     """Write `figures.json` for programs and `report.md` for people."""
     from mane.io.atomic import atomic_path
 
+    sections = [Section(report.name, report.figures.rows, report.pictures, report.notes) for report in reports]
     for name, text in (
         ("figures.json", all_figures(paper, reports).to_json() + "\n"),
-        ("report.md", _markdown(paper, reports)),
+        ("report.md", report_page(paper, PAPERS[paper].title, sections)),
     ):
         with atomic_path(folder / name) as partial:
             Path(partial).write_text(text, encoding="utf-8")
-
-
-def _markdown(paper: str, reports: list[Report]) -> str:
-    lines = [f"# {paper}: {PAPERS[paper].title}"]
-    for report in reports:
-        lines += ["", f"## {report.name}", ""]
-        lines += [f"![{caption}]({report.name}/{name})\n\n{caption}\n" for name, caption in report.pictures]
-        lines += ["| case | metric | ours | unit | paper or reference | promise |", "|---|---|---|---|---|---|"]
-        lines += [_markdown_row(row) for row in report.figures.rows]
-        lines += ["", *(f"- {note}" for note in report.notes)]
-    return "\n".join(lines) + "\n"
-
-
-def _markdown_row(row: Row) -> str:
-    source = f" ({row.source})" if row.source else ""
-    promise = number_text(row.target) + {True: " kept", False: " MISSED", None: ""}[row.meets_target]
-    cells = (row.case, row.metric, number_text(row.value), row.unit, number_text(row.reference) + source, promise)
-    return "| " + " | ".join(cells) + " |"

@@ -188,7 +188,7 @@ def _add_times(report: Report, recording: Recording, spent: Mapping[str, float],
     for name, milliseconds in spent.items():
         theirs = paper.get(name)
         reference = {} if theirs is None else {"reference": 1e-3 * theirs, "source": source}
-        report.add(f"{name}, {threads} threads", "time per frame", milliseconds, "ms", **reference)
+        report.add(name, f"time per frame, {threads} threads", milliseconds, "ms", **reference)
     overhead = 100 * (spent["physical"] / spent["linear"] - 1)
     theirs = 100 * (paper["physical"] / paper["linear"] - 1) if paper else None
     report.add("physical over linear", "overhead", overhead, "%", reference=theirs, source=source)
