@@ -293,7 +293,7 @@ def project_strands(
     Args:
         solid: see `_kernels_trace`, and `poses` too.
         limits: thickness [m], tolerance as a part of a segment's length, speed of coming out [m/s].
-        inner: places within a segment that are tested, (G,).
+        inner: places within a segment that are tested.
         before: vertices at the start of the step [m], (G, V, 3), and their `ways` since then.
         margin: see `_kernels_solids.find_contacts`.
         is_held: whether the root is held, (G,).
@@ -308,9 +308,9 @@ def project_strands(
     for s in prange(len(points)):
         if not is_active[s]:
             continue
-        if inner[s] >= THIN:
+        if inner >= THIN:
             length = rest_length[s, 0]
-            if stays_away(solid[7], poses, inner[s], is_held[s], length, before[s], ways[s], 1.0, margin, measured[s]):
+            if stays_away(solid[7], poses, inner, is_held[s], length, before[s], ways[s], 1.0, margin, measured[s]):
                 continue
         elif ends_outside(solid, poses, limits[0], 1 if is_held[s] else 0, before[s], points[s], measured[s]):
             continue
@@ -318,7 +318,7 @@ def project_strands(
             solid,
             poses,
             limits,
-            inner[s],
+            inner,
             before[s],
             is_held[s],
             rest_length[s],

@@ -274,7 +274,7 @@ def find_contacts(
     Args:
         solid: see `_kernels_trace`.
         poses: (24,), see `_kernels_trace`.
-        inner: places between the ends of a segment, (G,).
+        inner: places between the ends of a segment.
         thickness: of the layer around the solid [m].
         laws: see `judge_contact`.
         points: [m], (G, V, 3), at the start of the step; `velocity` [m/s], `mass` [kg], with what bending
@@ -293,16 +293,15 @@ def find_contacts(
     slope = solid[7]
     for s in prange(len(points)):
         count[s] = 0
-        places = inner[s]
         # Where vertices alone are tested, the search asks each of them the same.
         if is_active[s] and not (
-            places > 0
-            and stays_away(slope, poses, places, is_held[s], arc[s, 1], points[s], velocity[s], dt, margin, measured[s])
+            inner > 0
+            and stays_away(slope, poses, inner, is_held[s], arc[s, 1], points[s], velocity[s], dt, margin, measured[s])
         ):
             count[s] = find_on_strand(
                 solid,
                 poses,
-                places,
+                inner,
                 thickness,
                 laws,
                 points[s],
@@ -316,7 +315,7 @@ def find_contacts(
                 place[s],
                 record[s],
             )
-            spread_contacts(places, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
+            spread_contacts(inner, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
 
 
 @njit(cache=True, error_model="numpy")
@@ -411,4 +410,4 @@ def settle_contacts(
 ):
     """Fill normal force [N] (G, C) and trail (G, C, TRAIL_SIZE) of every contact, from the velocities of the step."""
     for s in range(len(count)):
-        settle_on_strand(inner[s], velocity[s], count[s], place[s], record[s], pressed[s], trail[s])
+        settle_on_strand(inner, velocity[s], count[s], place[s], record[s], pressed[s], trail[s])

@@ -160,6 +160,6 @@ class _Buffers:
 
     def __init__(self, solid: Solid, model: StrandModel, thickness: float, clearances: Clearances) -> None:
         self.solid, self.kernel = solid, KernelSolid.of(solid)
-        self.inner = self.kernel.inner_places(model.rest_length.max(axis=1), thickness)
+        self.inner = self.kernel.inner_places(float(model.rest_length.max()), thickness)
         self.margin = safe_margin(model, thickness)
         self.measured = clearances.of(solid, model)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from mane.body import _kernels_shapes as shape_kinds
 from mane.body.sdf import SignedDistanceField
@@ -61,12 +60,13 @@ class KernelSolid:
         fixed = (field.origin, field.inv_cell, stride, FIELD_SLOPE, feature)
         return cls((True, _NO_KINDS, _NO_PARAMS, values, *fixed), feature)
 
-    def inner_places(self, segment_length: ArrayLike, thickness: float) -> NDArray[np.int64]:
-        """How many points between the ends of segments of that length [m] must be tested beside their vertices."""
+    def inner_places(self, segment_length: float, thickness: float) -> int:
+        """How many points between the ends of a segment of that length [m] must be tested beside its vertices."""
         feature = self.feature + thickness
+        if not np.isfinite(feature):
+            return 0
         # A part of radius r is at least 1.7 r wide at every place that is r / 2 or less off the nearest tested point.
-        count = np.ceil(np.asarray(segment_length) / feature) - 1
-        return np.clip(count, 0, MAX_INNER).astype(np.int64)
+        return int(min(max(np.ceil(segment_length / feature) - 1, 0), MAX_INNER))
 
 
 def shape_feature(shape: Shape) -> float:

@@ -185,10 +185,9 @@ class _OneSolid:
         self.surface = AnimatedSurface(model) if self.solid.animation is not None else None
         self.kernel = None if self.surface is not None else KernelSolid.of(self.solid)
         strands, vertices = model.strand_count, model.vertex_count
-        self.inner = np.zeros(strands, np.int64)
-        if self.kernel is not None:
-            self.inner[:] = self.kernel.inner_places(model.rest_length.max(axis=1), thickness)
-        capacity = vertices + min(int(self.inner.max()), kernels.INNER_CONTACTS) * model.segment_count
+        longest = float(model.rest_length.max())
+        self.inner = 0 if self.kernel is None else self.kernel.inner_places(longest, thickness)
+        capacity = vertices + min(self.inner, kernels.INNER_CONTACTS) * model.segment_count
         self.last = ContactList.empty(strands, capacity)
         self._next = ContactList.empty(strands, capacity)
         self._record = np.zeros((strands, capacity + 2, RECORD_SIZE))

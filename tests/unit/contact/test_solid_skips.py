@@ -1,16 +1,15 @@
 """Strands and vertices that contact passes over because they are surely away: looking at all changes no bit."""
 
 import numpy as np
-import pytest
 
 from mane.body.motion import Pose, Twist
 from mane.body.motion_presets import make_motion
 from mane.body.props.comb import make_comb
-from mane.body.shapes import Capsule, Sphere
+from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.contact import projection
 from mane.contact._kernels_projection import project_strand
-from mane.contact.solid_geometry import Clearances, KernelSolid, not_measured
+from mane.contact.solid_geometry import Clearances, not_measured
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.scene.simulation import Simulation
@@ -27,7 +26,7 @@ def project_everyone(
     for s in np.flatnonzero(is_active):
         rows = [table[s] for table in scratch]
         fixed = (before[s], is_held[s], rest_length[s], dt)
-        moved[s] |= project_strand(solid, poses, limits, inner[s], *fixed, points[s], velocity[s], *rows)
+        moved[s] |= project_strand(solid, poses, limits, inner, *fixed, points[s], velocity[s], *rows)
 
 
 class Combing:
@@ -89,12 +88,3 @@ def test_a_table_of_clearances_is_shared_by_those_who_ask_for_the_same_solid():
     assert table is clearances.of(ball, model)
     assert table is not clearances.of(other, model)
     np.testing.assert_array_equal(table, not_measured(5, 6))
-
-
-@pytest.mark.parametrize("thickness", [0.0, 0.001])
-def test_every_strand_has_the_places_that_its_own_segments_need(thickness):
-    tooth = KernelSolid.of(Solid(Capsule((0, 0, 0), (0, 0.03, 0), 5e-4)))
-    lengths = np.array([4e-4, 0.004, 0.008, 0.03])
-    expected = [tooth.inner_places(length, thickness) for length in lengths]
-    np.testing.assert_array_equal(tooth.inner_places(lengths, thickness), expected)
-    assert expected == sorted(expected)
