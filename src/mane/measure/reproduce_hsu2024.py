@@ -183,12 +183,12 @@ def frame_milliseconds(recording: Recording, carry: Carry) -> float:
 
 
 def _add_times(report: Report, recording: Recording, spent: Mapping[str, float], paper: Mapping[str, float]) -> None:
-    threads = numba.get_num_threads()
+    threads = f"{numba.get_num_threads()} thread{'s' if numba.get_num_threads() > 1 else ''}"
     source = PAPER_TIMES if paper else None
     for name, milliseconds in spent.items():
         theirs = paper.get(name)
         reference = {} if theirs is None else {"reference": 1e-3 * theirs, "source": source}
-        report.add(name, f"time per frame, {threads} threads", milliseconds, "ms", **reference)
+        report.add(name, f"time per frame, {threads}", milliseconds, "ms", **reference)
     overhead = 100 * (spent["physical"] / spent["linear"] - 1)
     theirs = 100 * (paper["physical"] / paper["linear"] - 1) if paper else None
     report.add("physical over linear", "overhead", overhead, "%", reference=theirs, source=source)
@@ -196,7 +196,7 @@ def _add_times(report: Report, recording: Recording, spent: Mapping[str, float],
         ours, theirs = spent["physical"], 1e-3 * paper["physical"]
         points = recording.groom.strand_count * scene_vertices(recording)
         report.note(
-            f"Time: {points / 1e6:.2f} million points take {ours:.1f} ms on {threads} CPU threads, and the paper's "
+            f"Time: {points / 1e6:.2f} million points take {ours:.1f} ms on {threads} of a CPU, and the paper's "
             f"{theirs:.3f} ms on a GPU: {ours / theirs:.0f} times less."
         )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mane.measure.figures import Row, number_text
 
-SHORTFALL = "Falls short"  # how a note begins that belongs to the summary as well
+SHORTFALL = "Falls short: "  # how a note begins that belongs to the summary as well
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def _shortfalls(sections: Iterable[Section]) -> list[str]:
             f"- {section.name}: {row.case}, {row.metric} is {_value(row)}, promised {number_text(row.target)}"
             for row in missed
         ]
-        found += [f"- {section.name}: {note}" for note in section.notes if note.startswith(SHORTFALL)]
+        short = [note.removeprefix(SHORTFALL) for note in section.notes if note.startswith(SHORTFALL)]
+        found += [f"- {section.name}: {note}" for note in short]
     return ["", "## Where ours falls short", "", *found] if found else []
 
 

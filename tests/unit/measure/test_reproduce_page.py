@@ -36,7 +36,7 @@ def test_missed_promises_and_notes_say_where_ours_falls_short():
     short = between(page(), "## Where ours falls short", "## curls")
     assert [line for line in short if line] == [
         "- curls: physical, kink is 3 rad, promised 2",
-        "- curls: Falls short: it trembles.",
+        "- curls: it trembles.",
     ]
 
 
