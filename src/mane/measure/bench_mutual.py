@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
+import numba
 import numpy as np
 
 from mane.body.motion import Pose
@@ -60,6 +61,8 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
         contacts[count] = measured["links and strips"][1]
         _report(figures, count, times, own[count])
         figures.add(f"{count} guides x {SEGMENTS} segments", "contacts at once", contacts[count], "1")
+        if count == PAPER_GUIDES:
+            _report_one_core(figures, guides, frames)
     case = f"links and strips, {min(counts)} to {max(counts)} guides"
     linear = {"reference": 1.0, "source": "linear"}
     growth = growth_exponent(list(own), list(own.values()))
@@ -70,6 +73,20 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
     figures.add(case, "exponent of growth of contacts with guides", growth, "1")
     _bench_grid(figures, GRID_COUNTS[:1] if quick else GRID_COUNTS, frames, progress)
     return figures
+
+
+def _report_one_core(figures: Figures, guides: Guides, frames: int) -> None:
+    """Processor time on one thread, which other programs on the same machine change little."""
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        for name, parts in _cases(PAPER_GUIDES).items():
+            value, _ = _measure(guides, parts, frames, clock=time.thread_time)
+            figures.add(
+                f"{PAPER_GUIDES} guides x {SEGMENTS} segments, {name}", "processor time on one core", value, "ms"
+            )
+    finally:
+        numba.set_num_threads(threads)
 
 
 def _bench_grid(figures: Figures, counts: Sequence[int], frames: int, progress: Callable[[str], None] | None) -> None:
@@ -111,16 +128,18 @@ def _cases(count: int) -> dict[str, list[Part]]:
     return {"alone": [], "links": [StaticLinks()], "strips": [strips()], "links and strips": [StaticLinks(), strips()]}
 
 
-def _measure(guides: Guides, parts: list[Part], frames: int) -> tuple[float, float]:
+def _measure(
+    guides: Guides, parts: list[Part], frames: int, *, clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, float]:
     """Median time of a frame [ms] and median of its contacts; the first one, which makes strips, is left out."""
     simulation = Simulation(guides, forces=parts, frame_rate=FRAME_RATE)
     times, contacts = [], []
     for number in range(frames + 1):
         angle = SWING * math.sin(2 * math.pi * SWINGS_PER_SECOND * number / FRAME_RATE)
         pose = Pose(np.zeros(3), np.array([0.0, math.sin(angle / 2), 0.0, math.cos(angle / 2)]))
-        started = time.perf_counter()
+        started = clock()
         frame = simulation.step(pose)
-        times.append(1e3 * (time.perf_counter() - started))
+        times.append(1e3 * (clock() - started))
         contacts.append(simulation.report.parts.get("hair contacts", 0.0))
         assert np.isfinite(frame.points).all()
     return float(np.median(times[1:])), float(np.median(contacts[1:]))
