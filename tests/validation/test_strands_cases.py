@@ -76,6 +76,7 @@ CASES = {  # how to measure it, and the least number of promises that it makes o
     "the longest substep keeps a shaken head lively": (quick(strands_substeps.shaken_heads), 2),
 }
 ONE_MODEL = {
+    ("chain", "kicked curls keep their energy"): (strands_motion.kicked_curls, 4),
     ("cosserat", "torsion"): (quick(strands_static.torsion), 2),
     ("spring", "kinks hardly more than rods when shaken"): (quick(strands_look.shaken_kinks), 1),
 }

@@ -47,6 +47,7 @@ def run(
         "small oscillation": lambda: strands_motion.frequency(figures, chosen, quick=quick),
         "swing at other steps": lambda: strands_motion.convergence(figures, chosen),
         "energy": lambda: strands_motion.energy(figures, chosen, quick=quick),
+        "kicked curls": lambda: strands_motion.kicked_curls(figures, chosen),
         "free fall": lambda: strands_motion.free_fall(figures, chosen),
         "incline": lambda: strands_surroundings.incline(figures, chosen),
         "shaken heads at other steps": lambda: shaken_heads(figures, chosen, quick=quick),

@@ -6,10 +6,10 @@ the directions of the links and never the other way round.
 
 A step is implicit Euler over a share of it, from which the links turn on to its end with the rates of that stage
 (`_kernels_stage`). Springs, damping, loads and the direction of tension are those at the end of the stage, so none of
-them limits its size. It is solved by two rounds of Newton's method (`iterations`), each of them exact in O(links) by
+them limits its size. It is solved by three rounds of Newton's method (`iterations`), each of them exact in O(links) by
 the articulated-body recursion (`_kernels_chain`): the first is linearised about the shape that the present motion leads
-to, the second about what the first has found. Velocity products need no terms of their own: momentum is compared at the
-vertices, in world axes. The price is some numerical damping, a seventh of Euler's, first order in the step.
+to, the others about what the one before has found. Velocity products need no terms of their own: momentum is compared
+at the vertices, in world axes. The price is some numerical damping, a seventh of Euler's, first order in the step.
 
 References: chang2002 3.1, 3.2 and 8; Featherstone's articulated-body method.
 """
@@ -45,13 +45,13 @@ class ChainParams:
 
     Attributes:
         iterations: how often a step is solved, each time linearised about the last result. One is enough for hair
-            that swings; two keep the energy from growing in hair that whips.
+            that swings; two keep the energy from growing in hair that whips, three in tight curls that are kicked.
         spine: simulate the smooth spine of curly strands and carry the curl on it, rigid in the frame of the spine's
             links (chang2002 8). Strands without at least two curls are simulated as they are.
         share: of a calm step that its implicit stage takes, above 0.5; 1 is implicit Euler.
     """
 
-    iterations: int = 2
+    iterations: int = 3
     spine: bool = False
     share: float = SHARE
 
