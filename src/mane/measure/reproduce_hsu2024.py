@@ -25,7 +25,7 @@ PAPER_TIMES = "hsu2024 table 1, RTX 4090"
 ARTEFACTS = ("length_error", "segment_error", "kink", "kink_p95", "curvature_distance")
 PROMISED = ("length_error", "kink")  # physical is to be better than linear at these
 TIMED_FRAMES = 20
-QUICK_PICTURE = (120, 150)  # pixels
+QUICK_PICTURE = (180, 225)  # pixels
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,12 @@ from functools import partial
 
 import numpy as np
 
-from mane.body.solid import Solid
-from mane.geometry.checks import FloatArray
-from mane.groom import styles
 from mane.measure.bench_skin import Head
 from mane.measure.reproduce import Report, Tell
-from mane.measure.reproduce_hsu2024 import JOSH, SHORT_CURLS, Sizes, draw, frame_milliseconds, recorded
+from mane.measure.reproduce_hsu2024 import HADLEY, JOSH, SHORT_CURLS, Sizes, draw, frame_milliseconds, recorded
 from mane.measure.study_skin import METHODS, Carry, Recording, measure, physical
+from mane.measure.study_skin_ablations import ABLATIONS, OVER_SHOULDERS
 from mane.metrics.summary import METRICS
-from mane.skin.finish import SolidAdjustment
-from mane.strand.frame import GuideFrame
 
 Make = Callable[[Recording], Carry]
 
@@ -73,32 +69,15 @@ def drift(report: Report, *, quick: bool, tell: Tell) -> None:
 
 
 def penetration(report: Report, *, quick: bool, tell: Tell) -> None:
-    """Hair that reaches into the head: left alone, projected, and turned out by the penetration energy (fig. 13)."""
-    scene = replace(SHORT_CURLS, name="penetration (fig. 13)")
-    recording, sizes = recorded(scene, _fewer(JOSH), quick=quick, tell=tell)
-    body = Solid(styles.body(recording.scene.style))
-    variants: dict[str, Make] = {
-        "no collisions": physical,
-        "projected": partial(_projected, body=body),
-        "penetration energy": partial(physical, solids=[body]),
-    }
-    carried = _carry_all(report, recording, sizes, variants, tell)
+    """Hair over shoulders that turn away: left alone, projected, turned out by the penetration energy (fig. 13)."""
+    recording, sizes = recorded(OVER_SHOULDERS, _fewer(HADLEY), quick=quick, tell=tell)
+    carried = _carry_all(report, recording, sizes, ABLATIONS[OVER_SHOULDERS], tell)
     draw(report, "penetration", recording, carried, quick=quick)
 
 
 def _fewer(head: Head) -> Head:
     """A fifth of a head's hairs: the parts are compared with each other, and converged solutions take their time."""
     return replace(head, hairs=head.hairs // 5)
-
-
-def _projected(recording: Recording, body: Solid) -> Carry:
-    """Move every vertex inside the body straight to its surface, the plain way."""
-    skin, push_out = physical(recording), SolidAdjustment([body])
-
-    def carry(frame: GuideFrame) -> FloatArray:
-        return push_out(skin(frame), frame)
-
-    return carry
 
 
 def _carry_all(

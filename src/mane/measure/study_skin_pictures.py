@@ -75,7 +75,7 @@ def _draw_heads(
     resting = styles.body(recording.scene.style)
     body = resting.transformed(frame.head.matrix)
     framed = np.concatenate([body.points[resting.points[:, 1] > NECK], frame.points.reshape(-1, 3)])
-    camera = Camera.framing(framed, aspect=size[0] / size[1], margin=0.03)
+    camera = Camera.framing(framed, aspect=size[0] / size[1], margin=0.07)
     guides = Groom.from_uniform(frame.points)
     images = [render(guides, body, camera=camera, size=size, hair_width=GUIDE_WIDTH)]
     count = recording.groom.strand_count
