@@ -285,6 +285,13 @@ def converge(again, stiffness, length, strain, blend_yield, pull, force, target,
             return
 
 
+@njit(cache=True, error_model="numpy")
+def turn_frames(x, y, z, w, q):
+    """Turn all frames `q (N, 4)` by a quaternion, in place."""
+    for i in range(len(q)):
+        q[i, 0], q[i, 1], q[i, 2], q[i, 3] = product(x, y, z, w, q[i, 0], q[i, 1], q[i, 2], q[i, 3])
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def solve_hairs(
     first,
@@ -301,6 +308,7 @@ def solve_hairs(
     blend_yield,
     sweeps,
     is_warm,
+    is_kept,
     # in and out
     frames,
     # out
@@ -323,12 +331,15 @@ def solve_hairs(
         blend_yield: stretch per blended force; 0 unless eq. 12 is taken as printed.
         sweeps: how many after the first one; -1 balances the chain.
         is_warm: whether `frames` holds what to start from instead of a first sweep.
-        frames: of the segments (S, N, 4).
+        is_kept: whether `frames` takes what was found, for the next call.
+        frames: of the segments, as seen from the roots (S, N, 4).
         points: (S, V, 3) [m].
     """
     for s in prange(len(length)):
-        q = frames[s]
-        if not is_warm:
+        q, turn = frames[s], root[s]
+        if is_warm:
+            turn_frames(turn[0], turn[1], turn[2], turn[3], q)
+        else:
             sweep_first(
                 first[s],
                 length[s],
@@ -371,6 +382,8 @@ def solve_hairs(
                 q,
                 points[s],
             )
+        if is_kept:
+            turn_frames(-turn[0], -turn[1], -turn[2], turn[3], q)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.geometry import quaternion
 from mane.skin import _kernels_physical_chain as kernels
 from mane.skin.physical_forces import Felt
 from mane.skin.physical_params import PhysicalParams
 from mane.skin.physical_rest import HairRest, joint_stiffness
-
-Array = NDArray[np.float64]
 
 ROWS_AT_ONCE = 8192  # hairs per piece, for which forces and targets are held in double precision
 
@@ -35,13 +32,13 @@ class ChainSolve:
     def solve(self, felt: Felt, points: NDArray[np.float32]) -> None:
         """Replace the targets in `points (S, V, 3)` [m] by the hairs that feel `felt`."""
         params, rest = self._params, self._rest
-        is_warm = self._has_turned
+        is_warm, is_kept = self._has_turned, params.warm_start == "previous"
         pull = params.alpha * params.drift
         more = -1 if isinstance(params.sweeps, str) else params.sweeps - (0 if is_warm else 1)
         for start in range(0, len(points), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
             force, root = felt.of_hairs(rows)
-            frames = self._start(rows, root)
+            frames = self._turned[rows] if is_kept else np.empty(rest.first[rows].shape)
             out = np.empty(points[rows].shape)
             kernels.solve_hairs(
                 rest.first[rows],
@@ -58,22 +55,12 @@ class ChainSolve:
                 1 / params.drift if params.stretch_by_blend else 0.0,
                 more,
                 is_warm,
+                is_kept,
                 frames,
                 out,
             )
             points[rows] = out
-            self._remember(rows, root, frames)
-        self._has_turned = self._params.warm_start == "previous"
-
-    def _start(self, rows: slice, root: Array) -> Array:
-        """Frames of the frame before, carried along with the roots; of no meaning where there was none."""
-        if not self._has_turned:
-            return np.empty(self._rest.first[rows].shape)
-        return quaternion.multiply(root[:, None], self._turned[rows])
-
-    def _remember(self, rows: slice, root: Array, frames: Array) -> None:
-        if self._params.warm_start == "previous":
-            self._turned[rows] = quaternion.multiply(quaternion.conjugate(root)[:, None], frames)
+        self._has_turned = is_kept
 
     @property
     def nbytes(self) -> int:
