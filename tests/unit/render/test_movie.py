@@ -88,8 +88,9 @@ def test_an_error_on_the_way_leaves_the_old_movie_and_nothing_else(tmp_path, dec
 def test_an_interrupted_program_leaves_no_half_movie(tmp_path):
     pytest.importorskip("imageio_ffmpeg")
     script = (
-        "import sys, time, numpy as np\n"
+        "import signal, sys, time, numpy as np\n"
         "from mane.render.movie import MovieWriter\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background job begins without
         "with MovieWriter(sys.argv[1]) as movie:\n"
         "    while True:\n"
         "        movie.write(np.zeros((64, 64, 3), np.uint8))\n"
