@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +9,7 @@ from mane.contact import _kernels_strips as geometry
 from mane.contact import _kernels_strips_search as kernels
 from mane.contact.strips_params import StripParams
 from mane.geometry.checks import IntArray
+from mane.geometry.threads import most_threads
 from mane.strand.model import Float64Array, StrandModel
 
 FIRST_ROOM = 64
@@ -107,7 +107,7 @@ class Search:
         self.along_vertex = np.zeros((strands * vertices, 3))
         self._sorted = np.zeros((strands * vertices, 6))
         self._bars, self._sorted_bars = np.zeros((2, strands * (vertices - 1), 7))
-        threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        threads = most_threads()
         room = strands * vertices + kernels.LANES  # some places more than there are, for what fails last
         self.who = np.zeros((threads, room), np.int64)
         self._columns = np.zeros((threads, kernels.COLUMNS * room))

@@ -17,11 +17,12 @@ import numpy as np
 
 from mane.body.motion import Pose
 from mane.body.motion_presets import make_motion
+from mane.geometry.threads import most_threads
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.measure.figures import Figures
 from mane.measure.peer_pypbd import EXTRA, METHODS, PeerJob, is_installed, run_peer
-from mane.measure.strands_setup import BENDING, HAIR, TWISTING, most_threads, threads
+from mane.measure.strands_setup import BENDING, HAIR, TWISTING, threads
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mane.geometry.threads import most_threads
 from mane.strand.material import Material
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -40,11 +41,6 @@ def threads(count: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
-
-
-def most_threads() -> int:
-    """How many threads kernels may use at most."""
-    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 def length_of(gravity_number: float) -> float:

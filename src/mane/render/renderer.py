@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.geometry.checks import FloatArray, as_array, require_choice
+from mane.geometry.threads import most_threads
 from mane.groom.groom import Groom
 from mane.render.camera import Camera
 from mane.render.develop import BACKDROP, TONES, develop
@@ -181,7 +182,7 @@ def _using_threads(threads: int | None) -> Iterator[None]:
     if threads is None:
         yield
         return
-    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    most = most_threads()
     if not 1 <= threads <= most:
         raise ValueError(f"threads: must lie between 1 and {most}, got {threads}")
     before = numba.get_num_threads()

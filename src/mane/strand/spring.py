@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_choice, require_positive
+from mane.geometry.threads import most_threads
 from mane.strand import spring_net
 from mane.strand._kernels_stage import SHARE
 from mane.strand.model import Float64Array, RootKind, StrandModel
@@ -248,12 +249,9 @@ class SpringSolver(StrandSolver):
     def _scratch_buffer(self) -> Float64Array:
         """One buffer for each thread that there may be; made at the first step, since it holds nothing to keep."""
         if self._scratch is None:
-            import numba
-
             from mane.strand._kernels_spring import EMPTY, RECORD
 
-            threads = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-            chunks = min(threads, len(self._constants))
+            chunks = min(most_threads(), len(self._constants))
             self._scratch = np.zeros((chunks, (1 + self._constants.shape[1] + EMPTY) * int(RECORD)))
         return self._scratch
 
