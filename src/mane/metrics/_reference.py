@@ -32,13 +32,15 @@ def curvature(curve: Float64Array) -> Float64Array:
     return result
 
 
-def torsion(curve: Float64Array) -> Float64Array:
-    """Torsion of inner segments [1/m], shape (V - 3,), of a strand that bends everywhere."""
+def torsion(curve: Float64Array, min_turn: float) -> Float64Array:
+    """Torsion of inner segments [1/m], shape (V - 3,), 0 where an end turns by less than `min_turn` [rad]."""
     steps = np.diff(curve, axis=0)[1:-1]
     lengths = np.linalg.norm(steps, axis=1)
     turns = turning(curve)
-    binormal = turns / np.linalg.norm(turns, axis=1, keepdims=True)
+    angles = np.linalg.norm(turns, axis=1)
+    binormal = turns / np.where(angles > 0, angles, 1)[:, None]
     sine = (steps / lengths[:, None] * np.cross(binormal[:-1], binormal[1:])).sum(axis=1)
     cosine = (binormal[:-1] * binormal[1:]).sum(axis=1)
-    result: Float64Array = np.arctan2(sine, cosine) / lengths
+    is_bent = np.minimum(angles[:-1], angles[1:]) >= min_turn
+    result: Float64Array = np.where(is_bent, np.arctan2(sine, cosine) / lengths, 0)
     return result
