@@ -26,12 +26,12 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from mane.geometry._kernels_lanes import in_lanes, use_wide_registers
 from mane.skin._kernels_lanes import (
     HALF,
     LANES,
     fetch_to_read,
     fetch_to_write,
-    in_lanes,
     inverse_root,
     load,
     load_four,
@@ -40,7 +40,6 @@ from mane.skin._kernels_lanes import (
     spread_parts,
     store,
     store_columns,
-    use_wide_registers,
 )
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}

@@ -9,7 +9,8 @@ import math
 
 from numba import njit, prange
 
-from mane.skin._kernels_lanes import LANES, QUARTER, in_lanes, load, spread, spread_parts, use_wide_registers
+from mane.geometry._kernels_lanes import in_lanes, use_wide_registers
+from mane.skin._kernels_lanes import LANES, QUARTER, load, spread, spread_parts
 from mane.skin._kernels_physical import (
     BEND,
     FASTMATH,

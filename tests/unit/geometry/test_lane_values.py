@@ -1,0 +1,125 @@
+"""Values of lanes in kernels, against the same operations in NumPy."""
+
+import numpy as np
+import pytest
+from numba import njit
+
+from mane.geometry._kernels_lanes import (
+    WIDTH,
+    choose,
+    first_lanes,
+    greater,
+    lesser,
+    magnitude,
+    marked,
+    narrow,
+    pack,
+    pack_numbers,
+    pack_places,
+    pick_fours,
+    read_lanes,
+    root,
+    unmark,
+    write_lanes,
+    write_rows,
+)
+
+
+@njit(error_model="numpy")
+def _operate(rows, number, out):
+    a, b = read_lanes(rows, 0), read_lanes(rows, WIDTH)
+    results = (
+        a + b, a - number, number - a, a * b, a / b, lesser(a, b), greater(a, number), magnitude(a), root(b),
+        choose((a < b) & ~(a > number) | (b == 2.0), a, number),
+        choose((a <= number) | (a >= b), number, b),
+    )  # fmt: skip
+    for k, value in enumerate(results):
+        write_lanes(out, k * WIDTH, value)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_operations_are_those_of_every_lane(kind):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2, WIDTH)).astype(kind)
+    rows[1] = 10.0 ** rng.uniform(-3, 3, WIDTH)
+    rows[1, 3] = 2.0
+    out = np.zeros((11, WIDTH), kind)
+    _operate(rows.reshape(-1), 0.5, out.reshape(-1))
+    a, b = rows
+    half = kind(0.5)
+    expected = [a + b, a - half, half - a, a * b, a / b, np.minimum(a, b), np.maximum(a, half), abs(a), np.sqrt(b)]
+    expected.append(np.where((a < b) & ~(a > half) | (b == 2), a, half))
+    expected.append(np.where((a <= half) | (a >= b), half, b))
+    # Quotient and root may come from an estimate and a Newton step; all others are exact.
+    np.testing.assert_allclose(out, expected, rtol=4 * np.finfo(kind).eps, atol=0)
+
+
+@njit(error_model="numpy")
+def _list(rows, numbers, marks, count, values, chosen, places):
+    mask = (read_lanes(rows, 0) < 0.0) & first_lanes(count)
+    here = pack_places(mask, 100, places, 1)
+    there = pack_numbers(mask, numbers, 2, chosen, 1)
+    last = pack(mask, read_lanes(rows, 0), values, 1)
+    before = pack_places(marked(marks, 1), 0, places, WIDTH + 2)
+    unmark(mask, marks, 1)
+    return here, there, last, before
+
+
+@pytest.mark.parametrize("count", [0, 7, WIDTH])
+def test_lists_hold_what_a_mask_has_chosen_in_order(count):
+    rng = np.random.default_rng(count)
+    rows = rng.normal(size=WIDTH).astype(np.float32)
+    numbers = rng.integers(0, 99, WIDTH + 2).astype(np.int32)
+    marks = rng.integers(-1, 2, WIDTH + 2).astype(np.int8)
+    had_marks = marks.copy()
+    values, chosen, places = np.zeros(40, np.float32), np.zeros(40, np.int32), np.zeros(40, np.int32)
+    ends = _list(rows, numbers, marks, count, values, chosen, places)
+    mask = (rows < 0) & (np.arange(WIDTH) < count)
+    end = 1 + np.count_nonzero(mask)
+    assert ends[:3] == (end, end, end)
+    np.testing.assert_array_equal(values[1:end], rows[mask])
+    np.testing.assert_array_equal(chosen[1:end], numbers[2:][mask])
+    np.testing.assert_array_equal(places[1:end], 100 + np.flatnonzero(mask))
+    assert values[0] == chosen[0] == places[0] == 0
+    np.testing.assert_array_equal(places[WIDTH + 2 : ends[3]], np.flatnonzero(had_marks[1:-1]))
+    had_marks[1:-1][mask] = 0
+    np.testing.assert_array_equal(marks, had_marks)
+
+
+@njit(error_model="numpy")
+def _pick(table, numbers, out):
+    columns = pick_fours(table, numbers, 1, 7, 2)
+    for k in range(4):
+        write_lanes(out, k * WIDTH, columns[k])
+
+
+@njit(error_model="numpy")
+def _write(rows, out, at, stride):
+    a, b, c, d = read_lanes(rows, 0), read_lanes(rows, WIDTH), read_lanes(rows, 2 * WIDTH), read_lanes(rows, 3 * WIDTH)
+    write_rows((a, b, c, d, d, c, b, a, b, c, d, a, d, d, a, b), out, at, stride)
+
+
+def test_rows_of_a_table_become_columns_and_back():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(50, 7)).astype(np.float32)
+    numbers = rng.integers(0, 50, WIDTH + 1).astype(np.int32)
+    columns = np.zeros((4, WIDTH), np.float32)
+    _pick(table.reshape(-1), numbers, columns.reshape(-1))
+    np.testing.assert_array_equal(columns, table[numbers[1:], 2:6].T)
+    out = np.zeros((WIDTH + 1, 20), np.float32)
+    _write(columns.reshape(-1), out.reshape(-1), 23, 20)
+    np.testing.assert_array_equal(out[1:, 3:19], columns[[0, 1, 2, 3, 3, 2, 1, 0, 1, 2, 3, 0, 3, 3, 0, 1]].T)
+    out[1:, 3:19] = 0
+    assert not out.any()
+
+
+@njit(error_model="numpy")
+def _narrow(rows, out):
+    write_lanes(out, 0, narrow(read_lanes(rows, 0)))
+
+
+def test_narrow_rounds():
+    rows = np.random.default_rng(0).normal(size=WIDTH)
+    out = np.zeros(WIDTH, np.float32)
+    _narrow(rows, out)
+    np.testing.assert_array_equal(out, rows.astype(np.float32))
