@@ -1,87 +1,110 @@
-"""Drag of thin cylinders: force and resistance of every vertex from the half segments beside it."""
+"""Drag of thin cylinders: force and resistance of every vertex from the half segments beside it, eight side by side.
+
+Vertices of all strands are counted through, and eight that follow each other make a block of lanes. Eight strands are a
+whole number of such blocks, so that the half segment behind a block belongs to the block before or to nobody.
+"""
 
 # mypy: allow-untyped-defs
 
-import math
-
+import numpy as np
 from numba import njit, prange
 
-FASTMATH = {"contract", "arcp", "nsz", "afn"}
+from mane.geometry._kernels_eights import EIGHT, add_sixes, add_vectors, load_row, load_vectors, moved_up, spread
+from mane.geometry._kernels_lanes import greater, in_lanes, lesser, root, use_wide_registers
+from mane.geometry._kernels_powers import exponential, natural_logarithm
+
+# Rows of a block: 1 where the vertex has a next one; Re^2 over the squared speed across; across the hair, the slow
+# flow's resistance and what that of the fast one is a multiple of; the same along it; ln(4 nu L / r^2).
+HAS_NEXT, REYNOLDS, SLOW_ACROSS, FAST_ACROSS, SLOW_ALONG, FAST_ALONG, LAYER = range(7)
+ROWS = 7
+TINY = 1e-300  # keeps a segment without length finite
+STILL = 1e-24  # of a squared speed [m^2/s^2]; what is slower has the resistance of slow flow anyway
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def across_coefficient(speed, radius, slenderness, density, viscosity):
-    """Drag across a cylinder per length and speed [kg/(m s)]; see `drag`. `slenderness` is ln(L / r)."""
-    slow = 4.0 * math.pi / (slenderness + 0.5)
-    reynolds = 2.0 * radius * speed * density / viscosity
+@in_lanes
+def half_segments(points, at, limit, has_next):
+    """Direction from each vertex to the next and half the distance [m]; zero without a next."""
+    x, y, z = load_vectors(points, at, limit)
+    nx, ny, nz = load_vectors(points, at + 3, limit)
+    ex, ey, ez = (nx - x) * has_next, (ny - y) * has_next, (nz - z) * has_next
+    square = ex * ex + ey * ey + ez * ez
+    scale = 1.0 / root(greater(square, TINY))
+    return ex * scale, ey * scale, ez * scale, 0.5 * square * scale
+
+
+@in_lanes
+def across_resistance(square, rows, at):
+    """Drag across a cylinder per length and speed [kg/(m s)], from the squared speed; see `drag`."""
+    reynolds_square = square * load_row(rows, at, REYNOLDS)
+    log = natural_logarithm(reynolds_square)
+    root_of_it = exponential(0.25 * log)
     # Re times the drag coefficient of Sucker and Brauer
-    root = math.sqrt(reynolds)
-    fast = 6.8 * reynolds**0.11 + 1.96 * root + 1.18 * reynolds
-    fast -= 0.0004 * reynolds * reynolds / (1.0 + 3.64e-7 * reynolds * reynolds)
-    return viscosity * max(slow, 0.5 * fast)
+    fast = 6.8 * exponential(0.055 * log) + (1.96 + 1.18 * root_of_it) * root_of_it
+    fast = fast - 0.0004 * reynolds_square / (1.0 + 3.64e-7 * reynolds_square)
+    return greater(load_row(rows, at, SLOW_ACROSS), load_row(rows, at, FAST_ACROSS) * fast)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def along_coefficient(speed, radius, slenderness, density, viscosity):
-    """Drag along a cylinder per length and speed [kg/(m s)]; see `drag`. `slenderness` is ln(L / r)."""
-    slow = 2.0 * math.pi / (slenderness - 0.5)
-    # ln(4 nu L / (U r^2)), apart from ln(L / r); where it is small the layer is thinner than the hair.
-    ratio = slenderness + math.log(4.0 * viscosity / (density * max(speed, 1e-12) * radius))
-    fast = 4.0 * math.pi / max(ratio, 1.0)
-    return viscosity * max(slow, fast)
+@in_lanes
+def along_resistance(square, rows, at):
+    """Drag along a cylinder per length and speed [kg/(m s)], from the squared speed; see `drag`."""
+    # ln(4 nu L / (U r^2)); where it is small the layer is thinner than the hair.
+    ratio = load_row(rows, at, LAYER) - 0.5 * natural_logarithm(greater(square, STILL))
+    return greater(load_row(rows, at, SLOW_ALONG), load_row(rows, at, FAST_ALONG) / greater(ratio, 1.0))
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def half_segment(points, g, v, neighbour):
-    """Direction from a vertex to the next and half the distance [m]: `(tx, ty, tz, half)`; zero without one."""
-    if neighbour >= points.shape[1]:
-        return 0.0, 0.0, 0.0, 0.0
-    ex, ey, ez = (
-        points[g, neighbour, 0] - points[g, v, 0],
-        points[g, neighbour, 1] - points[g, v, 1],
-        points[g, neighbour, 2] - points[g, v, 2],
-    )
-    length = math.sqrt(ex * ex + ey * ey + ez * ez)
-    scale = 1.0 / length if length > 0.0 else 0.0
-    return ex * scale, ey * scale, ez * scale, 0.5 * length
+@njit(cache=True, error_model="numpy")
+def drag_of_strands(points, velocity, air, is_windy, rows, first, end, force, resistance):
+    """Add the drag on vertices `first` to `end`, those of whole strands; all arrays flat, see `add_drag`."""
+    use_wide_registers()
+    limit = 3 * end
+    ax, ay, az, a = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+    wx, wy, wz = spread(0.0), spread(0.0), spread(0.0)
+    for vertex in range(first, end, EIGHT):
+        at = vertex * ROWS
+        bx, by, bz, b = half_segments(points, 3 * vertex, limit, load_row(rows, at, HAS_NEXT))
+        # The half before is the one behind the vertex before: drag does not care which way it points.
+        ax, ay, az, a = moved_up(bx, ax), moved_up(by, ay), moved_up(bz, az), moved_up(b, a)
+        ux, uy, uz = load_vectors(velocity, 3 * vertex, limit)
+        if is_windy:
+            wx, wy, wz = load_vectors(air, 3 * vertex, limit)
+            ux, uy, uz = ux - wx, uy - wy, uz - wz
+        along_a, along_b = ux * ax + uy * ay + uz * az, ux * bx + uy * by + uz * bz
+        square = ux * ux + uy * uy + uz * uz
+        along = (a * along_a * along_a + b * along_b * along_b) / greater(a + b, TINY)
+        along = lesser(along, square)
+        normal = across_resistance(square - along, rows, at)
+        extra = along_resistance(along, rows, at) - normal
+        even, more_a, more_b = (a + b) * normal, a * extra, b * extra
+        dxx = even + more_a * ax * ax + more_b * bx * bx
+        dyy = even + more_a * ay * ay + more_b * by * by
+        dzz = even + more_a * az * az + more_b * bz * bz
+        dxy = more_a * ax * ay + more_b * bx * by
+        dxz = more_a * ax * az + more_b * bx * bz
+        dyz = more_a * ay * az + more_b * by * bz
+        if is_windy:
+            add_vectors(
+                force,
+                3 * vertex,
+                limit,
+                dxx * wx + dxy * wy + dxz * wz,
+                dxy * wx + dyy * wy + dyz * wz,
+                dxz * wx + dyz * wy + dzz * wz,
+            )
+        add_sixes(resistance, 6 * vertex, 2 * limit, dxx, dyy, dzz, dxy, dxz, dyz)
+        ax, ay, az, a = bx, by, bz, b
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def add_drag(points, velocity, is_active, air, radius, slenderness, scale, density, viscosity, force, resistance):
-    """Add the drag of `air` (G, V, 3) [m/s] to `force` and `resistance`; strands that are not active (G,) feel none.
+@njit(cache=True, error_model="numpy", parallel=True)
+def add_drag(points, velocity, air, is_windy, rows, force, resistance):
+    """Add the drag of `air` (G, V, 3) [m/s] to `force` and `resistance`; still air where it is not windy.
 
     The coefficients of a vertex are those of the mean square of the speeds across and along its two half segments.
+    `rows` are the `ROWS` of every block of eight vertices, flat; those of resistance are zero where nothing is felt.
     """
-    for g in prange(points.shape[0]):
-        bx, by, bz, b = 0.0, 0.0, 0.0, 0.0
-        for v in range(points.shape[1] if is_active[g] else 0):
-            # The half before is the one behind the last vertex: drag does not care which way it points.
-            ax, ay, az, a = bx, by, bz, b
-            bx, by, bz, b = half_segment(points, g, v, v + 1)
-            wx, wy, wz = air[g, v, 0], air[g, v, 1], air[g, v, 2]
-            ux, uy, uz = wx - velocity[g, v, 0], wy - velocity[g, v, 1], wz - velocity[g, v, 2]
-            if a + b == 0.0:
-                continue
-            along_a, along_b = ux * ax + uy * ay + uz * az, ux * bx + uy * by + uz * bz
-            along = min((a * along_a * along_a + b * along_b * along_b) / (a + b), ux * ux + uy * uy + uz * uz)
-            across = max(ux * ux + uy * uy + uz * uz - along, 0.0)
-            r = radius[g, v]
-            thin = slenderness[g, v]
-            normal = scale[g, v] * across_coefficient(math.sqrt(across), r, thin, density, viscosity)
-            extra = scale[g, v] * along_coefficient(math.sqrt(along), r, thin, density, viscosity) - normal
-            even, more_a, more_b = (a + b) * normal, a * extra, b * extra
-            dxx = even + more_a * ax * ax + more_b * bx * bx
-            dyy = even + more_a * ay * ay + more_b * by * by
-            dzz = even + more_a * az * az + more_b * bz * bz
-            dxy = more_a * ax * ay + more_b * bx * by
-            dxz = more_a * ax * az + more_b * bx * bz
-            dyz = more_a * ay * az + more_b * by * bz
-            force[g, v, 0] += dxx * wx + dxy * wy + dxz * wz
-            force[g, v, 1] += dxy * wx + dyy * wy + dyz * wz
-            force[g, v, 2] += dxz * wx + dyz * wy + dzz * wz
-            resistance[g, v, 0] += dxx
-            resistance[g, v, 1] += dyy
-            resistance[g, v, 2] += dzz
-            resistance[g, v, 3] += dxy
-            resistance[g, v, 4] += dxz
-            resistance[g, v, 5] += dyz
+    strands, vertices = points.shape[:2]
+    places, speeds, winds = points.reshape(-1), velocity.reshape(-1), air.reshape(-1)
+    forces, resistances = force.reshape(-1), resistance.reshape(-1)
+    for group in prange((strands + EIGHT - 1) // EIGHT):
+        first = np.int64(group) * EIGHT * vertices
+        end = min(first + EIGHT * vertices, strands * vertices)
+        drag_of_strands(places, speeds, winds, is_windy, rows, first, end, forces, resistances)

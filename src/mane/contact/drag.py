@@ -30,6 +30,7 @@ from mane.contact import _kernels_drag as kernels
 from mane.contact.wind import AnyWind, as_wind
 from mane.contact.wind_shelter import Shelter
 from mane.geometry.checks import require_positive
+from mane.geometry.eights import in_eights
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.strand.model import Float64Array, StrandModel
@@ -78,7 +79,8 @@ class Drag(Force):
         self._scale_given = scale
         self._guides = guides
         self._scale: Float64Array = np.empty((0, 0))
-        self._slenderness: Float64Array = np.empty((0, 0))
+        self._rows: Float64Array = np.empty(0)
+        self._known: tuple[bytes, float, float] | None = None
         self._air: Float64Array = np.empty((0, 0, 3))
         self._passing: Float64Array = np.empty((0, 0))
         self._next_look = -np.inf
@@ -87,7 +89,7 @@ class Drag(Force):
         """Lay the scale out over the strands."""
         layout = Layout.of_model(model, self._guides)
         self._scale = resolve("drag.scale", self._scale_given, layout, at_least=0)
-        self._slenderness = np.log(np.maximum(model.strand_length[:, None] / model.radius, LEAST_SLENDERNESS))
+        self._known = None
         self._air = np.zeros((model.strand_count, model.vertex_count, 3))
         self._passing = np.ones((model.strand_count, model.vertex_count))
         self._next_look = -np.inf
@@ -102,19 +104,27 @@ class Drag(Force):
             if self.shelters:
                 self._look_upwind(strands)
                 self._air *= self._passing[..., None]
-        kernels.add_drag(
-            strands.points,
-            strands.velocity,
-            strands.active,
-            self._air,
-            strands.model.radius,
-            self._slenderness,
-            self._scale,
-            self.density,
-            self.viscosity,
-            load.force,
-            load.resistance,
-        )
+        now = (strands.active.tobytes(), self.density, self.viscosity)
+        if now != self._known:
+            self._rows, self._known = self._constants(strands.model, strands.active), now
+        is_windy = self.wind is not None
+        kernels.add_drag(strands.points, strands.velocity, self._air, is_windy, self._rows, load.force, load.resistance)
+
+    def _constants(self, model: StrandModel, active: NDArray[np.bool_]) -> Float64Array:
+        """What the kernel needs of every vertex, in its rows; strands that are not active (G,) feel nothing."""
+        slenderness = np.log(np.maximum(model.strand_length[:, None] / model.radius, LEAST_SLENDERNESS))
+        unit = self.viscosity * self._scale * active[:, None]
+        reynolds = 2 * model.radius * self.density / self.viscosity  # of 1 m/s
+        has_next = np.arange(model.vertex_count) < model.vertex_count - 1
+        rows: dict[int, NDArray[Any]] = {}
+        rows[kernels.HAS_NEXT] = np.broadcast_to(has_next, unit.shape)
+        rows[kernels.REYNOLDS] = reynolds**2
+        rows[kernels.SLOW_ACROSS] = 4 * np.pi * unit / (slenderness + 0.5)
+        rows[kernels.FAST_ACROSS] = 0.5 * unit
+        rows[kernels.SLOW_ALONG] = 2 * np.pi * unit / (slenderness - 0.5)
+        rows[kernels.FAST_ALONG] = 4 * np.pi * unit
+        rows[kernels.LAYER] = slenderness + np.log(8 / reynolds)
+        return in_eights(np.stack([rows[k].reshape(-1) for k in range(kernels.ROWS)], axis=1)).reshape(-1)
 
     def _look_upwind(self, strands: StrandView) -> None:
         if strands.time < self._next_look:

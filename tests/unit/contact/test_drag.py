@@ -71,6 +71,37 @@ def test_force_and_resistance_are_the_references():
     assert (np.linalg.eigvalsh(matrices(load.resistance)) > 0).all()
 
 
+@pytest.mark.parametrize(("strands", "vertices"), [(1, 3), (8, 4), (9, 25)])
+@pytest.mark.parametrize("speed", [0.0, 1e-6, 0.1, 1e3])
+def test_resistance_is_the_references_for_any_number_of_vertices_at_any_speed(strands, vertices, speed):
+    rng = np.random.default_rng(4)
+    points = np.cumsum(rng.normal(size=(strands, vertices, 3)) * 0.01, axis=1)
+    model = Material().model(points)
+    velocity = speed * rng.normal(size=points.shape)
+    load = load_of(prepared(model), view(model, velocity=velocity))
+    assert not load.force.any()
+    for g, v in np.ndindex(strands, vertices):
+        neighbours = [n for n in (v - 1, v + 1) if 0 <= n < vertices]
+        edges = points[g, neighbours] - points[g, v]
+        expected = reference.resistance(edges, -velocity[g, v], model.radius[g, v], model.strand_length[g], *AIR)
+        # Powers and logarithms are good to some ten roundings, sums of squares that nearly cancel to a few more.
+        np.testing.assert_allclose(matrices(load.resistance)[g, v], expected, rtol=0, atol=1e-12 * expected.max())
+
+
+def test_a_strand_feels_drag_while_it_is_active():
+    model = Material().model(np.cumsum(np.random.default_rng(5).normal(size=(11, 5, 3)) * 0.01, axis=1))
+    drag = prepared(model, [0, 0, 1.0])
+    strands = view(model)
+    whole = load_of(drag, strands)
+    strands.active[[2, 10]] = False
+    part = load_of(drag, strands)
+    for one, other in ((part.force, whole.force), (part.resistance, whole.resistance)):
+        assert not one[[2, 10]].any()
+        np.testing.assert_array_equal(one[strands.active], other[strands.active])
+    strands.active[:] = True
+    np.testing.assert_array_equal(load_of(drag, strands).force, whole.force)
+
+
 def test_the_force_on_a_strand_does_not_depend_on_its_vertices():
     coarse, fine = (
         load_of(prepared(model, [0, 0, 3.0]), view(model)).force.sum(axis=1)

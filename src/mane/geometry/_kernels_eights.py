@@ -1,0 +1,245 @@
+"""Eight float64 numbers side by side: rows of a buffer, and vectors of eight points one behind the other.
+
+What lies in an array as x, y, z of one point after the other becomes a value of all x, one of all y and one of all z;
+on the way back each point gets its own again. `limit` is where the array ends: lanes beyond it read zeros and write
+nothing.
+"""
+
+# mypy: allow-untyped-defs
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from mane.geometry._kernels_lanes import (
+    BIT,
+    FASTMATH,
+    INDEX,
+    INT,
+    LanesType,
+    address,
+    in_lanes,
+    read,
+    repeat,
+    shuffle,
+    vector,
+    write,
+)
+
+EIGHT = 8
+ALL = LanesType(EIGHT, types.float64)
+NUMBERS, INDICES, MASK = vector(ALL), ir.VectorType(INDEX, EIGHT), ir.VectorType(BIT, EIGHT)
+POINTER = INDEX.as_pointer()
+ROUNDER = 1.5 * 2.0**52  # a number this large has no fraction: whole numbers added to it are its last bits
+ROUNDER_BITS, ROOT_HALF_BITS, ONE_BITS = 0x4338000000000000, 0x3FE6A09E667F3BCD, 0x3FF0000000000000
+
+
+@intrinsic
+def load(typing_context, rows, at):
+    """Read a row, `rows[at : at + 8]`."""
+
+    def emit(context, builder, sig, args):
+        return read(builder, address(context, builder, sig, args, 0, args[1]), NUMBERS)
+
+    return ALL(rows, types.int64), emit
+
+
+@in_lanes
+def load_row(rows, at, number):
+    """Read one of the rows that begin at `rows[at]`."""
+    return load(rows, at + EIGHT * number)
+
+
+@intrinsic
+def store(typing_context, rows, at, value):
+    """Write a row, `rows[at : at + 8]`."""
+
+    def emit(context, builder, sig, args):
+        write(builder, args[2], address(context, builder, sig, args, 0, args[1]))
+        return context.get_dummy_value()
+
+    return types.void(rows, types.int64, value), emit
+
+
+@intrinsic
+def spread(typing_context, number):
+    """Give all lanes the same number."""
+
+    def emit(context, builder, sig, args):
+        return repeat(builder, args[0], EIGHT)
+
+    return ALL(types.float64), emit
+
+
+@intrinsic
+def moved_up(typing_context, value, before):
+    """Each lane gets what the one before it has; the first gets what the last of `before` has."""
+
+    def emit(context, builder, sig, args):
+        return shuffle(builder, args[1], args[0], list(range(EIGHT - 1, 2 * EIGHT - 1)))
+
+    return ALL(ALL, ALL), emit
+
+
+@intrinsic
+def largest(typing_context, value):
+    """The largest number of all lanes."""
+
+    def emit(context, builder, sig, args):
+        value, width = args[0], EIGHT
+        while width > 1:
+            width //= 2
+            other = shuffle(builder, value, value, [(lane + width) % EIGHT for lane in range(EIGHT)])
+            value = builder.select(builder.fcmp_ordered(">", value, other), value, other)
+        return builder.extract_element(value, INT(0))
+
+    return types.float64(ALL), emit
+
+
+def _known(builder, at, limit):
+    """Which of the eight places from `at` on are before `limit`."""
+    steps = ir.Constant(INDICES, list(range(EIGHT)))
+    left = repeat(builder, builder.sub(limit, at), EIGHT)
+    return builder.icmp_signed("<", steps, left)
+
+
+def _read_known(builder, place, known):
+    kind = ir.FunctionType(NUMBERS, [POINTER, INT, MASK, NUMBERS])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.masked.load.v8f64.p0")
+    nothing = ir.Constant(NUMBERS, [0.0] * EIGHT)
+    return builder.call(function, [builder.bitcast(place, POINTER), INT(8), known, nothing])
+
+
+def _add_known(builder, place, known, value):
+    sums = builder.fadd(_read_known(builder, place, known), value, flags=FASTMATH)
+    kind = ir.FunctionType(ir.VoidType(), [NUMBERS, POINTER, INT, MASK])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.masked.store.v8f64.p0")
+    builder.call(function, [sums, builder.bitcast(place, POINTER), INT(8), known])
+
+
+def _picked(builder, sources, places):
+    """Eight numbers, each from a place (source, lane)."""
+    first = [lane + EIGHT * source if source < 2 else 0 for source, lane in places]
+    value = shuffle(builder, sources[0], sources[1], first)
+    for number in range(2, len(sources)):
+        keep = [EIGHT + lane if source == number else k for k, (source, lane) in enumerate(places)]
+        value = shuffle(builder, value, sources[number], keep)
+    return value
+
+
+def _apart(builder, numbers):
+    """All x, all y and all z of eight vectors that lie one behind the other in three rows."""
+    return [_picked(builder, numbers, [divmod(3 * lane + axis, EIGHT) for lane in range(EIGHT)]) for axis in range(3)]
+
+
+def _together(builder, parts, unit=1):
+    """Three rows of what takes turns between three parts, `unit` numbers at a time."""
+
+    def place(number):
+        turn, within = divmod(number, unit)
+        return turn % 3, turn // 3 * unit + within
+
+    return [_picked(builder, parts, [place(EIGHT * row + k) for k in range(EIGHT)]) for row in range(3)]
+
+
+@intrinsic
+def load_vectors(typing_context, points, at, limit):
+    """Read eight vectors, the first from `points[at : at + 3]`: all x, all y, all z."""
+
+    def emit(context, builder, sig, args):
+        rows = []
+        for row in range(3):
+            start = builder.add(args[1], INDEX(EIGHT * row))
+            place = address(context, builder, sig, args, 0, start)
+            rows.append(_read_known(builder, place, _known(builder, start, args[2])))
+        return context.make_tuple(builder, sig.return_type, _apart(builder, rows))
+
+    return types.UniTuple(ALL, 3)(points, types.int64, types.int64), emit
+
+
+def _add_rows(context, builder, sig, args, rows):
+    for number, row in enumerate(rows):
+        start = builder.add(args[1], INDEX(EIGHT * number))
+        place = address(context, builder, sig, args, 0, start)
+        _add_known(builder, place, _known(builder, start, args[2]), row)
+    return context.get_dummy_value()
+
+
+@intrinsic
+def add_vectors(typing_context, points, at, limit, x, y, z):
+    """Add to eight vectors, the first at `points[at : at + 3]`."""
+
+    def emit(context, builder, sig, args):
+        return _add_rows(context, builder, sig, args, _together(builder, args[3:]))
+
+    return types.void(points, types.int64, types.int64, ALL, ALL, ALL), emit
+
+
+@intrinsic
+def add_sixes(typing_context, numbers, at, limit, a, b, c, d, e, f):
+    """Add to eight times six numbers, the first at `numbers[at : at + 6]`."""
+
+    def emit(context, builder, sig, args):
+        parts = args[3:]
+        rows = []
+        for half in (range(4), range(4, EIGHT)):
+            taking_turns = [lane + EIGHT * part for lane in half for part in range(2)]
+            pairs = [shuffle(builder, parts[k], parts[k + 1], taking_turns) for k in (0, 2, 4)]
+            rows += _together(builder, pairs, unit=2)
+        return _add_rows(context, builder, sig, args, rows)
+
+    return types.void(numbers, types.int64, types.int64, *[ALL] * 6), emit
+
+
+@intrinsic
+def gather(typing_context, numbers, at, offset, places):
+    """Of each lane `places[offset + index]`, the index as a whole number in a row of bits at `numbers[at]`."""
+
+    def emit(context, builder, sig, args):
+        rows = read(builder, address(context, builder, sig, args, 0, args[1]), INDICES)
+        base = builder.ptrtoint(address(context, builder, sig, args, 3, args[2]), INDEX)
+        bytes_on = builder.shl(rows, ir.Constant(INDICES, [3] * EIGHT))
+        pointers = ir.VectorType(POINTER, EIGHT)
+        where = builder.inttoptr(builder.add(repeat(builder, base, EIGHT), bytes_on), pointers)
+        kind = ir.FunctionType(NUMBERS, [pointers, INT, MASK, NUMBERS])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.masked.gather.v8f64.v8p0")
+        every = ir.Constant(MASK, [1] * EIGHT)
+        return builder.call(function, [where, INT(8), every, ir.Constant(NUMBERS, ir.Undefined)])
+
+    return ALL(numbers, types.int64, types.int64, places), emit
+
+
+@intrinsic
+def binary_parts(typing_context, value):
+    """Return (m, n) with value = m 2^n, m from the root of a half to the root of two, n a whole number as float64.
+
+    Of numbers above 1e-307; zero counts as 2^-1023.
+    """
+
+    def emit(context, builder, sig, args):
+        bits = builder.bitcast(args[0], INDICES)
+        above = builder.sub(bits, ir.Constant(INDICES, [ROOT_HALF_BITS] * EIGHT))
+        power = builder.ashr(above, ir.Constant(INDICES, [52] * EIGHT))
+        rest = builder.sub(bits, builder.shl(power, ir.Constant(INDICES, [52] * EIGHT)))
+        large = builder.add(power, ir.Constant(INDICES, [ROUNDER_BITS] * EIGHT))
+        rounder = ir.Constant(NUMBERS, [ROUNDER] * EIGHT)
+        number = builder.fsub(builder.bitcast(large, NUMBERS), rounder)
+        return context.make_tuple(builder, sig.return_type, [builder.bitcast(rest, NUMBERS), number])
+
+    return types.UniTuple(ALL, 2)(ALL), emit
+
+
+@intrinsic
+def whole_power(typing_context, value):
+    """Return (n, 2^n) with n the whole number nearest to the value, which is between -1022 and 1023."""
+
+    def emit(context, builder, sig, args):
+        rounder = ir.Constant(NUMBERS, [ROUNDER] * EIGHT)
+        large = builder.fadd(args[0], rounder)
+        number = builder.fsub(large, rounder)
+        bits = builder.shl(builder.bitcast(large, INDICES), ir.Constant(INDICES, [52] * EIGHT))
+        power = builder.add(bits, ir.Constant(INDICES, [ONE_BITS] * EIGHT))
+        return context.make_tuple(builder, sig.return_type, [number, builder.bitcast(power, NUMBERS)])
+
+    return types.UniTuple(ALL, 2)(ALL), emit
