@@ -12,6 +12,7 @@ In kernels only; plain Python knows none of this.
 
 # mypy: allow-untyped-defs
 
+import math
 import operator
 
 from llvmlite import ir
@@ -223,6 +224,39 @@ def magnitude(typing_context, value):
 def root(typing_context, value):
     """Square root."""
     return _of_one("llvm.sqrt")(typing_context, value)
+
+
+def _declare_of_one(operation):
+    def generic(self, args, kws):
+        return signature(*args, *args) if len(args) == 1 and isinstance(args[0], LanesType) else None
+
+    _declare(operation, generic)
+
+
+_declare_of_one(operator.neg)
+_declare_of_one(math.sqrt)
+
+
+@lower_builtin(operator.neg, LanesType)
+def _lower_negative(context, builder, sig, args):
+    return builder.fneg(args[0], flags=FASTMATH)
+
+
+@lower_builtin(math.sqrt, LanesType)
+def _lower_root(context, builder, sig, args):
+    return _of_one("llvm.sqrt")(None, *sig.args)[1](context, builder, sig, args)
+
+
+@intrinsic
+def with_sign_of(typing_context, a, b):
+    """`a` with the sign of `b`, lane by lane."""
+
+    def emit(builder, x, y):
+        name = f"llvm.copysign.v{x.type.count}{x.type.element.intrinsic_name}"
+        kind = ir.FunctionType(x.type, [x.type, y.type])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [x, y])
+
+    return _of_pair(emit)(typing_context, a, b)
 
 
 @intrinsic

@@ -13,112 +13,48 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from mane.geometry._kernels_eights import load
+from mane.geometry._kernels_lanes import use_wide_registers
 from mane.geometry._kernels_quaternion import quat_between, quat_multiply
-from mane.strand._kernels_cosserat_balance import (
-    balance_joints,
-    balance_segments,
-    balance_vertices,
-    choose_stages,
-    go_on,
-    predict,
-    take_solution,
-)
 from mane.strand._kernels_cosserat_rows import (
     COUPLE,
     CUT,
-    FIRST_CONSTANT,
     FORCE,
+    FREE,
+    R_X,
     RESIST,
     SPIN,
     STRIDE,
     Q,
     V,
     X,
+    in_block,
 )
-from mane.strand._kernels_cosserat_solve import factorise, fill_matrix, solve_backwards, solve_forwards
+from mane.strand._kernels_cosserat_solve import factorise, solve_backwards, solve_forwards
+from mane.strand._kernels_cosserat_stage import choose_stages, go_on, lay_vertices, predict
+from mane.strand._kernels_rows import copy_in, copy_out, load3, store3
 from mane.strand._kernels_small import LANE_COUNT, LANES, cross, third_axis
 
-
-@njit(cache=True, error_model="numpy")
-def load_lanes(points, velocity, frames, spin, cut_force, force, resistance, coupling, roots, pinned, first, dt, buf):
-    """Copy eight strands into the buffer; a root that is held moves steadily over the step."""
-    strands, vertices = points.shape[0], points.shape[1]
-    for j in range(vertices):
-        for lane in range(LANE_COUNT):
-            g = min(first + lane, strands - 1)  # spare lanes repeat the last strand
-            base = np.uint64(j + 1) * STRIDE + np.uint64(lane)
-            for a in range(3):
-                row = np.uint64(a) * LANES
-                v = velocity[g, j, a]
-                if j == 0 and pinned[g]:
-                    v = (roots[g, a] - points[g, j, a]) / dt
-                buf[base + X + row] = points[g, j, a]
-                buf[base + V + row] = v
-                buf[base + FORCE + row] = force[g, j, a]
-            for a in range(6):
-                buf[base + RESIST + np.uint64(a) * LANES] = resistance[g, j, a]
-    for j in range(vertices - 1):
-        for lane in range(LANE_COUNT):
-            g = min(first + lane, strands - 1)
-            base = np.uint64(j + 1) * STRIDE + np.uint64(lane)
-            for a in range(3):
-                row = np.uint64(a) * LANES
-                buf[base + SPIN + row] = spin[g, j, a]
-                buf[base + CUT + row] = cut_force[g, j, a]
-            for a in range(4):
-                buf[base + Q + np.uint64(a) * LANES] = frames[g, j, a]
-            for a in range(6):
-                buf[base + COUPLE + np.uint64(a) * LANES] = coupling[g, j, a]
+ONE, THREE, FOUR = np.uint64(1), np.uint64(3), np.uint64(4)
 
 
-@njit(cache=True, error_model="numpy")
-def load_constants(constants, buf):
-    """Copy the constants of eight strands, (V + 1, rows of lanes), into the buffer."""
-    for j in range(constants.shape[0]):
-        base = np.uint64(j + 1) * STRIDE + FIRST_CONSTANT
-        for k in range(constants.shape[1]):
-            buf[base + np.uint64(k)] = constants[j, k]
-
-
-@njit(cache=True, error_model="numpy")
-def load_clamp(clamp, clamp_spin, first, buf):
-    """Copy the clamps' frames and spins into the row before the root, where joint 0 looks for its predecessor."""
-    for lane in range(LANE_COUNT):
-        g = min(first + lane, clamp.shape[0] - 1)
-        for a in range(4):
-            buf[Q + np.uint64(a) * LANES + np.uint64(lane)] = clamp[g, a]
-        for a in range(3):
-            buf[SPIN + np.uint64(a) * LANES + np.uint64(lane)] = clamp_spin[g, a]
-
-
-@njit(cache=True, error_model="numpy")
-def store_lanes(
-    buf,
-    first,
-    # out
-    points,
-    velocity,
-    frames,
-    spin,
-    cut_force,
-):
-    """Copy eight strands out of the buffer."""
-    strands, vertices = points.shape[0], points.shape[1]
-    for j in range(vertices):
-        for lane in range(min(LANE_COUNT, strands - first)):
-            g = first + lane
-            base = np.uint64(j + 1) * STRIDE + np.uint64(lane)
-            for a in range(3):
-                row = np.uint64(a) * LANES
-                points[g, j, a] = buf[base + X + row]
-                velocity[g, j, a] = buf[base + V + row]
-            if j < vertices - 1:
-                for a in range(3):
-                    row = np.uint64(a) * LANES
-                    spin[g, j, a] = buf[base + SPIN + row]
-                    cut_force[g, j, a] = buf[base + CUT + row]
-                for a in range(4):
-                    frames[g, j, a] = buf[base + Q + np.uint64(a) * LANES]
+@in_block
+def load_roots(roots, clamp, clamp_spin, constants, first, dt, buf):
+    """Let roots that are held move steadily over the step; put the clamps before them, where joint 0 looks for one."""
+    use_wide_registers()
+    for lane in range(LANES):
+        g = min(first + lane, np.uint64(len(roots)) - ONE)
+        for a in range(THREE):
+            buf[STRIDE + R_X + a * LANES + lane] = roots[g, a]
+            buf[SPIN + a * LANES + lane] = clamp_spin[g, a]
+        for a in range(FOUR):
+            buf[Q + a * LANES + lane] = clamp[g, a]
+    free = load(constants, FREE)
+    held = (1.0 - free) / dt
+    vx, vy, vz = load3(buf, STRIDE + V)
+    x, y, z = load3(buf, STRIDE + X)
+    rx, ry, rz = load3(buf, STRIDE + R_X)
+    store3(buf, STRIDE + V, free * vx + held * (rx - x), free * vy + held * (ry - y), free * vz + held * (rz - z))
 
 
 @njit(cache=True, error_model="numpy")
@@ -186,7 +122,6 @@ def step_direct(
     roots,
     clamp,
     clamp_spin,
-    pinned,
     constants,
     gravity,
     dt,
@@ -200,7 +135,7 @@ def step_direct(
     spin_out,
     cut_force_out,
 ):
-    """One step of all strands; `constants` (blocks, V + 1, CONSTANT_ROWS * LANES), `scratch` one row per thread.
+    """One step of all strands; `constants` (blocks, numbers), `scratch` one row per thread.
 
     `clamp` is at the start of the step and turns with `clamp_spin`. A stage takes `share` of the step and is solved by
     `rounds` of linear solves.
@@ -211,22 +146,27 @@ def step_direct(
     for thread in prange(threads):
         buf = scratch[thread]
         for block in range(thread, blocks, threads):
-            first = block * LANE_COUNT
-            load_lanes(
-                points, velocity, frames, spin, cut_force, force, resistance, coupling, roots, pinned, first, dt, buf
-            )
-            load_constants(constants[block], buf)
-            load_clamp(clamp, clamp_spin, first, buf)
-            choose_stages(vertices, dt, share, buf)
-            predict(vertices, buf)
-            fill_matrix(vertices, buf)
-            factorise(vertices, buf)
+            first, own = np.uint64(block * LANE_COUNT), constants[block]
+            copy_in(points, first, STRIDE, STRIDE + X, buf)
+            copy_in(velocity, first, STRIDE, STRIDE + V, buf)
+            copy_in(frames, first, STRIDE, STRIDE + Q, buf)
+            copy_in(spin, first, STRIDE, STRIDE + SPIN, buf)
+            copy_in(cut_force, first, STRIDE, STRIDE + CUT, buf)
+            copy_in(force, first, STRIDE, STRIDE + FORCE, buf)
+            copy_in(resistance, first, STRIDE, STRIDE + RESIST, buf)
+            copy_in(coupling, first, STRIDE, STRIDE + COUPLE, buf)
+            load_roots(roots, clamp, clamp_spin, own, first, dt, buf)
+            is_held = own[FREE : FREE + LANES].max() == 0.0
+            choose_stages(vertices, dt, share, own, buf)
+            predict(vertices, own, buf)
+            factorise(vertices, own, buf)
             for _ in range(rounds):
-                balance_joints(vertices, buf)
-                balance_vertices(vertices, gravity, buf)
-                balance_segments(vertices, buf)
-                solve_forwards(vertices, buf)
-                solve_backwards(vertices, buf)
-                take_solution(vertices, buf)
-            go_on(vertices, buf)
-            store_lanes(buf, first, points_out, velocity_out, frames_out, spin_out, cut_force_out)
+                solve_forwards(vertices, gravity, own, buf)
+                solve_backwards(vertices, own, buf)
+                lay_vertices(vertices, is_held, own, buf)
+            go_on(vertices, is_held, own, buf)
+            copy_out(buf, first, STRIDE, STRIDE + X, points_out)
+            copy_out(buf, first, STRIDE, STRIDE + V, velocity_out)
+            copy_out(buf, first, STRIDE, STRIDE + Q, frames_out)
+            copy_out(buf, first, STRIDE, STRIDE + SPIN, spin_out)
+            copy_out(buf, first, STRIDE, STRIDE + CUT, cut_force_out)

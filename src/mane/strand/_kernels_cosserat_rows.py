@@ -1,7 +1,7 @@
 """Rows of the buffer in which eight Cosserat rods are stepped side by side, and what all of its kernels share.
 
-`buf[row + lane]` is the only kind of access in an inner loop, which is what lets LLVM vectorise it. A record of zeros
-before the root and one behind the tip stand in for neighbours that are not there.
+A row is one number of eight strands. A record of zeros before the root and one behind the tip stand in for neighbours
+that are not there.
 """
 
 # mypy: allow-untyped-defs
@@ -11,31 +11,49 @@ import math
 import numpy as np
 from numba import njit
 
-from mane.strand._kernels_small import FASTMATH, LANES, in_lanes, rows
+from mane.strand._kernels_small import LANES, in_lanes, rows
 
-# Rows of a record, one record per vertex; joint and segment j share that of vertex j. State, load, what is evaluated,
-# right-hand sides (later the solution), how far the stage has come since its prediction, the matrix (its diagonal
-# blocks are inverted in place), its factors, and the constants of the strand, which are copied here because a second
-# array would need checks for overlap.
-X, V, Q, SPIN, FORCE, RESIST, COUPLE = rows(3, 3, 4, 3, 3, 6, 6)
-TENSION, AXIS, CUT, MOMENT, R_X, R_T, D_X, D_T = rows(1, 3, 3, 3, 3, 3, 3, 3, start=28)
-A_X, A_T, P_X, U_X, W_X, U_T, W_T = rows(6, 6, 9, 9, 9, 9, 9, start=50)
-CONSTANTS = ("mass", "pinned", "stretch", "length", "springs", "bend", "extra_twist", "inv_joint", "damping", "inertia")
-CONSTANT_ROWS = len(CONSTANTS) + 4  # and the rest rotation of the joint
-(FIRST_CONSTANT,) = rows(CONSTANT_ROWS, start=107)
-MASS, PINNED, STRETCH, LENGTH, SPRINGS, BEND, EXTRA_TWIST, INV_JOINT, DAMPING, INERTIA, REST = rows(
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4, start=107
-)
-SCRATCH_ROWS = 107 + CONSTANT_ROWS
+# Rows of a record, one record per vertex; joint and segment j share that of vertex j. State, load, axes of the segments
+# as predicted, how far the stage has come since its prediction, right-hand sides (later the solution), the ways along
+# segments, and the factors of the matrix: its inverted diagonal blocks and what couples a vertex to its segment and the
+# segment to the vertex behind.
+X, V, Q, SPIN, CUT, FORCE, RESIST, COUPLE = rows(3, 3, 4, 3, 3, 3, 6, 6)
+TENSION, AXIS, D_X, D_T, R_X, R_T, EDGE = rows(1, 3, 3, 3, 3, 3, 3, start=31)
+A_X, A_T, P_X, P_T = rows(6, 6, 9, 9, start=50)
+SCRATCH_ROWS = 80
 STRIDE = LANES * np.uint64(SCRATCH_ROWS)
 ONE = np.uint64(1)
 
-# Of the record before the root, which is no vertex: length of the stage [s], one over it, its share of the step, what
-# is left of the step [s]; how far the centre of mass is off, and the mass.
-STAGE, INV_STAGE, SHARE, REMAINDER = rows(1, 1, 1, 1, start=71)
-DRIFT = R_X
+# Of the record before the root, which is no vertex: length of the stage [s], one over it, one over its share of the
+# step, what is left of the step [s].
+STAGE, INV_STAGE, INV_SHARE, REMAINDER = rows(1, 1, 1, 1, start=50)
 
-in_block = njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+# Rows of the constants of a strand, likewise a record per vertex and one behind the tip: mass; whether something holds
+# the vertex, and one over its mass if nothing does; k, l, k / l, l / k, 1 / l of the segment and the sum of k / l of
+# the two beside a vertex; stiffness of the joint and how much more twisting has; its time constant, the segment's
+# inertia and the joint's rotation at rest.
+CONSTANTS = (
+    "mass",
+    "free",
+    "inv_mass",
+    "stretch",
+    "length",
+    "spring",
+    "soft",
+    "inv_length",
+    "springs",
+    "bend",
+    "extra_twist",
+    "damping",
+    "inertia",
+)
+CONSTANT_ROWS = len(CONSTANTS) + 4  # and the rest rotation of the joint
+MASS, FREE, INV_MASS, STRETCH, LENGTH, SPRING, SOFT, INV_LENGTH, SPRINGS, BEND, EXTRA_TWIST, DAMPING, INERTIA, REST = (
+    rows(*13 * (1,), 4)
+)
+CONSTANT_STRIDE = LANES * np.uint64(CONSTANT_ROWS)
+
+in_block = njit(cache=True, error_model="numpy")
 
 
 @in_lanes

@@ -5,234 +5,277 @@ Unknowns of a strand, in the order of elimination, three numbers each:
     x_0, theta_0, x_1, theta_1, ... x_N        x: displacement of a vertex, theta: small world rotation of a segment
 
 A vertex meets its two segments and its neighbours, a segment meets its neighbours: each unknown is coupled to the next
-two only, so the matrix is block-pentadiagonal with 3 x 3 blocks and the solve takes O(vertices).
+two only, so the matrix is block-pentadiagonal with 3 x 3 blocks and the solve takes O(vertices). What is kept of the
+factors are the inverted diagonal blocks and P; the blocks Q and H are quickly made again:
+
+    x_j     couples to theta_j by P_x, to x_(j+1) by Q = coupling / dt - k / l
+    theta_j couples to x_(j+1) by P_t, to theta_(j+1) by H = - bend - extra twist d d^T of the joint between them
 """
 
 # mypy: allow-untyped-defs
 
 import numpy as np
 
+from mane.geometry._kernels_eights import load, spread
+from mane.geometry._kernels_lanes import use_wide_registers
+from mane.strand._kernels_cosserat_balance import balance_segment, balance_vertex, joint_moment, stage_velocity
 from mane.strand._kernels_cosserat_rows import (
     A_T,
     A_X,
     AXIS,
     BEND,
+    CONSTANT_STRIDE,
     COUPLE,
     CUT,
+    D_T,
     DAMPING,
+    EDGE,
     EXTRA_TWIST,
+    FREE,
     INERTIA,
-    INV_JOINT,
     INV_STAGE,
     LENGTH,
     MASS,
     ONE,
+    P_T,
     P_X,
-    PINNED,
     R_T,
     R_X,
     RESIST,
+    SOFT,
+    SPRING,
     SPRINGS,
     STRETCH,
     STRIDE,
     TENSION,
-    U_T,
-    U_X,
-    W_T,
-    W_X,
+    Q,
     in_block,
+    turned,
 )
+from mane.strand._kernels_rows import load3, load4, load6, load9, store3, store4, store6, store9
 from mane.strand._kernels_small import (
-    LANES,
     cross,
     full_times_vector,
-    load3,
-    load6,
-    load9,
-    store3,
-    store6,
-    store9,
-    subtract3,
-    subtract6,
+    in_lanes,
     symmetric_inverse,
     symmetric_times_full,
     symmetric_times_vector,
+    third_axis,
     transposed_times_full,
     transposed_times_full_symmetric,
     transposed_times_vector,
 )
 
 
-@in_block
-def fill_matrix(vertices, buf):
-    """Fill the diagonal blocks of vertices and segments; there is an empty segment behind the tip."""
-    for j in range(np.uint64(vertices)):
-        for s in range(LANES):
-            b = (j + ONE) * STRIDE + s
-            n = b + STRIDE
-            inv_dt = buf[INV_STAGE + s]
-            r0, r1, r2, r3, r4, r5 = load6(buf, b + RESIST)
-            diagonal = buf[b + MASS] * inv_dt * inv_dt + buf[b + SPRINGS]
-            store6(
-                buf,
-                b + A_X,
-                diagonal + r0 * inv_dt,
-                diagonal + r1 * inv_dt,
-                diagonal + r2 * inv_dt,
-                r3 * inv_dt,
-                r4 * inv_dt,
-                r5 * inv_dt,
-            )
-            dx, dy, dz = load3(buf, b + AXIS)
-            tx, ty, tz = load3(buf, n + AXIS)
-            # k l (I - d d^T) of stretch and shear, with the geometric stiffness of the tension beside it
-            shear = (buf[b + STRETCH] + buf[b + TENSION]) * buf[b + LENGTH]
-            joint = (1.0 + buf[b + DAMPING] * inv_dt) * buf[b + INV_JOINT]
-            ahead = (1.0 + buf[n + DAMPING] * inv_dt) * buf[n + INV_JOINT]
-            bend, extra = joint * buf[b + BEND], joint * buf[b + EXTRA_TWIST]
-            bend_ahead, extra_ahead = ahead * buf[n + BEND], ahead * buf[n + EXTRA_TWIST]
-            diagonal = buf[b + INERTIA] * inv_dt * inv_dt + shear + bend + bend_ahead
-            across = extra - shear
-            store6(
-                buf,
-                b + A_T,
-                diagonal + across * dx * dx + extra_ahead * tx * tx,
-                diagonal + across * dy * dy + extra_ahead * ty * ty,
-                diagonal + across * dz * dz + extra_ahead * tz * tz,
-                across * dx * dy + extra_ahead * tx * ty,
-                across * dx * dz + extra_ahead * tx * tz,
-                across * dy * dz + extra_ahead * ty * tz,
-            )
+@in_lanes
+def vertex_block(constants, c, buf, b, inv_dt):
+    """Diagonal block of a vertex."""
+    r0, r1, r2, r3, r4, r5 = load6(buf, b + RESIST)
+    diagonal = load(constants, c + MASS) * inv_dt * inv_dt + load(constants, c + SPRINGS)
+    return (
+        diagonal + r0 * inv_dt,
+        diagonal + r1 * inv_dt,
+        diagonal + r2 * inv_dt,
+        r3 * inv_dt,
+        r4 * inv_dt,
+        r5 * inv_dt,
+    )
+
+
+@in_lanes
+def joint_stiffness(constants, c, inv_dt):
+    """What a joint resists bending with over the stage, and how much more it resists twisting."""
+    viscous = 1.0 + load(constants, c + DAMPING) * inv_dt
+    return viscous * load(constants, c + BEND), viscous * load(constants, c + EXTRA_TWIST)
+
+
+@in_lanes
+def segment_block(constants, c, buf, b, inv_dt, bend, extra, bend_ahead, extra_ahead):
+    """Diagonal block of a segment between two joints."""
+    dx, dy, dz = load3(buf, b + AXIS)
+    tx, ty, tz = load3(buf, b + STRIDE + AXIS)
+    # k l (I - d d^T) of stretch and shear, with the geometric stiffness of the tension beside it
+    shear = (load(constants, c + STRETCH) + load(buf, b + TENSION)) * load(constants, c + LENGTH)
+    diagonal = load(constants, c + INERTIA) * inv_dt * inv_dt + shear + bend + bend_ahead
+    across = extra - shear
+    ax, ay, az = across * dx, across * dy, across * dz
+    bx, by, bz = extra_ahead * tx, extra_ahead * ty, extra_ahead * tz
+    return (
+        diagonal + ax * dx + bx * tx,
+        diagonal + ay * dy + by * ty,
+        diagonal + az * dz + bz * tz,
+        ax * dy + bx * ty,
+        ax * dz + bx * tz,
+        ay * dz + by * tz,
+    )
+
+
+@in_lanes
+def between_vertices(constants, c, buf, b, inv_dt):
+    """The block Q between the vertices of a segment, symmetric."""
+    spring = load(constants, c + SPRING)
+    e0, e1, e2, e3, e4, e5 = load6(buf, b + COUPLE)
+    return e0 * inv_dt - spring, e1 * inv_dt - spring, e2 * inv_dt - spring, e3 * inv_dt, e4 * inv_dt, e5 * inv_dt
+
+
+@in_lanes
+def less6(a, b):
+    """Difference of symmetric matrices."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
+
+
+@in_lanes
+def full(m):
+    """A symmetric matrix as nine numbers."""
+    return m[0], m[3], m[4], m[3], m[1], m[5], m[4], m[5], m[2]
 
 
 @in_block
-def factorise(vertices, buf):
+def factorise(vertices, constants, buf):
     """Eliminate x_j and theta_j of every segment in turn, then the tip; keeps what solving needs."""
-    for s in range(LANES):
-        store9(buf, STRIDE + P_X + s, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    use_wide_registers()
+    zero, inv_dt = spread(0.0), load(buf, INV_STAGE)
+    left_x = left_t = (zero, zero, zero, zero, zero, zero)
+    left_p = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    bend, extra = joint_stiffness(constants, np.uint64(0), inv_dt)
     for j in range(np.uint64(vertices - 1)):
-        for s in range(LANES):
-            b = (j + ONE) * STRIDE + s
-            inv_dt = buf[INV_STAGE + s]
-            stretch = buf[b + STRETCH]
-            spring = stretch / buf[b + LENGTH]
-            dx, dy, dz = load3(buf, b + AXIS)
-            kx, ky, kz = stretch * dx, stretch * dy, stretch * dz
-            # x_j is coupled to theta_j by -k [d]x and what theta_(j-1) left there, and to x_(j+1)
-            f0, f1, f2, f3, f4, f5, f6, f7, f8 = load9(buf, b + P_X)
-            p = (f0, f1 + kz, f2 - ky, f3 - kz, f4, f5 + kx, f6 + ky, f7 - kx, f8)
-            e0, e1, e2, e3, e4, e5 = load6(buf, b + COUPLE)
-            e0, e1, e2 = e0 * inv_dt - spring, e1 * inv_dt - spring, e2 * inv_dt - spring
-            e3, e4, e5 = e3 * inv_dt, e4 * inv_dt, e5 * inv_dt
-            q = (e0, e3, e4, e3, e1, e5, e4, e5, e2)
-            free = 1.0 - buf[b + PINNED]
-            a0, a1, a2, a3, a4, a5 = load6(buf, b + A_X)
-            a0, a1, a2, a3, a4, a5 = symmetric_inverse(a0, a1, a2, a3, a4, a5)
-            a0, a1, a2, a3, a4, a5 = free * a0, free * a1, free * a2, free * a3, free * a4, free * a5
-            store6(buf, b + A_X, a0, a1, a2, a3, a4, a5)
-            u = symmetric_times_full(a0, a1, a2, a3, a4, a5, p)
-            w = symmetric_times_full(a0, a1, a2, a3, a4, a5, q)
-            store9(buf, b + U_X, u)
-            store9(buf, b + W_X, w)
-            # what x_j leaves on theta_j, between theta_j and x_(j+1), and on x_(j+1)
-            t0, t1, t2, t3, t4, t5 = load6(buf, b + A_T)
-            l0, l1, l2, l3, l4, l5 = transposed_times_full_symmetric(p, u)
-            t0, t1, t2, t3, t4, t5 = t0 - l0, t1 - l1, t2 - l2, t3 - l3, t4 - l4, t5 - l5
-            z = transposed_times_full(p, w)
-            p = (-z[0], kz - z[1], -ky - z[2], -kz - z[3], -z[4], kx - z[5], ky - z[6], -kx - z[7], -z[8])
-            n0, n1, n2, n3, n4, n5 = transposed_times_full_symmetric(q, w)
-            # theta_j is coupled to theta_(j+1) by the joint between them
-            n = b + STRIDE
-            ahead = (1.0 + buf[n + DAMPING] * inv_dt) * buf[n + INV_JOINT]
-            bend, extra = ahead * buf[n + BEND], ahead * buf[n + EXTRA_TWIST]
-            ox, oy, oz = load3(buf, n + AXIS)
-            h3, h4, h5 = -extra * ox * oy, -extra * ox * oz, -extra * oy * oz
-            h = (-bend - extra * ox * ox, h3, h4, h3, -bend - extra * oy * oy, h5, h4, h5, -bend - extra * oz * oz)
-            t0, t1, t2, t3, t4, t5 = symmetric_inverse(t0, t1, t2, t3, t4, t5)
-            store6(buf, b + A_T, t0, t1, t2, t3, t4, t5)
-            u = symmetric_times_full(t0, t1, t2, t3, t4, t5, p)
-            w = symmetric_times_full(t0, t1, t2, t3, t4, t5, h)
-            store9(buf, b + U_T, u)
-            store9(buf, b + W_T, w)
-            # what both leave on x_(j+1), between it and theta_(j+1), and on theta_(j+1)
-            l0, l1, l2, l3, l4, l5 = transposed_times_full_symmetric(p, u)
-            subtract6(buf, n + A_X, n0 + l0, n1 + l1, n2 + l2, n3 + l3, n4 + l4, n5 + l5)
-            z = transposed_times_full(p, w)
-            store9(buf, n + P_X, (-z[0], -z[1], -z[2], -z[3], -z[4], -z[5], -z[6], -z[7], -z[8]))
-            l0, l1, l2, l3, l4, l5 = transposed_times_full_symmetric(h, w)
-            subtract6(buf, n + A_T, l0, l1, l2, l3, l4, l5)
-    for s in range(LANES):
-        b = np.uint64(vertices) * STRIDE + s
-        a0, a1, a2, a3, a4, a5 = load6(buf, b + A_X)
-        a0, a1, a2, a3, a4, a5 = symmetric_inverse(a0, a1, a2, a3, a4, a5)
-        store6(buf, b + A_X, a0, a1, a2, a3, a4, a5)
+        b, c = (j + ONE) * STRIDE, j * CONSTANT_STRIDE
+        stretch = load(constants, c + STRETCH)
+        dx, dy, dz = load3(buf, b + AXIS)
+        kx, ky, kz = stretch * dx, stretch * dy, stretch * dz
+        # x_j is coupled to theta_j by -k [d]x and what theta_(j-1) left there, and to x_(j+1)
+        f = left_p
+        p = (f[0], f[1] + kz, f[2] - ky, f[3] - kz, f[4], f[5] + kx, f[6] + ky, f[7] - kx, f[8])
+        q = full(between_vertices(constants, c, buf, b, inv_dt))
+        free = load(constants, c + FREE)
+        a = symmetric_inverse(*less6(vertex_block(constants, c, buf, b, inv_dt), left_x))
+        a = (free * a[0], free * a[1], free * a[2], free * a[3], free * a[4], free * a[5])
+        store6(buf, b + A_X, *a)
+        store9(buf, b + P_X, p)
+        u, w = symmetric_times_full(*a, p), symmetric_times_full(*a, q)
+        # what x_j leaves on theta_j, between theta_j and x_(j+1), and on x_(j+1)
+        bend_ahead, extra_ahead = joint_stiffness(constants, c + CONSTANT_STRIDE, inv_dt)
+        t = segment_block(constants, c, buf, b, inv_dt, bend, extra, bend_ahead, extra_ahead)
+        t = symmetric_inverse(*less6(less6(t, left_t), transposed_times_full_symmetric(p, u)))
+        z = transposed_times_full(p, w)
+        p = (-z[0], kz - z[1], -ky - z[2], -kz - z[3], -z[4], kx - z[5], ky - z[6], -kx - z[7], -z[8])
+        left = transposed_times_full_symmetric(q, w)
+        store6(buf, b + A_T, *t)
+        store9(buf, b + P_T, p)
+        # theta_j is coupled to theta_(j+1) by the joint between them
+        ox, oy, oz = load3(buf, b + STRIDE + AXIS)
+        h = full(
+            (
+                -bend_ahead - extra_ahead * ox * ox,
+                -bend_ahead - extra_ahead * oy * oy,
+                -bend_ahead - extra_ahead * oz * oz,
+                -extra_ahead * ox * oy,
+                -extra_ahead * ox * oz,
+                -extra_ahead * oy * oz,
+            )
+        )
+        u, w = symmetric_times_full(*t, p), symmetric_times_full(*t, h)
+        # what both leave on x_(j+1), between it and theta_(j+1), and on theta_(j+1)
+        more = transposed_times_full_symmetric(p, u)
+        left_x = (
+            left[0] + more[0],
+            left[1] + more[1],
+            left[2] + more[2],
+            left[3] + more[3],
+            left[4] + more[4],
+            left[5] + more[5],
+        )
+        z = transposed_times_full(p, w)
+        left_p = (-z[0], -z[1], -z[2], -z[3], -z[4], -z[5], -z[6], -z[7], -z[8])
+        left_t = transposed_times_full_symmetric(h, w)
+        bend, extra = bend_ahead, extra_ahead
+    b, c = np.uint64(vertices) * STRIDE, np.uint64(vertices - 1) * CONSTANT_STRIDE
+    store6(buf, b + A_X, *symmetric_inverse(*less6(vertex_block(constants, c, buf, b, inv_dt), left_x)))
+
+
+@in_lanes
+def across_joint(constants, c, buf, b, inv_dt, x, y, z):
+    """Product of a rotation and -H of the joint at `b`."""
+    bend, extra = joint_stiffness(constants, c, inv_dt)
+    dx, dy, dz = load3(buf, b + AXIS)
+    along = extra * (dx * x + dy * y + dz * z)
+    return bend * x + along * dx, bend * y + along * dy, bend * z + along * dz
 
 
 @in_block
-def solve_forwards(vertices, buf):
-    """Take the right-hand sides from root to tip."""
+def solve_forwards(vertices, gravity, constants, buf):
+    """Find what is out of balance and take it from root to tip."""
+    use_wide_registers()
+    zero, rate = spread(0.0), load(buf, INV_STAGE)
+    before = left_x = left_t = (zero, zero, zero)
+    here = stage_velocity(buf, STRIDE, rate)
+    moment = joint_moment(constants, np.uint64(0), buf, STRIDE, rate)
     for j in range(np.uint64(vertices - 1)):
-        for s in range(LANES):
-            b = (j + ONE) * STRIDE + s
-            n = b + STRIDE
-            x, y, z = load3(buf, b + R_X)
-            a0, a1, a2, a3, a4, a5 = load6(buf, b + A_X)
-            yx, yy, yz = symmetric_times_vector(a0, a1, a2, a3, a4, a5, x, y, z)
-            store3(buf, b + R_X, yx, yy, yz)
-            tx, ty, tz = load3(buf, b + R_T)
-            lx, ly, lz = transposed_times_vector(load9(buf, b + U_X), x, y, z)
-            tx, ty, tz = tx - lx, ty - ly, tz - lz
-            a0, a1, a2, a3, a4, a5 = load6(buf, b + A_T)
-            yx, yy, yz = symmetric_times_vector(a0, a1, a2, a3, a4, a5, tx, ty, tz)
-            store3(buf, b + R_T, yx, yy, yz)
-            mx, my, mz = transposed_times_vector(load9(buf, b + W_X), x, y, z)
-            lx, ly, lz = transposed_times_vector(load9(buf, b + U_T), tx, ty, tz)
-            subtract3(buf, n + R_X, mx + lx, my + ly, mz + lz)
-            lx, ly, lz = transposed_times_vector(load9(buf, b + W_T), tx, ty, tz)
-            subtract3(buf, n + R_T, lx, ly, lz)
-    for s in range(LANES):
-        b = np.uint64(vertices) * STRIDE + s
-        x, y, z = load3(buf, b + R_X)
-        a0, a1, a2, a3, a4, a5 = load6(buf, b + A_X)
-        x, y, z = symmetric_times_vector(a0, a1, a2, a3, a4, a5, x, y, z)
+        b, c = (j + ONE) * STRIDE, j * CONSTANT_STRIDE
+        n, m = b + STRIDE, c + CONSTANT_STRIDE
+        ahead = stage_velocity(buf, n, rate)
+        x, y, z = balance_vertex(constants, c, buf, b, rate, gravity, before, here, ahead)
+        x, y, z = x - left_x[0], y - left_x[1], z - left_x[2]
+        x, y, z = symmetric_times_vector(*load6(buf, b + A_X), x, y, z)
         store3(buf, b + R_X, x, y, z)
-        store3(buf, b + R_T, 0.0, 0.0, 0.0)
+        moment_ahead = joint_moment(constants, m, buf, n, rate)
+        tx, ty, tz = balance_segment(constants, c, buf, b, rate, moment, moment_ahead)
+        lx, ly, lz = transposed_times_vector(load9(buf, b + P_X), x, y, z)
+        tx, ty, tz = tx - left_t[0] - lx, ty - left_t[1] - ly, tz - left_t[2] - lz
+        tx, ty, tz = symmetric_times_vector(*load6(buf, b + A_T), tx, ty, tz)
+        store3(buf, b + R_T, tx, ty, tz)
+        mx, my, mz = symmetric_times_vector(*between_vertices(constants, c, buf, b, rate), x, y, z)
+        lx, ly, lz = transposed_times_vector(load9(buf, b + P_T), tx, ty, tz)
+        left_x = (mx + lx, my + ly, mz + lz)
+        lx, ly, lz = across_joint(constants, m, buf, n, rate, tx, ty, tz)
+        left_t = (-lx, -ly, -lz)
+        before, here, moment = here, ahead, moment_ahead
+    b, c = np.uint64(vertices) * STRIDE, np.uint64(vertices - 1) * CONSTANT_STRIDE
+    x, y, z = balance_vertex(constants, c, buf, b, rate, gravity, before, here, (zero, zero, zero))
+    x, y, z = x - left_x[0], y - left_x[1], z - left_x[2]
+    store3(buf, b + R_X, *symmetric_times_vector(*load6(buf, b + A_X), x, y, z))
 
 
 @in_block
-def solve_backwards(vertices, buf):
-    """Leave the displacement of every vertex in R_X and the rotation of every segment in R_T.
+def solve_backwards(vertices, constants, buf):
+    """Leave the displacement of every vertex in R_X, turn the segments, and leave the way along each in EDGE.
 
     Also brings the cut forces along: the multipliers n = k (C + J delta), which carry none of the rounding of a strain
-    taken from positions.
+    taken from positions. A segment gets the length and direction that its cut force demands, l (d3 + n / k), where the
+    linearised solution would leave it too long by the square of its rotation.
     """
+    use_wide_registers()
     segments = np.uint64(vertices - 1)
+    zero, inv_dt = spread(0.0), load(buf, INV_STAGE)
+    ex, ey, ez = load3(buf, np.uint64(vertices) * STRIDE + R_X)
+    ox, oy, oz = zero, zero, zero
     for i in range(segments):
         j = segments - ONE - i
-        for s in range(LANES):
-            b = (j + ONE) * STRIDE + s
-            n = b + STRIDE
-            ex, ey, ez = load3(buf, n + R_X)
-            ox, oy, oz = load3(buf, n + R_T)
-            yx, yy, yz = load3(buf, b + R_T)
-            lx, ly, lz = full_times_vector(load9(buf, b + U_T), ex, ey, ez)
-            mx, my, mz = full_times_vector(load9(buf, b + W_T), ox, oy, oz)
-            tx, ty, tz = yx - lx - mx, yy - ly - my, yz - lz - mz
-            store3(buf, b + R_T, tx, ty, tz)
-            yx, yy, yz = load3(buf, b + R_X)
-            lx, ly, lz = full_times_vector(load9(buf, b + U_X), tx, ty, tz)
-            mx, my, mz = full_times_vector(load9(buf, b + W_X), ex, ey, ez)
-            yx, yy, yz = yx - lx - mx, yy - ly - my, yz - lz - mz
-            store3(buf, b + R_X, yx, yy, yz)
-            dx, dy, dz = load3(buf, b + AXIS)
-            gx, gy, gz = cross(dx, dy, dz, tx, ty, tz)
-            stretch = buf[b + STRETCH]
-            spring = stretch / buf[b + LENGTH]
-            nx, ny, nz = load3(buf, b + CUT)
-            store3(
-                buf,
-                b + CUT,
-                nx + spring * (ex - yx) + stretch * gx,
-                ny + spring * (ey - yy) + stretch * gy,
-                nz + spring * (ez - yz) + stretch * gz,
-            )
+        b, c = (j + ONE) * STRIDE, j * CONSTANT_STRIDE
+        lx, ly, lz = full_times_vector(load9(buf, b + P_T), ex, ey, ez)
+        mx, my, mz = across_joint(constants, c + CONSTANT_STRIDE, buf, b + STRIDE, inv_dt, ox, oy, oz)
+        lx, ly, lz = symmetric_times_vector(*load6(buf, b + A_T), lx - mx, ly - my, lz - mz)
+        tx, ty, tz = load3(buf, b + R_T)
+        tx, ty, tz = tx - lx, ty - ly, tz - lz
+        lx, ly, lz = full_times_vector(load9(buf, b + P_X), tx, ty, tz)
+        mx, my, mz = symmetric_times_vector(*between_vertices(constants, c, buf, b, inv_dt), ex, ey, ez)
+        lx, ly, lz = symmetric_times_vector(*load6(buf, b + A_X), lx + mx, ly + my, lz + mz)
+        x, y, z = load3(buf, b + R_X)
+        x, y, z = x - lx, y - ly, z - lz
+        store3(buf, b + R_X, x, y, z)
+        dx, dy, dz = load3(buf, b + AXIS)
+        gx, gy, gz = cross(dx, dy, dz, tx, ty, tz)
+        stretch, spring = load(constants, c + STRETCH), load(constants, c + SPRING)
+        nx, ny, nz = load3(buf, b + CUT)
+        nx = nx + spring * (ex - x) + stretch * gx
+        ny = ny + spring * (ey - y) + stretch * gy
+        nz = nz + spring * (ez - z) + stretch * gz
+        store3(buf, b + CUT, nx, ny, nz)
+        sx, sy, sz = load3(buf, b + D_T)
+        store3(buf, b + D_T, sx + tx, sy + ty, sz + tz)
+        qx, qy, qz, qw = turned(*load4(buf, b + Q), tx, ty, tz)
+        store4(buf, b + Q, qx, qy, qz, qw)
+        dx, dy, dz = third_axis(qx, qy, qz, qw)
+        length, soft = load(constants, c + LENGTH), load(constants, c + SOFT)
+        store3(buf, b + EDGE, length * dx + soft * nx, length * dy + soft * ny, length * dz + soft * nz)
+        ex, ey, ez, ox, oy, oz = x, y, z, tx, ty, tz

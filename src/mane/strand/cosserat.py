@@ -26,6 +26,7 @@ from mane.geometry.checks import IntArray, require_choice
 from mane.strand import _kernels_cosserat as direct
 from mane.strand import _kernels_cosserat_rows as rows
 from mane.strand import _kernels_cosserat_sweep as sweep
+from mane.strand._kernels_rows import aligned_rows
 from mane.strand._kernels_small import LANE_COUNT
 from mane.strand._kernels_stage import SHARE
 from mane.strand.cosserat_rest import RestShape, groomed_rest, sag_free_rest
@@ -91,7 +92,7 @@ class CosseratSolver(StrandSolver):
         self.rest: RestShape = sag_free_rest(model) if self.params.sag_free else groomed_rest(model)
         self._pinned = model.root_kind != RootKind.FREE
         self._constants = pack_constants(model, self.rest)
-        self._scratch = np.empty((0, (model.vertex_count + 2) * rows.SCRATCH_ROWS * LANE_COUNT))
+        self._scratch = aligned_rows(0, (model.vertex_count + 2) * rows.SCRATCH_ROWS * LANE_COUNT)
 
     def rest_state(self, roots: RootPose) -> StrandState:
         """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
@@ -111,8 +112,9 @@ class CosseratSolver(StrandSolver):
         acting = (load.force, load.resistance, load.coupling, roots.positions)
         result = (out.points, out.velocity, out.frames, out.spin, out.cut_force)
         step: Any
+        held: tuple[Any, ...]
         if self.params.method == "direct":
-            step, held = direct.step_direct, (before, clamp_spin, self._pinned)
+            step, held = direct.step_direct, (before, clamp_spin)
             settings: tuple[Any, ...] = (self._constants, self.model.gravity, dt, self.params.share, ROUNDS)
             settings = (*settings, self._thread_scratch())
         else:
@@ -133,7 +135,7 @@ class CosseratSolver(StrandSolver):
         """One row per thread; zero where no strand ever writes, which stands for neighbours that are not there."""
         threads = numba.get_num_threads()
         if len(self._scratch) < threads:
-            self._scratch = np.zeros((threads, self._scratch.shape[1]))
+            self._scratch = aligned_rows(threads, self._scratch.shape[1])
         return self._scratch[:threads]
 
     def _sweep_constants(self) -> tuple[NDArray[Any], ...]:
@@ -200,36 +202,37 @@ class CosseratSolver(StrandSolver):
 def pack_constants(model: StrandModel, rest: RestShape) -> Float64Array:
     """Arrange what the kernel reads: blocks of eight strands, a row of lanes per number; the last strand fills up."""
     strands, vertices = model.strand_count, model.vertex_count
-    held = np.ones_like(model.bend_stiffness)
-    held[model.root_kind != RootKind.CLAMPED, 0] = 0.0
+    per_joint = 1.0 / rest.joint_length
+    per_joint[model.root_kind != RootKind.CLAMPED, 0] = 0.0
     spring = model.stretch_stiffness / rest.length
     # A segment turns with the mass of its ends, which the vertices hold. What it has by itself, that of its round
     # section, is some 1e-6 of that; a thousandth keeps the matrix of a strand that may spin freely well conditioned.
     mean_mass = 0.5 * (model.mass[:, :-1] + model.mass[:, 1:])
+    free = np.ones_like(model.mass)
+    free[model.root_kind != RootKind.FREE, 0] = 0.0
     named = {
         "mass": model.mass,
-        "pinned": (model.root_kind != RootKind.FREE)[:, None],
+        "free": free,
+        "inv_mass": free / model.mass,
         "stretch": model.stretch_stiffness,
         "length": rest.length,
+        "spring": spring,
+        "soft": rest.length / model.stretch_stiffness,
+        "inv_length": 1.0 / rest.length,
         "springs": np.pad(spring, ((0, 0), (0, 1))) + np.pad(spring, ((0, 0), (1, 0))),
-        "bend": model.bend_stiffness,
-        "extra_twist": model.twist_stiffness - model.bend_stiffness,
-        "inv_joint": held / rest.joint_length,
+        "bend": model.bend_stiffness * per_joint,
+        "extra_twist": (model.twist_stiffness - model.bend_stiffness) * per_joint,
         "damping": model.damping,
         "inertia": SPIN_INERTIA * mean_mass * rest.length**2,
     }
-    table = np.zeros((strands, vertices + 1, rows.CONSTANT_ROWS))
-    table[..., rows.CONSTANTS.index("length")] = (
-        1.0  # of the segment that is not there, so that nothing divides by zero
-    )
-    for column, name in enumerate(rows.CONSTANTS):
-        values = named[name]
-        table[:, : values.shape[1], column] = values
-    table[:, : vertices - 1, -4:] = rest.darboux
     blocks = -(-strands // LANE_COUNT)
-    padded = np.minimum(np.arange(blocks * LANE_COUNT), strands - 1)
-    lanes = table[padded].reshape(blocks, LANE_COUNT, vertices + 1, rows.CONSTANT_ROWS)
-    return np.ascontiguousarray(lanes.transpose(0, 2, 3, 1)).reshape(blocks, vertices + 1, -1)
+    padded = np.minimum(np.arange(blocks * LANE_COUNT), strands - 1).reshape(blocks, LANE_COUNT)
+    table = aligned_rows(blocks, vertices + 1, rows.CONSTANT_ROWS, LANE_COUNT)
+    for column, name in enumerate(rows.CONSTANTS):
+        values = named[name][padded]
+        table[:, : values.shape[2], column] = values.transpose(0, 2, 1)
+    table[:, : vertices - 1, -4:] = rest.darboux[padded].transpose(0, 2, 3, 1)
+    return table.reshape(blocks, -1)
 
 
 def _axes(frames: Float64Array) -> Float64Array:

@@ -17,7 +17,7 @@ from mane.geometry._kernels_eights import (
     moved_up,
     store,
 )
-from mane.geometry._kernels_lanes import choose, greater, root
+from mane.geometry._kernels_lanes import choose, greater, root, with_sign_of
 from mane.geometry._kernels_powers import exponential, natural_logarithm
 
 EPS = np.finfo(np.float64).eps
@@ -30,7 +30,9 @@ def _sums(rows, out):
     store(out, EIGHT, 1.0 / b - a / b)
     store(out, 2 * EIGHT, choose(a < b, a, greater(a, b) * 3.0))
     store(out, 3 * EIGHT, 1.0 / root(b))
-    store(out, 4 * EIGHT, moved_up(a, b))
+    store(out, 4 * EIGHT, -math.sqrt(b))
+    store(out, 5 * EIGHT, with_sign_of(a, -b))
+    store(out, 6 * EIGHT, moved_up(a, b))
     return largest(a)
 
 
@@ -56,12 +58,12 @@ def _gather(rows, numbers, out):
 
 def test_sums_are_those_of_every_lane():
     a, b = np.random.default_rng(0).uniform(0.5, 2.0, (2, EIGHT))
-    out = np.zeros((5, EIGHT))
+    out = np.zeros((7, EIGHT))
     assert _sums(np.concatenate([a, b]), out.reshape(-1)) == a.max()
-    expected = [(2 * a - b) * (a + 1), (1 - a) / b, np.where(a < b, a, 3 * a), 1 / np.sqrt(b)]
+    expected = [(2 * a - b) * (a + 1), (1 - a) / b, np.where(a < b, a, 3 * a), 1 / np.sqrt(b), -np.sqrt(b), -a]
     # Terms of a few units, each rounded, some not where two operations are one.
-    np.testing.assert_allclose(out[:4], expected, rtol=0, atol=20 * EPS)
-    np.testing.assert_array_equal(out[4], [b[-1], *a[:-1]])
+    np.testing.assert_allclose(out[:6], expected, rtol=0, atol=20 * EPS)
+    np.testing.assert_array_equal(out[6], [b[-1], *a[:-1]])
 
 
 @pytest.mark.parametrize("count", [8, 5, 1])
