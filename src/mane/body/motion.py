@@ -218,18 +218,20 @@ def unit_quaternion(name: str, value: ArrayLike) -> Float64Array:
 
 def _turned(start: Sequence[float], end: Sequence[float], fraction: float) -> Float64Array:
     """`quaternion.slerp` of one quaternion, in plain floats."""
-    cosine = sum(a * b for a, b in zip(start, end, strict=True))
-    sign = -1.0 if cosine < 0 else 1.0
+    (ax, ay, az, aw), (bx, by, bz, bw) = start, end
+    if ax * bx + ay * by + az * bz + aw * bw < 0:
+        bx, by, bz, bw = -bx, -by, -bz, -bw
     # Half the angle between them from its sine and its cosine: exact for small turns, where acos is not.
-    apart = math.hypot(*(sign * b - a for a, b in zip(start, end, strict=True)))
-    together = math.hypot(*(sign * b + a for a, b in zip(start, end, strict=True)))
+    apart = math.hypot(bx - ax, by - ay, bz - az, bw - aw)
+    together = math.hypot(bx + ax, by + ay, bz + az, bw + aw)
     angle = 2 * math.atan2(apart, together)
-    if angle < quaternion.TINY_ANGLE:
-        own, other = 1 - fraction, fraction
-    else:
-        own, other = (math.sin(share * angle) / math.sin(angle) for share in (1 - fraction, fraction))
-    mixed = np.array([own * a + sign * other * b for a, b in zip(start, end, strict=True)])
-    return mixed / math.hypot(*mixed)
+    own, other = 1 - fraction, fraction
+    if angle >= quaternion.TINY_ANGLE:
+        sine = math.sin(angle)
+        own, other = math.sin(own * angle) / sine, math.sin(other * angle) / sine
+    x, y, z, w = own * ax + other * bx, own * ay + other * by, own * az + other * bz, own * aw + other * bw
+    length = math.hypot(x, y, z, w)
+    return np.array([x / length, y / length, z / length, w / length])
 
 
 def require_rigid(name: str, matrix: Float64Array) -> None:

@@ -29,6 +29,7 @@ from mane.strand._kernels_cosserat_rows import (
     V,
     X,
     in_block,
+    turn_clamp,
 )
 from mane.strand._kernels_cosserat_solve import factorise, solve_backwards, solve_forwards
 from mane.strand._kernels_cosserat_stage import choose_stages, go_on, lay_vertices, predict
@@ -39,16 +40,34 @@ ONE, THREE, FOUR = np.uint64(1), np.uint64(3), np.uint64(4)
 
 
 @in_block
-def load_roots(roots, clamp, clamp_spin, constants, first, dt, buf):
-    """Let roots that are held move steadily over the step; put the clamps before them, where joint 0 looks for one."""
+def load_roots(
+    roots,
+    rotations,
+    rest_clamp,
+    before,
+    constants,
+    first,
+    dt,
+    buf,
+    # out
+    clamp,
+):
+    """Let roots that are held move steadily over the step; put clamps before them, where joint 0 looks for a segment.
+
+    They are where they were `before` and turn to where `rotations` take them, which is put into `clamp`.
+    """
     use_wide_registers()
     for lane in range(LANES):
         g = min(first + lane, np.uint64(len(roots)) - ONE)
         for a in range(THREE):
             buf[STRIDE + R_X + a * LANES + lane] = roots[g, a]
-            buf[SPIN + a * LANES + lane] = clamp_spin[g, a]
         for a in range(FOUR):
-            buf[Q + a * LANES + lane] = clamp[g, a]
+            buf[Q + a * LANES + lane] = before[g, a]
+        turned, spin = turn_clamp(rotations[g], rest_clamp[g], before[g], dt)
+        for a in range(3):
+            buf[SPIN + np.uint64(a) * LANES + lane] = spin[a]
+        if g == first + lane:  # not those that repeat the last: it may be in the same array
+            clamp[g, 0], clamp[g, 1], clamp[g, 2], clamp[g, 3] = turned
     free = load(constants, FREE)
     held = (1.0 - free) / dt
     vx, vy, vz = load3(buf, STRIDE + V)
@@ -87,28 +106,6 @@ def adopt_strands(
             o[0], o[1], o[2] = ox + along * tx, oy + along * ty, oz + along * tz
 
 
-@njit(cache=True, error_model="numpy")
-def move_clamps(
-    rotations,
-    rest,
-    before,
-    dt,
-    # out
-    clamp,
-    spin,
-):
-    """Frames of the clamps on turned roots (G, 4), and the steady spin (G, 3) that takes them there within dt."""
-    for g in range(len(rotations)):
-        ax, ay, az, aw = rotations[g, 0], rotations[g, 1], rotations[g, 2], rotations[g, 3]
-        bx, by, bz, bw = quat_multiply(ax, ay, az, aw, rest[g, 0], rest[g, 1], rest[g, 2], rest[g, 3])
-        clamp[g, 0], clamp[g, 1], clamp[g, 2], clamp[g, 3] = bx, by, bz, bw
-        x, y, z, w = quat_multiply(bx, by, bz, bw, -before[g, 0], -before[g, 1], -before[g, 2], before[g, 3])
-        sine = math.sqrt(x * x + y * y + z * z)
-        angle = 2.0 * math.atan2(sine, abs(w))
-        scale = math.copysign(angle / sine if sine > 1e-12 else 2.0, w) / dt
-        spin[g, 0], spin[g, 1], spin[g, 2] = scale * x, scale * y, scale * z
-
-
 @njit(cache=True, error_model="numpy", parallel=True)
 def step_direct(
     points,
@@ -120,8 +117,9 @@ def step_direct(
     resistance,
     coupling,
     roots,
-    clamp,
-    clamp_spin,
+    rotations,
+    rest_clamp,
+    before,
     constants,
     gravity,
     dt,
@@ -134,11 +132,12 @@ def step_direct(
     frames_out,
     spin_out,
     cut_force_out,
+    clamp_out,
 ):
     """One step of all strands; `constants` (blocks, numbers), `scratch` one row per thread.
 
-    `clamp` is at the start of the step and turns with `clamp_spin`. A stage takes `share` of the step and is solved by
-    `rounds` of linear solves.
+    Clamps were where `before` says and turn from there to where `rotations` of the roots take them. A stage takes
+    `share` of the step and is solved by `rounds` of linear solves.
     """
     vertices = points.shape[1]
     blocks = constants.shape[0]
@@ -155,7 +154,7 @@ def step_direct(
             copy_in(force, first, STRIDE, STRIDE + FORCE, buf)
             copy_in(resistance, first, STRIDE, STRIDE + RESIST, buf)
             copy_in(coupling, first, STRIDE, STRIDE + COUPLE, buf)
-            load_roots(roots, clamp, clamp_spin, own, first, dt, buf)
+            load_roots(roots, rotations, rest_clamp, before, own, first, dt, buf, clamp_out)
             is_held = own[FREE : FREE + LANES].max() == 0.0
             choose_stages(vertices, dt, share, own, buf)
             predict(vertices, own, buf)

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+from mane.geometry._kernels_quaternion import quat_multiply
 from mane.strand._kernels_small import LANES, in_lanes, rows
 
 # Rows of a record, one record per vertex; joint and segment j share that of vertex j. State, load, axes of the segments
@@ -69,3 +70,14 @@ def turned(qx, qy, qz, qw, wx, wy, wz):
     rw = qw - x * qx - y * qy - z * qz
     inv = 1.0 / math.sqrt(rx * rx + ry * ry + rz * rz + rw * rw)
     return rx * inv, ry * inv, rz * inv, rw * inv
+
+
+@njit(cache=True, error_model="numpy")
+def turn_clamp(rotation, rest, before, dt):
+    """Frame of a clamp on a turned root (4), and the steady spin (3) that takes it there within dt."""
+    q = quat_multiply(rotation[0], rotation[1], rotation[2], rotation[3], rest[0], rest[1], rest[2], rest[3])
+    x, y, z, w = quat_multiply(q[0], q[1], q[2], q[3], -before[0], -before[1], -before[2], before[3])
+    sine = math.sqrt(x * x + y * y + z * z)
+    angle = 2.0 * math.atan2(sine, abs(w))
+    scale = math.copysign(angle / sine if sine > 1e-12 else 2.0, w) / dt
+    return q, (scale * x, scale * y, scale * z)

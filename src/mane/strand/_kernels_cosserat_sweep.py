@@ -10,7 +10,7 @@ turns with the inertia of a thin rod, as is usual there: with that of its thin s
 import numpy as np
 from numba import njit, prange
 
-from mane.strand._kernels_cosserat_rows import turned
+from mane.strand._kernels_cosserat_rows import turn_clamp, turned
 from mane.strand._kernels_small import cross, symmetric_inverse, symmetric_times_vector, third_axis
 
 
@@ -102,8 +102,9 @@ def step_sweep(
     resistance,
     coupling,
     roots,
-    clamp,
-    clamp_spin,
+    rotations,
+    rest_clamp,
+    before,
     pinned,
     mass,
     stretch,
@@ -123,6 +124,7 @@ def step_sweep(
     frames_out,
     spin_out,
     cut_force_out,
+    clamp_out,
 ):
     """One step of all strands. Resistances act as mass; what couples two vertices is lumped on both; no damping."""
     strands, vertices = points.shape[0], points.shape[1]
@@ -130,6 +132,8 @@ def step_sweep(
         start = points[g].copy()
         start_frames = frames[g].copy()
         x, q = points_out[g], frames_out[g]
+        clamp, _ = turn_clamp(rotations[g], rest_clamp[g], before[g], dt)
+        clamp_out[g, 0], clamp_out[g, 1], clamp_out[g, 2], clamp_out[g, 3] = clamp
         inverse = np.zeros((vertices, 6))
         for j in range(vertices):
             r = resistance[g, j].copy()
@@ -162,11 +166,11 @@ def step_sweep(
         for _ in range(iterations):
             for j in range(vertices - 1):
                 if j > 0 or clamped[g]:
-                    before = clamp[g] if j == 0 else q[j - 1]
+                    first = clamp_out[g] if j == 0 else q[j - 1]
                     inv_before = 0.0 if j == 0 else inv_inertia[j - 1]
                     tx, ty, tz = solve_bend_twist(
                         q,
-                        before,
+                        first,
                         bend_multiplier,
                         j,
                         darboux[g, j],

@@ -105,23 +105,19 @@ class CosseratSolver(StrandSolver):
 
     def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
         """Go one step of `dt` [s]; see `StrandSolver.step`."""
-        clamp, clamp_spin = np.empty((self.model.strand_count, 4)), np.empty((self.model.strand_count, 3))
-        before = state.extra["clamp"]
-        direct.move_clamps(roots.rotations, self.rest.clamp, before, dt, clamp, clamp_spin)
         moving = (state.points, state.velocity, state.frames, state.spin, state.cut_force)
-        acting = (load.force, load.resistance, load.coupling, roots.positions)
-        result = (out.points, out.velocity, out.frames, out.spin, out.cut_force)
+        acting = (load.force, load.resistance, load.coupling)
+        held = (roots.positions, roots.rotations, self.rest.clamp, state.extra["clamp"])
+        result = (out.points, out.velocity, out.frames, out.spin, out.cut_force, out.extra["clamp"])
         step: Any
-        held: tuple[Any, ...]
+        settings: tuple[Any, ...]
         if self.params.method == "direct":
-            step, held = direct.step_direct, (before, clamp_spin)
-            settings: tuple[Any, ...] = (self._constants, self.model.gravity, dt, self.params.share, ROUNDS)
-            settings = (*settings, self._thread_scratch())
+            step = direct.step_direct
+            settings = (self._constants, self.model.gravity, dt, self.params.share, ROUNDS, self._thread_scratch())
         else:
-            step, held = sweep.step_sweep, (clamp, clamp_spin, self._pinned)
-            settings = (*self._sweep_constants(), self.model.gravity, dt, self.params.iterations)
+            step = sweep.step_sweep
+            settings = (self._pinned, *self._sweep_constants(), self.model.gravity, dt, self.params.iterations)
         step(*moving, *acting, *held, *settings, *result)
-        out.extra["clamp"][...] = clamp
 
     def taken(self, rows: IntArray) -> CosseratSolver:
         """Return a solver of some of the strands; see `StrandSolver.taken`."""

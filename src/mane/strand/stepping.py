@@ -67,7 +67,7 @@ class Stepper:
         self.constraints = tuple(constraints)
         model = solver.model
         self.active = np.ones(model.strand_count, np.bool_) if active is None else active
-        self._is_spare = model.is_spare
+        self._is_spare, self._has_spare = model.is_spare, bool(model.is_spare.any())
         self._rows, self._busy = np.arange(model.strand_count), solver
         self._load = Load.empty(model.strand_count, model.vertex_count)
         for part in (*self.forces, *self.constraints):
@@ -122,16 +122,18 @@ class Stepper:
             )
 
         self._load.clear()
+        seen = view(source)
         for force in self.forces:
-            force.add(view(source), self._load)
+            force.add(seen, self._load)
         kept = source.taken(self._amended) if len(self._amended) else None
         self._solve(source, out, after, h)
+        seen = view(out)
         if kept is not None:
-            self._solve_again(kept, out, after, h, view)
+            self._solve_again(kept, out, after, h, seen)
         for force in self.forces:
-            force.settle(view(out))
+            force.settle(seen)
         for constraint in self.constraints:
-            moved = constraint.project(view(out), out.points, out.velocity)
+            moved = constraint.project(seen, out.points, out.velocity)
             if moved.any():
                 self.solver.adopt(out, moved)
         for part in (*self.forces, *self.constraints):
@@ -140,7 +142,7 @@ class Stepper:
 
     def _solve(self, source: StrandState, out: StrandState, roots: RootPose, h: float) -> None:
         """Step all strands but the spare ones that nobody needs, which stay as they are."""
-        if not (self._is_spare & ~self.active).any():
+        if not self._has_spare or not (self._is_spare & ~self.active).any():
             self.solver.step(source, out, roots, self._load, dt=h)
             return
         rows = np.flatnonzero(self.active | ~self._is_spare)
@@ -153,12 +155,10 @@ class Stepper:
             out.assign(source)
         out.put(rows, few)
 
-    def _solve_again(
-        self, kept: StrandState, out: StrandState, roots: RootPose, h: float, view: Callable[[StrandState], StrandView]
-    ) -> None:
+    def _solve_again(self, kept: StrandState, out: StrandState, roots: RootPose, h: float, seen: StrandView) -> None:
         """Let forces look at where they led, and step the strands that they ask for from `kept` once more."""
         for force in self.forces:
-            force.amend(view(out), self._load)
+            force.amend(seen, self._load)
         rows = self._amended
         where = RootPose(roots.positions[rows], roots.rotations[rows])
         self._again.step(kept, kept, where, self._load.taken(rows), dt=h)
