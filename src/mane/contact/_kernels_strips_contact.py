@@ -17,19 +17,21 @@ from mane.contact._kernels_strips import (
     closest_of_segments,
     corners,
     distance_of_segments,
+    kernel,
     misalignment,
-    triangle_plane,
-    width,
 )
+from mane.contact._kernels_strips_sieve import sieve_faces, sieve_segments
+from mane.contact._kernels_strips_table import PLANE, SLACK, exact_at, fill_planes, lay_out_motion, lay_out_points
+from mane.geometry._kernels_lanes import use_wide_registers
 
 # Columns of a record. The last three follow from the others when all contacts are known: see `_kernels_strips_push`.
 WEIGHT, NORMAL, GAP, SCALE, LIMIT, LIGHT, GIVE, SHARE = 0, 4, 7, 8, 9, 10, 11, 12
-KNOWN, RECORD = 10, 13
+RECORD = 13
 PARALLEL = 1e-6  # sine of the angle below which two segments have no common normal
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def append(row, key, side, vertices, values, count, keys, sides, touched, records):
+@kernel
+def append(row, key, side, vertices, weights, normal, values, count, keys, sides, touched, records):
     """Put a contact behind those of its row; `count` goes on beyond the room there is."""
     n = count[row]
     count[row] = n + 1
@@ -37,11 +39,12 @@ def append(row, key, side, vertices, values, count, keys, sides, touched, record
         return
     keys[row, n], sides[row, n] = key, side
     touched[row, n, 0], touched[row, n, 1], touched[row, n, 2], touched[row, n, 3] = vertices
-    for c in range(KNOWN):
-        records[row, n, c] = values[c]
+    records[row, n, 0], records[row, n, 1], records[row, n, 2], records[row, n, 3] = weights
+    records[row, n, NORMAL], records[row, n, NORMAL + 1], records[row, n, NORMAL + 2] = normal
+    records[row, n, GAP], records[row, n, SCALE], records[row, n, LIMIT] = values
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def approach(velocity, vertices, weights, nx, ny, nz):
     """Speed at which the two parts of a contact move apart along the normal [m/s]; `velocity` is (G V, 3)."""
     a, b, c, d = vertices
@@ -52,38 +55,39 @@ def approach(velocity, vertices, weights, nx, ny, nz):
     return vx * nx + vy * ny + vz * nz
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def place_of(row, key, span, count, found):
+@kernel
+def place_of(row, key, span, count, own, other):
     """Place of a candidate in its row, which is sorted; -1 where there is none.
 
-    `span` is the number of partners that a key is made of: key = found 0 * span + found 1.
+    `span` is the number of partners that a key is made of: key = own * span + other.
     """
-    first, last = 0, count[row]
+    first, last = 0, count
     while first < last:
         middle = (first + last) // 2
-        if found[row, middle, 0] * span + found[row, middle, 1] < key:
+        if own[row, middle] * span + other[row, middle] < key:
             first = middle + 1
         else:
             last = middle
-    if first < count[row] and found[row, first, 0] * span + found[row, first, 1] == key:
+    if first < count and own[row, first] * span + other[row, first] == key:
         return first
     return -1
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def recall(count, found, span, contacts, groomed, thickness, side, limit):
+def recall(candidates, span, contacts, groomed, thickness):
     """Give new candidates what is known of them: the side of a contact that goes on, and the gap that it should have.
 
     That is the thickness, or the gap as groomed where that is less. `contacts` are counts, keys and sides of the last
     step, `groomed` where each row starts, keys and gaps.
     """
+    count, own, other, side, _, limit = candidates
     contact_count, keys, sides = contacts
     starts, groomed_keys, gaps = groomed
     for row in prange(count.shape[0]):
         # All three are sorted by key.
         contact, known = 0, starts[row]
         for n in range(count[row]):
-            key = found[row, n, 0] * span + found[row, n, 1]
+            key = own[row, n] * span + other[row, n]
             while contact < contact_count[row] and keys[row, contact] < key:
                 contact += 1
             while known < starts[row + 1] and groomed_keys[known] < key:
@@ -94,223 +98,215 @@ def recall(count, found, span, contacts, groomed, thickness, side, limit):
             limit[row, n] = min(thickness, gaps[known]) if is_known else thickness
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def side_beside(row, i, other, span, count, found, side):
+@kernel
+def side_beside(row, key, span, count, own, other, side):
     """Side of a contact of the same strands one segment further along either, which has come over; 0 for none."""
     for di in range(-1, 2):
         for dj in range(-1, 2):
-            place = place_of(row, (i + di) * span + other + dj, span, count, found)
-            if place >= 0 and side[place] != 0:
-                return side[place]
+            place = place_of(row, key + di * span + dj, span, count, own, other)
+            if place >= 0 and side[row, place] != 0:
+                return side[row, place]
     return 0
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def touch_segments(
-    points, flat_velocity, candidates, before, side, limit, zone, ahead, dt, count, keys, sides, touched, records
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def touch(
+    points, velocity, table, segments, strips, faces, reaches, dt, again, scratch, segment_contacts, face_contacts
 ):
-    """Find which segments touch, or will within the step; see `find_segments` for the candidates.
+    """Find what touches, or will within `dt`; see `find_segments` and `find_faces` for the candidates.
 
-    `before` is scratch for what `side` was.
+    `reaches` are the zone within which segments may touch, and how far ahead a contact is seen [m]. A row of contacts
+    counts on beyond the room there is; once there is room, this has to be asked `again`.
     """
-    found_count, found = candidates
+    columns, rows, along_segment, along_vertex = table
+    slack = SLACK * lay_out_points(points, columns, along_segment, along_vertex)
+    lay_out_motion(points, velocity, columns, rows)
+    flat, flat_velocity = points.reshape(-1, 3), velocity.reshape(-1, 3)
+    touch_segments(points, flat_velocity, rows, segments, reaches, slack, dt, again, scratch, segment_contacts)
+    touch_faces(
+        flat, flat_velocity, points.shape[1], table, strips, faces, reaches, slack, dt, again, scratch, face_contacts
+    )
+
+
+@kernel
+def begin_with(row, count, again, side, before):
+    """Keep the sides of a row, or go back to those that were kept."""
+    for n in range(count):
+        if again:
+            side[row, n] = before[row, n]
+        else:
+            before[row, n] = side[row, n]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def touch_segments(points, flat_velocity, rows, candidates, reaches, slack, dt, again, scratch, contacts):
+    """Find which segments touch, or will within the step."""
+    found, own, other, side, before, limit = candidates
+    count, keys, sides, touched, records = contacts
+    zone, ahead = reaches
+    lists = scratch[0]
+    vertices = points.shape[1]
+    for g in prange(points.shape[0]):
+        use_wide_registers()
+        kept = lists[get_thread_id()]
+        count[g] = 0
+        begin_with(g, found[g], again, side, before)
+        passed = sieve_segments(
+            g * own.shape[1], found[g], own, other, limit, side, rows, g * vertices, ahead, dt, slack, kept
+        )
+        for k in range(passed):
+            touch_segment(
+                points, flat_velocity, g, kept[k], found[g], own, other, side, before, limit, zone, ahead, dt,
+                count, keys, sides, touched, records,
+            )  # fmt: skip
+
+
+@kernel
+def touch_segment(
+    points, flat_velocity, g, n, found, own, others, side, before, limit, zone, ahead, dt,
+    count, keys, sides, touched, records,
+):  # fmt: skip
+    """Append the contact of candidate n of strand g if its segments touch."""
     vertices = points.shape[1]
     segments = vertices - 1
-    span = points.shape[0] * segments
-    for g in prange(points.shape[0]):
-        count[g] = 0
-        for n in range(found_count[g]):
-            before[g, n] = side[g, n]
-        for n in range(found_count[g]):
-            i, other = found[g, n, 0], found[g, n, 1]
-            h = other // segments
-            j = other - h * segments
-            u, w = closest_of_segments(points, g, i, h, j)
-            distance = distance_of_segments(points, g, i, h, j, u, w)
-            was = side[g, n]
-            if was == 0 and distance >= zone:
-                continue
-            side[g, n] = 0
-            # A vertex between two segments belongs to the second.
-            if (u == 1.0 and i < segments - 1) or (w == 1.0 and j < segments - 1):
-                continue
-            dx, dy, dz = (
-                points[g, i + 1, 0] - points[g, i, 0],
-                points[g, i + 1, 1] - points[g, i, 1],
-                points[g, i + 1, 2] - points[g, i, 2],
-            )
-            ex, ey, ez = (
-                points[h, j + 1, 0] - points[h, j, 0],
-                points[h, j + 1, 1] - points[h, j, 1],
-                points[h, j + 1, 2] - points[h, j, 2],
-            )
-            both = math.sqrt((dx * dx + dy * dy + dz * dz) * (ex * ex + ey * ey + ez * ez))
-            scale = 1.0 - abs(dx * ex + dy * ey + dz * ez) / both  # chang2002 eq. 3
-            nx, ny, nz = dy * ez - dz * ey, dz * ex - dx * ez, dx * ey - dy * ex
-            sine = math.sqrt(nx * nx + ny * ny + nz * nz)
-            rx = (
-                (1.0 - u) * points[g, i, 0]
-                + u * points[g, i + 1, 0]
-                - (1.0 - w) * points[h, j, 0]
-                - w * points[h, j + 1, 0]
-            )
-            ry = (
-                (1.0 - u) * points[g, i, 1]
-                + u * points[g, i + 1, 1]
-                - (1.0 - w) * points[h, j, 1]
-                - w * points[h, j + 1, 1]
-            )
-            rz = (
-                (1.0 - u) * points[g, i, 2]
-                + u * points[g, i + 1, 2]
-                - (1.0 - w) * points[h, j, 2]
-                - w * points[h, j + 1, 2]
-            )
-            gap = distance
-            now = 0
-            if 0.0 < u < 1.0 and 0.0 < w < 1.0 and sine > PARALLEL * both:
-                # Between inner points the normal is that of the two directions, and which side they are on is
-                # remembered, so that segments that have slipped through each other are brought back.
-                nx, ny, nz = nx / sine, ny / sine, nz / sine
-                height = rx * nx + ry * ny + rz * nz
-                now = was
-                if now == 0 and distance < limit[g, n]:
-                    now = side_beside(g, i, other, span, found_count, found, before[g])
-                if now == 0:
-                    now = 1 if height >= 0.0 else -1
-                nx, ny, nz, gap = now * nx, now * ny, now * nz, now * height
-            elif distance > 0.0:
-                nx, ny, nz = rx / distance, ry / distance, rz / distance
-            else:
-                continue
-            touching = (g * vertices + i, g * vertices + i + 1, h * vertices + j, h * vertices + j + 1)
-            weights = (1.0 - u, u, w - 1.0, -w)
-            speed = approach(flat_velocity, touching, weights, nx, ny, nz)
-            if gap - min(max(-speed * dt, 0.0), ahead) >= limit[g, n] or scale < LEAST_SCALE:
-                continue
-            side[g, n] = now
-            values = (weights[0], weights[1], weights[2], weights[3], nx, ny, nz, gap, scale, limit[g, n])
-            append(g, i * span + other, now, touching, values, count, keys, sides, touched, records)
+    span = points.shape[0] * vertices
+    i, other = own[g, n], others[g, n]
+    h = other // vertices
+    j = other - h * vertices
+    u, w = closest_of_segments(points, g, i, h, j)
+    distance = distance_of_segments(points, g, i, h, j, u, w)
+    was = side[g, n]
+    side[g, n] = 0
+    # A vertex between two segments belongs to the second.
+    if (was == 0 and distance >= zone) or (u == 1.0 and i < segments - 1) or (w == 1.0 and j < segments - 1):
+        return
+    dx, dy, dz = (
+        points[g, i + 1, 0] - points[g, i, 0],
+        points[g, i + 1, 1] - points[g, i, 1],
+        points[g, i + 1, 2] - points[g, i, 2],
+    )
+    ex, ey, ez = (
+        points[h, j + 1, 0] - points[h, j, 0],
+        points[h, j + 1, 1] - points[h, j, 1],
+        points[h, j + 1, 2] - points[h, j, 2],
+    )
+    both = math.sqrt((dx * dx + dy * dy + dz * dz) * (ex * ex + ey * ey + ez * ez))
+    scale = 1.0 - abs(dx * ex + dy * ey + dz * ez) / both  # chang2002 eq. 3
+    nx, ny, nz = dy * ez - dz * ey, dz * ex - dx * ez, dx * ey - dy * ex
+    sine = math.sqrt(nx * nx + ny * ny + nz * nz)
+    rx = points[g, i, 0] + u * dx - points[h, j, 0] - w * ex
+    ry = points[g, i, 1] + u * dy - points[h, j, 1] - w * ey
+    rz = points[g, i, 2] + u * dz - points[h, j, 2] - w * ez
+    gap, key = distance, i * span + other
+    now = 0
+    if 0.0 < u < 1.0 and 0.0 < w < 1.0 and sine > PARALLEL * both:
+        # Between inner points the normal is that of the two directions, and which side they are on is
+        # remembered, so that segments that have slipped through each other are brought back.
+        nx, ny, nz = nx / sine, ny / sine, nz / sine
+        height = rx * nx + ry * ny + rz * nz
+        now = was
+        if now == 0 and distance < limit[g, n]:
+            now = side_beside(g, key, span, found, own, others, before)
+        if now == 0:
+            now = 1 if height >= 0.0 else -1
+        nx, ny, nz, gap = now * nx, now * ny, now * nz, now * height
+    elif distance > 0.0:
+        nx, ny, nz = rx / distance, ry / distance, rz / distance
+    else:
+        return
+    touching = (g * vertices + i, g * vertices + i + 1, other, other + 1)
+    weights = (1.0 - u, u, w - 1.0, -w)
+    speed = approach(flat_velocity, touching, weights, nx, ny, nz)
+    if gap - min(max(-speed * dt, 0.0), ahead) >= limit[g, n] or scale < LEAST_SCALE:
+        return
+    side[g, n] = now
+    values = (gap, scale, limit[g, n])
+    append(g, key, now, touching, weights, (nx, ny, nz), values, count, keys, sides, touched, records)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def touch_faces(
-    points, flat_points, flat_velocity, along_segment, along_vertex, pairs, density, firsts, found, side, limit, ahead,
-    dt, scratch, count, keys, sides, touched, records,
-):  # fmt: skip
-    """Find which vertices touch triangles of strips, or will within the step; see `find_faces` for the candidates.
-
-    `scratch` (T, .) is for T threads.
-    """
+def touch_faces(flat, flat_velocity, vertices, table, strips, candidates, reaches, slack, dt, again, scratch, contacts):
+    """Break and heal strips, and find which vertices touch their triangles, or will within the step."""
+    columns, rows, along_segment, along_vertex = table
+    pairs, there, rest_width, limits, broken, density = strips
+    found, own, other, side, before, limit = candidates
+    count, keys, sides, touched, records = contacts
+    lists, all_planes, all_exact = scratch
+    ahead = reaches[1]
     for p in prange(pairs.shape[0]):
-        kept = scratch[get_thread_id()]
+        use_wide_registers()
+        thread = get_thread_id()
+        kept, planes, exact = lists[thread], all_planes[thread], all_exact[thread]
         count[p] = 0
-        for triangle in range(density.shape[1]):
-            first, last = firsts[p, triangle], firsts[p, triangle + 1]
-            if first == last:
-                continue
-            corner = corners(pairs, p, triangle)
-            plane = triangle_plane(points, corner)
-            if density[p, triangle] == 0.0 or plane[0] ** 2 + plane[1] ** 2 + plane[2] ** 2 == 0.0:
-                side[p, first:last] = 0
-                continue
-            speeds = speeds_along(flat_velocity, points.shape[1], corner, plane[0], plane[1], plane[2])
-            passed = sieve_heights(
-                flat_points, flat_velocity, plane, speeds, ahead, dt, found[p, first:last], limit[p, first:last],
-                side[p, first:last], kept,
+        begin_with(p, found[p], again, side, before)
+        fill_planes(columns, pairs[p, 0], pairs[p, 1], vertices, slack, -1.0, planes, exact)
+        update_strip(exact, p, there[p], rest_width, limits, broken, density)
+        hide_gone(density, p, planes)
+        passed = sieve_faces(p * own.shape[1], found[p], own, other, limit, side, planes, rows, ahead, dt, slack, kept)
+        for k in range(passed):
+            touch_face(
+                flat, flat_velocity, vertices, along_segment, along_vertex, pairs, density, exact, p, kept[k],
+                own, other, side, limit, ahead, dt, count, keys, sides, touched, records,
             )  # fmt: skip
-            for k in range(passed):
-                touch_face(
-                    p, triangle, first + kept[k], plane, corner, points.shape[1], flat_points, flat_velocity,
-                    along_segment, along_vertex, density, found, side, limit, ahead, dt, count, keys, sides, touched,
-                    records,
-                )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def sieve_heights(flat_points, flat_velocity, plane, speeds, ahead, dt, found, limit, side, kept):
-    """Fill `kept` with the candidates (C, 2) of a triangle that are over it and may touch it; returns how many.
-
-    The others, most of them, are no longer on any `side` (C,). No branches, as in `sieve_bars`.
-    """
-    nx, ny, nz, d, ax, ay, az, a0, bx, by, bz, b0 = plane
-    slowest, fastest = speeds
-    passed = 0
-    for n in range(found.shape[0]):
-        vertex = found[n, 1]
-        x, y, z = flat_points[vertex, 0], flat_points[vertex, 1], flat_points[vertex, 2]
-        height = nx * x + ny * y + nz * z - d
-        b1 = ax * x + ay * y + az * z + a0
-        b2 = bx * x + by * y + bz * z + b0
-        own = nx * flat_velocity[vertex, 0] + ny * flat_velocity[vertex, 1] + nz * flat_velocity[vertex, 2]
-        # However the speed of the foot comes out, it is between those of the corners.
-        closing = fastest - own if height >= 0.0 else own - slowest
-        missing = abs(height) - min(max(closing * dt, 0.0), ahead) - limit[n]
-        is_over = min(min(b1, b2), 1.0 - b1 - b2) >= 0.0
-        may_touch = is_over & ((missing < 0.0) | (side[n] != 0))
-        side[n] *= may_touch
-        kept[passed] = n
-        passed += may_touch
-    return passed
-
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def touch_face(
-    p, triangle, n, plane, corner, vertices, flat_points, flat_velocity, along_segment, along_vertex, density, found,
-    side, limit, ahead, dt, count, keys, sides, touched, records,
+    flat, flat_velocity, vertices, along_segment, along_vertex, pairs, density, exact, p, n, own, other, side, limit,
+    ahead, dt, count, keys, sides, touched, records,
 ):  # fmt: skip
     """Append the contact of candidate n of pair p if it touches its triangle."""
-    nx, ny, nz, d, ax, ay, az, a0, bx, by, bz, b0 = plane
-    vertex = found[p, n, 1]
-    x, y, z = flat_points[vertex, 0], flat_points[vertex, 1], flat_points[vertex, 2]
-    height = nx * x + ny * y + nz * z - d
-    b1, b2 = ax * x + ay * y + az * z + a0, bx * x + by * y + bz * z + b0
+    triangle, vertex = own[p, n], other[p, n]
+    g0, v0, g1, v1, g2, v2 = corners(pairs, p, triangle)
+    touching = (vertex, g0 * vertices + v0, g1 * vertices + v1, g2 * vertices + v2)
+    x, y, z = (
+        flat[vertex, 0] - flat[touching[1], 0],
+        flat[vertex, 1] - flat[touching[1], 1],
+        flat[vertex, 2] - flat[touching[1], 2],
+    )
+    nx, ny, nz = exact_at(exact, 0, triangle), exact_at(exact, 1, triangle), exact_at(exact, 2, triangle)
+    height = nx * x + ny * y + nz * z
+    b1 = exact_at(exact, 3, triangle) * x + exact_at(exact, 4, triangle) * y + exact_at(exact, 5, triangle) * z
+    b2 = exact_at(exact, 6, triangle) * x + exact_at(exact, 7, triangle) * y + exact_at(exact, 8, triangle) * z
     was = side[p, n]
     side[p, n] = 0
+    if min(min(b1, b2), 1.0 - b1 - b2) < 0.0:
+        return
     now = was if was != 0 else (1 if height >= 0.0 else -1)
-    g0, v0, g1, v1, g2, v2 = corner
-    touching = (vertex, g0 * vertices + v0, g1 * vertices + v1, g2 * vertices + v2)
     weights = (1.0, b1 + b2 - 1.0, -b1, -b2)
-    speed = approach(flat_velocity, touching, weights, now * nx, now * ny, now * nz)
-    gap = now * height
+    nx, ny, nz, gap = now * nx, now * ny, now * nz, now * height
+    speed = approach(flat_velocity, touching, weights, nx, ny, nz)
     if gap - min(max(-speed * dt, 0.0), ahead) >= limit[p, n]:
         return
     scale = misalignment(along_segment, along_vertex, vertex, g0, g2, triangle >> 1, b2)
     if scale < LEAST_SCALE:
         return
-    scale *= density[p, triangle]
     side[p, n] = now
-    values = (
-        weights[0], weights[1], weights[2], weights[3], now * nx, now * ny, now * nz, gap, scale, limit[p, n],
-    )  # fmt: skip
-    key = triangle * flat_points.shape[0] + vertex
-    append(p, key, now, touching, values, count, keys, sides, touched, records)
+    key = triangle * flat.shape[0] + vertex
+    values = (gap, scale * density[p, triangle], limit[p, n])
+    append(p, key, now, touching, weights, (nx, ny, nz), values, count, keys, sides, touched, records)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def speeds_along(flat_velocity, vertices, corner, nx, ny, nz):
-    """Lowest and highest speed of a triangle's corners along its normal [m/s]."""
-    g0, v0, g1, v1, g2, v2 = corner
-    i, j, k = g0 * vertices + v0, g1 * vertices + v1, g2 * vertices + v2
-    a = flat_velocity[i, 0] * nx + flat_velocity[i, 1] * ny + flat_velocity[i, 2] * nz
-    b = flat_velocity[j, 0] * nx + flat_velocity[j, 1] * ny + flat_velocity[j, 2] * nz
-    c = flat_velocity[k, 0] * nx + flat_velocity[k, 1] * ny + flat_velocity[k, 2] * nz
-    return min(a, min(b, c)), max(a, max(b, c))
+@kernel
+def update_strip(exact, p, there, rest_width, limits, broken, density):
+    """Break triangles that are `limits[0]` times as wide as at rest, heal those that are below `limits[1]` times.
 
-
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def update_strips(points, there, pairs, rest_width, breaks, heals, densest, broken, density):
-    """Break triangles that are `breaks` times as wide as at rest, heal those that are below `heals` times.
-
-    `density` (P, 2 N) becomes how dense the hair on each triangle is: rest width over width, at most `densest`; 0 where
-    it is broken or the strip is not `there` (P,).
+    Row p of `density` (P, 2 N) becomes how dense the hair on each triangle is: rest width over width, at most
+    `limits[2]`; 0 where it is broken or the strip is not `there`.
     """
-    for p in prange(pairs.shape[0]):
-        for triangle in range(rest_width.shape[1]):
-            ratio = width(points, pairs, p, triangle) / rest_width[p, triangle]
-            if ratio > breaks:
-                broken[p, triangle] = True
-            elif ratio < heals:
-                broken[p, triangle] = False
-            dense = min(1.0 / ratio, densest) if ratio > 0.0 else densest
-            density[p, triangle] = dense if there[p] and not broken[p, triangle] else 0.0
+    breaks, heals, densest = limits
+    for triangle in range(rest_width.shape[1]):
+        ratio = exact_at(exact, 9, triangle) / rest_width[p, triangle]
+        broken[p, triangle] = ratio > breaks or (broken[p, triangle] and not ratio < heals)
+        dense = min(1.0 / ratio, densest) if ratio > 0.0 else densest
+        density[p, triangle] = dense if there and not broken[p, triangle] else 0.0
+
+
+@kernel
+def hide_gone(density, p, planes):
+    """Make the planes of triangles that are broken, or not there, those of triangles that no point is over."""
+    for triangle in range(density.shape[1]):
+        if density[p, triangle] == 0.0:
+            at = triangle * PLANE
+            planes[at + 4], planes[at + 5], planes[at + 6], planes[at + 7] = 0.0, 0.0, 0.0, -1.0
+            planes[at + 14] = 0.0

@@ -6,11 +6,11 @@ import math
 
 from numba import njit, prange
 
-from mane.contact._kernels_strips import FASTMATH
+from mane.contact._kernels_strips import FASTMATH, kernel
 from mane.contact._kernels_strips_contact import GAP, GIVE, LIGHT, LIMIT, NORMAL, SCALE, SHARE, WEIGHT
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def load_strands(count, touched, laws, dt, records, busy):
     """Fill in the share of every contact, and add its weights to `busy` (G V,), each by that share.
 
@@ -39,7 +39,7 @@ def give_way(table, busy, give):
                     give[g, v] += table[g, w, v] * busy[g, w]
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def weigh_contacts(count, touched, inv_mass, give, records):
     """Fill in what every contact has to move: its inverse mass, alone and with all that acts beside it [1/kg]."""
     for row in range(count.shape[0]):
@@ -53,7 +53,7 @@ def weigh_contacts(count, touched, inv_mass, give, records):
             records[row, n, LIGHT], records[row, n, GIVE] = light, s
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def push_apart(count, touched, records, velocity, laws, dt, goes_on, force):
     """Add repulsion and friction of all contacts to `force` (G V, 3), in their order.
 

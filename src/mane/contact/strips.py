@@ -109,7 +109,7 @@ class TriangleStrips(Force):
         self._rest_width = rest_width
         self._broken = np.zeros(rest_width.shape, np.bool_)
         self._density = np.zeros(rest_width.shape)
-        self._search.lay_strips(len(pairs), self._model.segment_count)
+        self._search.lay_strips(len(pairs))
         self._face_contacts = Contacts(len(pairs))
         self._searched_at = np.zeros_like(self._model.rest_points)
         self._took_part = np.zeros(self._model.strand_count, np.bool_)
@@ -172,13 +172,13 @@ class TriangleStrips(Force):
         widest[~there] = -1.0
         search = self._search
         search.find(points, takes_part, self._pairs, widest)
-        strands, vertices = points.shape[:2]
-        for rows, contacts, groomed, span in (
-            (search.segments, self._segment_contacts, self._groomed[0], strands * (vertices - 1)),
-            (search.faces, self._face_contacts, self._groomed[1], strands * vertices),
+        span = points.shape[0] * points.shape[1]
+        for rows, contacts, groomed in (
+            (search.segments, self._segment_contacts, self._groomed[0]),
+            (search.faces, self._face_contacts, self._groomed[1]),
         ):
             known = (contacts.count, contacts.keys, contacts.sides)
-            kernels.recall(*rows.listed, span, known, groomed, self.params.thickness, *rows.memo)
+            kernels.recall(rows.listed, span, known, groomed, self.params.thickness)
         self._searched_at[...], self._took_part[...] = points, takes_part
 
     def _there(self, takes_part: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -189,25 +189,16 @@ class TriangleStrips(Force):
 
     def _touch(self, points: Float64Array, velocity: Float64Array, there: NDArray[np.bool_], dt: float) -> None:
         """Find which candidates touch, or will within `dt` [s]."""
-        params, search, flat = self.params, self._search, velocity.reshape(-1, 3)
-        search.see_directions(points)
-        rows, contacts = search.segments, self._segment_contacts
-        while True:
-            kernels.touch_segments(
-                points, flat, rows.listed, rows.before, *rows.memo, params.zone, params.ahead, dt, *contacts.buffers
-            )
-            if not contacts.grown():
-                break
-        if not len(self._pairs):
-            return
+        params, search = self.params, self._search
         limits = (params.breaks_at, params.heals_at, params.densest)
-        kernels.update_strips(points, there, self._pairs, self._rest_width, *limits, self._broken, self._density)
-        moving = (points, points.reshape(-1, 3), flat, search.along_segment, search.along_vertex)
-        rows, contacts = search.faces, self._face_contacts
-        strips = (self._pairs, self._density, search.firsts, rows.found, *rows.memo)
+        strips = (self._pairs, there, self._rest_width, limits, self._broken, self._density)
+        given = (points, velocity, search.table, search.segments.listed, strips, search.faces.listed)
+        again = False
         while True:
-            kernels.touch_faces(*moving, *strips, params.ahead, dt, search.who, *contacts.buffers)
-            if not contacts.grown():
+            contacts = (self._segment_contacts.buffers, self._face_contacts.buffers)
+            kernels.touch(*given, (params.zone, params.ahead), dt, again, search.scratch, *contacts)
+            again = self._segment_contacts.grown() | self._face_contacts.grown()
+            if not again:
                 break
 
     # -- what a part answers -----------------------------------------------------------------------------------------

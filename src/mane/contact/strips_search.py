@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.contact import _kernels_strips as geometry
 from mane.contact import _kernels_strips_search as kernels
+from mane.contact import _kernels_strips_table as table
 from mane.contact.strips_params import StripParams
+from mane.geometry._kernels_lanes import WIDTH
 from mane.geometry.checks import IntArray
 from mane.geometry.threads import most_threads
 from mane.strand.model import Float64Array, StrandModel
 
 FIRST_ROOM = 64
 MAX_CELLS = 1 << 16
-VERTEX_CELL = 3.5  # size of a cell that vertices are sorted into, in reaches
-SEGMENT_CELL = 1.5  # size of a cell that segments are sorted into, in the longest of their halves
+VERTEX_CELL = 6.0  # size of a cell that vertices are sorted into, in reaches
+SEGMENT_CELL = 3.0  # size of a cell that segments are sorted into, in the longest of their halves
 
 
 class Candidates:
@@ -27,65 +30,42 @@ class Candidates:
 
     def _allocate(self, room: int) -> None:
         shape = (len(self.count), room)
-        self.found = np.zeros((*shape, 2), np.int64)
+        self.own, self.other = np.zeros((2, *shape), np.int32)
         self.side, self.before = np.zeros((2, *shape), np.int8)
         self.limit = np.zeros(shape)
 
     def grown(self) -> bool:
         """Make room if the last search found more than there was; then it has to be made again."""
         most = int(self.count.max(initial=0))
-        if most <= self.found.shape[1]:
+        if most <= self.own.shape[1] - WIDTH:  # lanes read on behind the last
             return False
-        self._allocate(2 * most)
+        self._allocate(2 * most + WIDTH)
         return True
 
     @property
-    def listed(self) -> tuple[IntArray, IntArray]:
-        """How many each row has, and which."""
-        return self.count, self.found
-
-    @property
-    def memo(self) -> tuple[NDArray[np.int8], Float64Array]:
-        """What each one knows: which side it is on, and which gap it should have."""
-        return self.side, self.limit
+    def listed(self) -> tuple[NDArray[Any], ...]:
+        """How many each row has, which they are, and what is known of them: side, side before, gap it should have."""
+        return self.count, self.own, self.other, self.side, self.before, self.limit
 
 
 class Grid:
-    """Cells of equal size around points, with buffers that only grow."""
+    """Cells of equal size around vertices or segments, with buffers that only grow."""
 
     def __init__(self, room: int) -> None:
-        self.low = np.zeros(3)
-        self.inv_cell = 1.0
-        self.dims = np.ones(3, np.int64)
-        self.starts = np.zeros(2, np.int64)
-        self.order = np.zeros(room, np.int64)
-        self._cell = np.zeros(room, np.int64)
+        self.rows = np.zeros((room, kernels.ROW), np.float32)
+        self._sorted = np.zeros_like(self.rows)
+        self._low = np.zeros(3)
+        self._dims = np.ones(3, np.int64)
+        self._starts = np.zeros(MAX_CELLS + 1, np.int64)
+        self._place = np.zeros(room, np.int64)
+        self._order = np.zeros(room + WIDTH, np.int32)
+        self._columns = np.zeros(kernels.COLUMNS * (room + WIDTH), np.float32)
 
-    def sort(self, centres: Float64Array, enabled: NDArray[np.bool_], cell: float) -> int:
-        """Sort `centres` (K, 3) into cells of at least that size [m]; returns how many are in."""
-        used = centres[enabled]
-        if len(used) == 0:
-            return 0
-        self.low = used.min(axis=0)
-        extent = used.max(axis=0) - self.low
-        self.dims = (extent / cell).astype(np.int64) + 1
-        while self.dims.prod() > MAX_CELLS:
-            cell *= 2
-            self.dims = (extent / cell).astype(np.int64) + 1
-        self.inv_cell = 1.0 / cell
-        cells = int(self.dims.prod())
-        if len(self.starts) < cells + 1:
-            self.starts = np.zeros(2 * cells + 1, np.int64)
-        return int(
-            kernels.sort_into_cells(
-                centres, enabled, self.low, self.inv_cell, self.dims, self._cell, self.starts, self.order
-            )
-        )
-
-    @property
-    def layout(self) -> tuple[Float64Array, float, IntArray, IntArray, IntArray]:
-        """Corner, cells per metre, cells along each axis, where each cell starts, and what is in it."""
-        return self.low, self.inv_cell, self.dims, self.starts, self.order
+    def sort(self, cell: float) -> tuple[Any, ...]:
+        """Sort `rows` into cells of at least that size [m]; returns what `gather` calls a grid."""
+        cells, sorted_by_cell = (self._low, self._dims, self._starts), (self._order, self._columns, self._sorted)
+        inv_cell = kernels.sort_into_cells(self.rows, cell, *cells, self._place, *sorted_by_cell)
+        return self._low, inv_cell, self._dims, self._starts, *sorted_by_cell
 
 
 class Search:
@@ -94,34 +74,39 @@ class Search:
     Attributes:
         segments: a row per strand.
         faces: a row per strip.
-        firsts: where the candidates of each triangle begin in its row, shape (P, 2 N + 1).
-        who: scratch, a row per thread.
-        along_segment, along_vertex: unit vectors along the hair, shapes (G, N, 3) and (G V, 3).
+        table: the hair as lanes read it: columns, rows, unit vectors along segments and at vertices; see
+            `_kernels_strips_table`.
+        scratch: a row per thread each: a list of candidates, planes of triangles, and their exact columns.
     """
 
     def __init__(self, model: StrandModel, params: StripParams) -> None:
         strands, vertices = model.strand_count, model.vertex_count
         self._params = params
-        self._segment_grid, self._vertex_grid = Grid(strands * (vertices - 1)), Grid(strands * vertices)
-        self.along_segment = np.zeros((strands, vertices - 1, 3))
-        self.along_vertex = np.zeros((strands * vertices, 3))
-        self._sorted = np.zeros((strands * vertices, 6))
-        self._bars, self._sorted_bars = np.zeros((2, strands * (vertices - 1), 7))
+        self._segment_grid, self._vertex_grid = Grid(strands * vertices), Grid(strands * vertices)
+        room = strands * vertices + 2 * WIDTH
+        self.table = (
+            np.zeros(table.COLUMNS * room),
+            np.zeros(table.ROW * room, np.float32),
+            np.zeros((strands, vertices - 1, 3)),
+            np.zeros((strands * vertices, 3)),
+        )
         threads = most_threads()
-        room = strands * vertices + kernels.LANES  # some places more than there are, for what fails last
-        self.who = np.zeros((threads, room), np.int64)
-        self._columns = np.zeros((threads, kernels.COLUMNS * room))
+        padded = -(-(vertices - 1) // WIDTH) * WIDTH
+        self._near = np.zeros((threads, kernels.ROW * room), np.float32)
+        self._numbers, self._hits = np.zeros((2, threads, room), np.int32)
+        self._planes = np.zeros((threads, 2 * padded * table.PLANE), np.float32)
+        self._exact = np.zeros((threads, 2 * padded * table.EXACT))
         self.segments = Candidates(strands)
-        self.lay_strips(0, vertices - 1)
+        self.lay_strips(0)
 
-    def lay_strips(self, pair_count: int, segment_count: int) -> None:
+    def lay_strips(self, pair_count: int) -> None:
         """Make room for strips."""
         self.faces = Candidates(pair_count)
-        self.firsts = np.zeros((pair_count, 2 * segment_count + 1), np.int64)
 
-    def see_directions(self, points: Float64Array) -> None:
-        """Work out where the hair runs."""
-        geometry.find_directions(points, self.along_segment, self.along_vertex)
+    @property
+    def scratch(self) -> tuple[NDArray[np.int32], NDArray[np.float32], Float64Array]:
+        """For each thread a list, planes of triangles, and their exact columns."""
+        return self._numbers, self._planes, self._exact
 
     def find(self, points: Float64Array, takes_part: NDArray[np.bool_], pairs: IntArray, widest: Float64Array) -> None:
         """List everything that could touch before the next search.
@@ -132,23 +117,20 @@ class Search:
             pairs: of strands that have a strip between them, shape (P, 2).
             widest: triangles wider than this [m] are broken or not there, shape (P, 2 N).
         """
-        self.see_directions(points)
-        reach = self._params.zone + self._params.margin
+        columns, _, along_segment, along_vertex = self.table
+        slack = table.SLACK * table.lay_out_points(points, columns, along_segment, along_vertex)
+        reach = self._params.zone + self._params.margin + slack
         self._find_segments(points, takes_part, reach)
         if len(pairs):
-            self._find_faces(points, takes_part, pairs, widest, reach)
+            self._find_faces(points, takes_part, pairs, widest, reach, self._params.margin + slack)
 
     def _find_segments(self, points: Float64Array, takes_part: NDArray[np.bool_], reach: float) -> None:
-        longest = kernels.find_bars(points, self.along_segment, self._bars)
         grid, rows = self._segment_grid, self.segments
-        enabled = np.repeat(takes_part, points.shape[1] - 1)
-        count = grid.sort(np.ascontiguousarray(self._bars[:, :3]), enabled, SEGMENT_CELL * max(longest, reach))
-        np.take(self._bars, grid.order[:count], axis=0, out=self._sorted_bars[:count])
-        bars = (self._bars, self._sorted_bars, longest)
+        longest = kernels.list_segments(points, self.table[2], takes_part, grid.rows)
+        cells = grid.sort(SEGMENT_CELL * max(longest, reach))
+        around = (grid.rows, longest, cells, reach, self._near, self._numbers, self._hits)
         while True:
-            kernels.find_segments(
-                points, takes_part, *bars, *grid.layout, reach, self.who, self._columns, rows.count, rows.found
-            )
+            kernels.find_segments(points, takes_part, *around, rows.count, rows.own, rows.other)
             if not rows.grown():
                 return
 
@@ -159,15 +141,16 @@ class Search:
         pairs: IntArray,
         widest: Float64Array,
         reach: float,
+        beside: float,
     ) -> None:
-        flat, grid, rows = points.reshape(-1, 3), self._vertex_grid, self.faces
-        count = grid.sort(flat, np.repeat(takes_part, points.shape[1]), VERTEX_CELL * reach)
-        self._sorted[:count, :3], self._sorted[:count, 3:] = (
-            flat[grid.order[:count]],
-            self.along_vertex[grid.order[:count]],
-        )
-        around = (*grid.layout, self._sorted, (reach, self._params.margin), self.who, self._columns)
+        grid, rows = self._vertex_grid, self.faces
+        columns, _, along_segment, along_vertex = self.table
+        kernels.list_vertices(points, along_vertex, takes_part, grid.rows)
+        around = (grid.sort(VERTEX_CELL * reach), (reach, beside), self._near, self._numbers, self._hits)
+        buffers = (*around, self._planes, self._exact)
         while True:
-            kernels.find_faces(points, self.along_segment, pairs, widest, *around, rows.count, rows.found, self.firsts)
+            kernels.find_faces(
+                points, columns, along_segment, pairs, widest, *buffers, rows.count, rows.own, rows.other
+            )
             if not rows.grown():
                 return

@@ -25,7 +25,7 @@ WIDTH = 16  # float32 numbers in the widest register that CPUs have
 FASTMATH = ("contract", "arcp", "nsz", "afn")
 FLOAT, DOUBLE, BIT, BYTE, INT, INDEX = ir.FloatType(), ir.DoubleType(), *(ir.IntType(n) for n in (1, 8, 32, 64))
 
-in_lanes = njit(cache=True, error_model="numpy", forceinline=True)
+in_lanes = njit(cache=True, error_model="numpy", forceinline=True, _nrt=False)  # type: ignore[call-overload]
 
 
 class LanesType(types.Type):
@@ -345,31 +345,21 @@ def unmark(typing_context, mask, marks, at):
 
 
 def _pack(context, builder, sig, mask, value, out, place):
-    """Write the lanes that a mask has side by side, and return how many they are."""
-    kind = ir.FunctionType(ir.VoidType(), [value.type, out.type, mask.type])
-    name = f"llvm.masked.compressstore.v{WIDTH}{'i32' if value.type.element == INT else 'f32'}"
-    builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [value, out, mask])
+    """Write the lanes that a mask has side by side, whatever behind them, and return the place behind them."""
+    kind = ir.FunctionType(value.type, [value.type, mask.type, value.type])
+    name = f"llvm.experimental.vector.compress.v{WIDTH}i32"
+    compress = cgutils.get_or_insert_function(builder.module, kind, name)
+    write(builder, builder.call(compress, [value, mask, ir.Constant(value.type, ir.Undefined)]), out)
     bits = builder.bitcast(mask, ir.IntType(WIDTH))
     return builder.add(place, builder.zext(builder.ctpop(bits), INDEX))
 
 
 @intrinsic
-def pack(typing_context, mask, value, out, place):
-    """Write the lanes of float32 that the mask has to `out[place:]`; returns the place behind them.
-
-    Up to `WIDTH` numbers behind that may be overwritten.
-    """
-
-    def emit(context, builder, sig, args):
-        mask, value, _, place = args
-        return _pack(context, builder, sig, mask, value, address(context, builder, sig, args, 2, place), place)
-
-    return types.int64(mask, value, out, types.int64), emit
-
-
-@intrinsic
 def pack_numbers(typing_context, mask, numbers, at, out, place):
-    """The same for whole numbers, those of `numbers[at : at + WIDTH]`, of int32."""
+    """Write those of `numbers[at : at + WIDTH]`, of int32, that a mask has to `out[place:]`, and anything behind them.
+
+    Returns the place behind them. All of `out[place : place + WIDTH]` may be written.
+    """
 
     def emit(context, builder, sig, args):
         mask, _, at, _, place = args
@@ -390,6 +380,30 @@ def pack_places(typing_context, mask, first, out, place):
         return _pack(context, builder, sig, mask, value, address(context, builder, sig, args, 2, place), place)
 
     return types.int64(mask, types.int64, out, types.int64), emit
+
+
+@intrinsic
+def copy_numbers(typing_context, numbers, at, out, place):
+    """Copy whole numbers of int32, `numbers[at : at + WIDTH]`, to `out[place:]`."""
+
+    def emit(context, builder, sig, args):
+        value = read(builder, address(context, builder, sig, args, 0, args[1]), ir.VectorType(INT, WIDTH))
+        write(builder, value, address(context, builder, sig, args, 2, args[3]))
+        return context.get_dummy_value()
+
+    return types.void(numbers, types.int64, out, types.int64), emit
+
+
+@intrinsic
+def repeat_number(typing_context, number, out, place):
+    """Write a whole number to all of `out[place : place + WIDTH]`, of int32."""
+
+    def emit(context, builder, sig, args):
+        value = repeat(builder, builder.trunc(args[0], INT), WIDTH)
+        write(builder, value, address(context, builder, sig, args, 1, args[2]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, out, types.int64), emit
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

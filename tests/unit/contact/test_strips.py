@@ -47,10 +47,19 @@ def far_apart(points):
     return brush(points=groomed)
 
 
-@pytest.mark.parametrize("seed", [*range(6), 2848])  # the last: a thin strip, whose contact counts all the same
-def test_kernels_do_what_the_reference_says(seed):
-    groomed = brush(2, vertices=4)
+@pytest.mark.parametrize(
+    ("seed", "vertices", "where"),
+    [
+        *((seed, 4, 0.0) for seed in range(6)),
+        (2848, 4, 0.0),  # a thin strip, whose contact counts all the same
+        (6, 4, 300.0),  # far from the origin
+        (7, 19, 0.0),  # more segments than fit side by side
+    ],
+)
+def test_kernels_do_what_the_reference_says(seed, vertices, where):
+    groomed = brush(2, vertices=vertices)
     points, velocity = disturbed(groomed, seed, shift=0.008, speed=0.3)
+    points = points + where
     model = far_apart(groomed.rest_points)
     part = strips(model)
     # set by hand: as groomed, no strand is near another

@@ -7,17 +7,18 @@ from numba import njit
 from mane.geometry._kernels_lanes import (
     WIDTH,
     choose,
+    copy_numbers,
     first_lanes,
     greater,
     lesser,
     magnitude,
     marked,
     narrow,
-    pack,
     pack_numbers,
     pack_places,
     pick_fours,
     read_lanes,
+    repeat_number,
     root,
     unmark,
     write_lanes,
@@ -59,10 +60,11 @@ def _list(rows, numbers, marks, count, values, chosen, places):
     mask = (read_lanes(rows, 0) < 0.0) & first_lanes(count)
     here = pack_places(mask, 100, places, 1)
     there = pack_numbers(mask, numbers, 2, chosen, 1)
-    last = pack(mask, read_lanes(rows, 0), values, 1)
     before = pack_places(marked(marks, 1), 0, places, WIDTH + 2)
     unmark(mask, marks, 1)
-    return here, there, last, before
+    copy_numbers(numbers, 1, values, 2)
+    repeat_number(7, values, 2 + WIDTH)
+    return here, there, before
 
 
 @pytest.mark.parametrize("count", [0, 7, WIDTH])
@@ -72,16 +74,16 @@ def test_lists_hold_what_a_mask_has_chosen_in_order(count):
     numbers = rng.integers(0, 99, WIDTH + 2).astype(np.int32)
     marks = rng.integers(-1, 2, WIDTH + 2).astype(np.int8)
     had_marks = marks.copy()
-    values, chosen, places = np.zeros(40, np.float32), np.zeros(40, np.int32), np.zeros(40, np.int32)
+    values, chosen, places = np.zeros((3, 4 * WIDTH), np.int32)
     ends = _list(rows, numbers, marks, count, values, chosen, places)
     mask = (rows < 0) & (np.arange(WIDTH) < count)
     end = 1 + np.count_nonzero(mask)
-    assert ends[:3] == (end, end, end)
-    np.testing.assert_array_equal(values[1:end], rows[mask])
+    assert ends[:2] == (end, end)
     np.testing.assert_array_equal(chosen[1:end], numbers[2:][mask])
     np.testing.assert_array_equal(places[1:end], 100 + np.flatnonzero(mask))
-    assert values[0] == chosen[0] == places[0] == 0
-    np.testing.assert_array_equal(places[WIDTH + 2 : ends[3]], np.flatnonzero(had_marks[1:-1]))
+    assert chosen[0] == places[0] == 0
+    np.testing.assert_array_equal(values, [0, 0, *numbers[1 : WIDTH + 1], *(WIDTH * [7]), *((2 * WIDTH - 2) * [0])])
+    np.testing.assert_array_equal(places[WIDTH + 2 : ends[2]], np.flatnonzero(had_marks[1:-1]))
     had_marks[1:-1][mask] = 0
     np.testing.assert_array_equal(marks, had_marks)
 
