@@ -1,193 +1,303 @@
-"""Static links: forces of every segment's links on itself, then on the strands that they are tied to."""
+"""Static links: forces of every segment's links on itself, then on the strands that they are tied to, in lanes.
+
+Vertices of all strands are counted through, and the segments behind eight that follow each other make a block of lanes;
+the last vertex of a strand has none, and no links. Eight strands are a whole number of blocks, so that what a block
+leaves to the vertex behind it goes to the next block or is nothing. A link that is not there, is broken or rests has a
+law of nothing: it is summed like all others.
+"""
 
 # mypy: allow-untyped-defs
-
-import math
 
 import numpy as np
 from numba import njit, prange
 
-FASTMATH = {"contract", "arcp", "nsz", "afn"}
-# Columns of the scratch of one link.
-PX, PY, PZ, LX, LY, LZ, SPRING, DAMPER, DISTANCE, CLOSING, SWING = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-SCRATCH = 11
+from mane.geometry._kernels_eights import (
+    EIGHT,
+    add_vectors,
+    empty_rows,
+    largest,
+    load_row,
+    load_vectors,
+    moved_up,
+    pick_pairs,
+    spread,
+    store_row,
+    store_vectors,
+)
+from mane.geometry._kernels_lanes import choose, greater, in_lanes, root, use_wide_registers
+
+# Rows of each place for a link of a block: where the tied point's vertex begins in all coordinates (as bits of a whole
+# number), where between it and the next the point is, where the segment remembers it (along, across, across); what the
+# link pulls with per distance [N/m] and per speed [kg/s]; the distance beyond which it wears out [m].
+VERTEX, FRACTION, ALONG, ACROSS_A, ACROSS_B, SPRING, DAMPER, LIMIT = range(8)
+LINK_ROWS = 8
+# Rows of a link that is tied to a segment of a block: where its force begins in all pulls (as bits), and the fraction.
+PULL, SHARE = range(2)
+INCOMING_ROWS = 2
+# What a link is and what is left of it.
+HEALTH, STIFFNESS, DAMPING, GIVE = range(4)
+# Rows of scratch for each place: the tied point from the segment's start, later the direction of the pull; the lever of
+# the remembered point; how far the link is drawn out, the speed along the pull, and that of a unit of spin.
+X, Y, Z, LEVER_X, LEVER_Y, LEVER_Z, DISTANCE, CLOSING, SWING = range(9)
+SCRATCH_ROWS = 9
+TINY = 1e-300  # keeps what has no length finite
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def law_of(health, stiffness, damping, give, dt):
-    """What a link pulls with per distance [N/m] and per speed [kg/s] within a step.
+@njit(cache=True, error_model="numpy")
+def set_law(link, limits, dt, rows, at):
+    """Fill one lane of the rows that follow from `link`, its `HEALTH` and the rest; they begin at `rows[at]`.
 
     What has moved is pulled back as far as a step can bring it, what moves is stopped as far as it can.
     """
-    k, c = health * stiffness, health * (stiffness * dt + damping)
-    return k / (1.0 + k * dt * dt * give), c / (1.0 + c * dt * give)
+    weakens, breaks = limits
+    k, c = link[HEALTH] * link[STIFFNESS], link[HEALTH] * (link[STIFFNESS] * dt + link[DAMPING])
+    rows[at + EIGHT * SPRING] = k / (1.0 + k * dt * dt * link[GIVE])
+    rows[at + EIGHT * DAMPER] = c / (1.0 + c * dt * link[GIVE])
+    rows[at + EIGHT * LIMIT] = breaks - link[HEALTH] * (breaks - weakens) if c > 0.0 else np.inf
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def find_laws(health, stiffness, damping, give, dt, laws):
-    """Fill `laws` (G, N, M, 2) with `law_of` every link."""
-    for g in range(health.shape[0]):
-        for i in range(health.shape[1]):
-            for m in range(health.shape[2]):
-                laws[g, i, m, 0], laws[g, i, m, 1] = law_of(
-                    health[g, i, m], stiffness[g, i, m], damping[g, i, m], give[g, i, m], dt
-                )
+@njit(cache=True, error_model="numpy")
+def set_laws(links, is_felt, limits, dt, rows):
+    """Fill the rows of all links (P, M, 4) that are felt (P, M); those of others with nothing."""
+    for p in range(links.shape[0]):
+        for m in range(links.shape[1]):
+            at = (p // EIGHT * links.shape[1] + m) * LINK_ROWS * EIGHT + p % EIGHT
+            if is_felt[p, m]:
+                set_law(links[p, m], limits, dt, rows, at)
+            else:
+                rows[at + EIGHT * SPRING], rows[at + EIGHT * DAMPER], rows[at + EIGHT * LIMIT] = 0.0, 0.0, np.inf
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def point_at(flat, vertex, u):
-    """What `flat` (P, 3) has at fraction `u` of the way from a vertex to the next."""
-    first = np.uint64(vertex)
-    second = first + np.uint64(1)
+@njit(cache=True, error_model="numpy")
+def wear_out(links, block, limits, dt, rows, scratch):
+    """Weaken links of a block that are drawn out too far (chang2002 fig. 2); returns how many broke."""
+    weakens, breaks = limits
+    broken = 0
+    for m in range(links.shape[1]):
+        place = block * links.shape[1] + m
+        for lane in range(EIGHT):
+            at = place * LINK_ROWS * EIGHT + lane
+            distance = scratch[(m * SCRATCH_ROWS + DISTANCE) * EIGHT + lane]
+            if distance > rows[at + EIGHT * LIMIT]:
+                link = links[block * EIGHT + lane, m]
+                left = max((breaks - distance) / (breaks - weakens), 0.0)
+                if left < link[HEALTH]:
+                    link[HEALTH] = left
+                    broken += left == 0.0
+                    set_law(link, limits, dt, rows, at)
+    return broken
+
+
+@in_lanes
+def store_three(rows, at, number, x, y, z):
+    """Write three of the rows that begin at `rows[at]`, from one on."""
+    store_row(rows, at, number, x)
+    store_row(rows, at, number + 1, y)
+    store_row(rows, at, number + 2, z)
+
+
+@in_lanes
+def tied_point(rows, at, numbers):
+    """What `numbers` (flat, x, y, z of each vertex) have where each link is tied."""
+    u = load_row(rows, at, FRACTION)
+    ax, ay = pick_pairs(rows, at + EIGHT * VERTEX, numbers, 0)
+    az, bx = pick_pairs(rows, at + EIGHT * VERTEX, numbers, 2)
+    by, bz = pick_pairs(rows, at + EIGHT * VERTEX, numbers, 4)
+    return ax + u * (bx - ax), ay + u * (by - ay), az + u * (bz - az)
+
+
+@in_lanes
+def axes_across(tx, ty, tz):
+    """Two unit vectors across a tangent, as in `_reference_links.perpendicular`."""
+    sign = choose(tz < 0.0, spread(-1.0), 1.0)
+    a = -1.0 / (sign + tz)
+    b = tx * ty * a
+    return 1.0 + sign * tx * tx * a, sign * b, -1.0 * sign * tx, b, sign + ty * ty * a, -1.0 * ty
+
+
+@in_lanes
+def turned_frame(points, x, y, z, axes, rows, at, count, scratch):
+    """The two axes across, turned about the segment until its links hold it at rest; keeps tied points in scratch."""
+    ax, ay, az, bx, by, bz = axes
+    cosine, sine = spread(0.0), spread(0.0)
+    for m in range(count):
+        link, own = at + m * LINK_ROWS * EIGHT, m * SCRATCH_ROWS * EIGHT
+        px, py, pz = tied_point(rows, link, points)
+        px, py, pz = px - x, py - y, pz - z
+        k = load_row(rows, link, SPRING)
+        seen_a, seen_b = px * ax + py * ay + pz * az, px * bx + py * by + pz * bz
+        own_a, own_b = load_row(rows, link, ACROSS_A), load_row(rows, link, ACROSS_B)
+        cosine = cosine + k * (own_a * seen_a + own_b * seen_b)
+        sine = sine + k * (own_a * seen_b - own_b * seen_a)
+        store_three(scratch, own, X, px, py, pz)
+    square = cosine * cosine + sine * sine
+    scale = 1.0 / root(greater(square, TINY))
+    cosine, sine = choose(square > 0.0, cosine * scale, 1.0), sine * scale
     return (
-        (1.0 - u) * flat[first, 0] + u * flat[second, 0],
-        (1.0 - u) * flat[first, 1] + u * flat[second, 1],
-        (1.0 - u) * flat[first, 2] + u * flat[second, 2],
+        cosine * ax + sine * bx,
+        cosine * ay + sine * by,
+        cosine * az + sine * bz,
+        cosine * bx - sine * ax,
+        cosine * by - sine * ay,
+        cosine * bz - sine * az,
     )
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def pull_own(
-    points,
-    velocity,
-    active,
-    strand,
-    vertex,
-    fraction,
-    local,
-    health,
-    stiffness,
-    damping,
-    give,
-    laws,
-    limits,
-    dt,
-    pulls,
-    scratch,
-    force,
-):
-    """Fill `pulls` (G, N, M, 3) with the force of each link on its own segment, add it to `force`, wear links out.
+@in_lanes
+def look_at_links(velocity, edge, inv, start_velocity, rate, frame, rows, at, count, scratch):
+    """Fill the scratch of all links of a block: how each is drawn out, and how fast.
 
-    Each is tied to a `strand` (-1 for none) behind a `vertex` of it, counted through all strands, both (G, N, M).
-    `points` and `velocity` are (G, V, 3), `limits` the two lengths between which a link loses its stiffness [m].
-    Links of strands that are not `active` do nothing. `laws` are those of `find_laws`; that of a link that wears out is
-    found again. `scratch` is (G, M, SCRATCH).
+    Returns the spin about the segment at which its links hold it in balance, and by how much the link that is furthest
+    beyond its limit is. `inv` is one over the segment's length, `rate` the velocity of its end from that of its start.
     """
-    segments = points.shape[1] - 1
-    places = strand.shape[2]
-    flat, flat_velocity = points.reshape(-1, 3), velocity.reshape(-1, 3)
-    weakens, breaks = limits
-    for g in prange(points.shape[0]):
-        if not active[g]:
-            pulls[g] = 0.0
-            continue
-        for i in range(segments):
-            x, y, z = points[g, i, 0], points[g, i, 1], points[g, i, 2]
-            ex, ey, ez = points[g, i + 1, 0] - x, points[g, i + 1, 1] - y, points[g, i + 1, 2] - z
-            inv = 1.0 / math.sqrt(ex * ex + ey * ey + ez * ez)
-            tx, ty, tz = ex * inv, ey * inv, ez * inv
-            # Two axes across the segment, as in `_reference_links.perpendicular`.
-            sign = -1.0 if tz < 0.0 else 1.0
-            a = -1.0 / (sign + tz)
-            b = tx * ty * a
-            ax, ay, az = 1.0 + sign * tx * tx * a, sign * b, -sign * tx
-            bx, by, bz = b, sign + ty * ty * a, -ty
-            cosine, sine = 0.0, 0.0
-            for m in range(places):
-                row = strand[g, i, m]
-                if row < 0 or not active[row] or health[g, i, m] == 0.0:
-                    scratch[g, m, DAMPER] = 0.0
-                    continue
-                px, py, pz = point_at(flat, vertex[g, i, m], fraction[g, i, m])
-                px, py, pz = px - x, py - y, pz - z
-                k = laws[g, i, m, 0]
-                seen_a, seen_b = px * ax + py * ay + pz * az, px * bx + py * by + pz * bz
-                own_a, own_b = local[g, i, m, 1], local[g, i, m, 2]
-                cosine += k * (own_a * seen_a + own_b * seen_b)
-                sine += k * (own_a * seen_b - own_b * seen_a)
-                scratch[g, m, PX], scratch[g, m, PY], scratch[g, m, PZ] = px, py, pz
-                scratch[g, m, SPRING], scratch[g, m, DAMPER] = k, laws[g, i, m, 1]
-            norm = math.sqrt(cosine * cosine + sine * sine)
-            if norm > 0.0:
-                cosine, sine = cosine / norm, sine / norm
-            else:
-                cosine, sine = 1.0, 0.0
-            vx, vy, vz = velocity[g, i, 0], velocity[g, i, 1], velocity[g, i, 2]
-            rx, ry, rz = velocity[g, i + 1, 0] - vx, velocity[g, i + 1, 1] - vy, velocity[g, i + 1, 2] - vz
-            moment, inertia = 0.0, 0.0
-            for m in range(places):
-                weight = scratch[g, m, DAMPER]
-                if weight == 0.0:
-                    continue
-                own_a, own_b = local[g, i, m, 1], local[g, i, m, 2]
-                on_a, on_b = cosine * own_a - sine * own_b, sine * own_a + cosine * own_b
-                lx, ly, lz = on_a * ax + on_b * bx, on_a * ay + on_b * by, on_a * az + on_b * bz
-                dx, dy, dz = point_at(flat_velocity, vertex[g, i, m], fraction[g, i, m])
-                along = local[g, i, m, 0]
-                tip = (lx * rx + ly * ry + lz * rz) * inv
-                dx -= vx + along * rx - tip * tx
-                dy -= vy + along * ry - tip * ty
-                dz -= vz + along * rz - tip * tz
-                ox = scratch[g, m, PX] - along * ex - lx
-                oy = scratch[g, m, PY] - along * ey - ly
-                oz = scratch[g, m, PZ] - along * ez - lz
-                distance = math.sqrt(ox * ox + oy * oy + oz * oz)
-                to_unit = 1.0 / distance if distance > 0.0 else 0.0
-                ox, oy, oz = ox * to_unit, oy * to_unit, oz * to_unit
-                closing = dx * ox + dy * oy + dz * oz
-                swing = (ty * lz - tz * ly) * ox + (tz * lx - tx * lz) * oy + (tx * ly - ty * lx) * oz
-                moment += weight * closing * swing
-                inertia += weight * swing * swing
-                scratch[g, m, LX], scratch[g, m, LY], scratch[g, m, LZ] = lx, ly, lz
-                scratch[g, m, DISTANCE], scratch[g, m, CLOSING], scratch[g, m, SWING] = distance, closing, swing
-                # The direction waits where the force will be.
-                pulls[g, i, m, 0], pulls[g, i, m, 1], pulls[g, i, m, 2] = ox, oy, oz
-            spin = moment / inertia if inertia > 0.0 else 0.0
-            hx, hy, hz, qx, qy, qz, cx, cy, cz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for m in range(places):
-                weight = scratch[g, m, DAMPER]
-                if weight == 0.0:
-                    pulls[g, i, m, 0], pulls[g, i, m, 1], pulls[g, i, m, 2] = 0.0, 0.0, 0.0
-                    continue
-                along = local[g, i, m, 0]
-                lx, ly, lz = scratch[g, m, LX], scratch[g, m, LY], scratch[g, m, LZ]
-                distance = scratch[g, m, DISTANCE]
-                # chang2002 eq. 2
-                size = scratch[g, m, SPRING] * distance + weight * (
-                    scratch[g, m, CLOSING] - spin * scratch[g, m, SWING]
-                )
-                fx, fy, fz = size * pulls[g, i, m, 0], size * pulls[g, i, m, 1], size * pulls[g, i, m, 2]
-                pulls[g, i, m, 0], pulls[g, i, m, 1], pulls[g, i, m, 2] = fx, fy, fz
-                hx, hy, hz = hx + fx, hy + fy, hz + fz
-                qx, qy, qz = qx + along * fx, qy + along * fy, qz + along * fz
-                pull = (fx * tx + fy * ty + fz * tz) * inv
-                cx, cy, cz = cx + pull * lx, cy + pull * ly, cz + pull * lz
-                # chang2002 fig. 2
-                left = (breaks - distance) / (breaks - weakens)
-                if left < health[g, i, m]:
-                    health[g, i, m] = max(left, 0.0)
-                    laws[g, i, m, 0], laws[g, i, m, 1] = law_of(
-                        health[g, i, m], stiffness[g, i, m], damping[g, i, m], give[g, i, m], dt
-                    )
-            force[g, i, 0] += hx - qx + cx
-            force[g, i, 1] += hy - qy + cy
-            force[g, i, 2] += hz - qz + cz
-            force[g, i + 1, 0] += qx - cx
-            force[g, i + 1, 1] += qy - cy
-            force[g, i + 1, 2] += qz - cz
+    (ex, ey, ez), (vx, vy, vz), (rx, ry, rz) = edge, start_velocity, rate
+    tx, ty, tz = ex * inv, ey * inv, ez * inv
+    ax, ay, az, bx, by, bz = frame
+    moment, inertia, excess = spread(0.0), spread(0.0), spread(-np.inf)
+    for m in range(count):
+        link, own = at + m * LINK_ROWS * EIGHT, m * SCRATCH_ROWS * EIGHT
+        on_a, on_b = load_row(rows, link, ACROSS_A), load_row(rows, link, ACROSS_B)
+        along, weight = load_row(rows, link, ALONG), load_row(rows, link, DAMPER)
+        lx, ly, lz = on_a * ax + on_b * bx, on_a * ay + on_b * by, on_a * az + on_b * bz
+        dx, dy, dz = tied_point(rows, link, velocity)
+        tip = (lx * rx + ly * ry + lz * rz) * inv
+        dx = dx - (vx + along * rx - tip * tx)
+        dy = dy - (vy + along * ry - tip * ty)
+        dz = dz - (vz + along * rz - tip * tz)
+        ox = load_row(scratch, own, X) - along * ex - lx
+        oy = load_row(scratch, own, Y) - along * ey - ly
+        oz = load_row(scratch, own, Z) - along * ez - lz
+        square = ox * ox + oy * oy + oz * oz
+        to_unit = 1.0 / root(greater(square, TINY))
+        distance = square * to_unit
+        ox, oy, oz = ox * to_unit, oy * to_unit, oz * to_unit
+        closing = dx * ox + dy * oy + dz * oz
+        swing = (ty * lz - tz * ly) * ox + (tz * lx - tx * lz) * oy + (tx * ly - ty * lx) * oz
+        moment = moment + weight * closing * swing
+        inertia = inertia + weight * swing * swing
+        excess = greater(excess, distance - load_row(rows, link, LIMIT))
+        store_three(scratch, own, X, ox, oy, oz)
+        store_three(scratch, own, LEVER_X, lx, ly, lz)
+        store_three(scratch, own, DISTANCE, distance, closing, swing)
+    return moment / greater(inertia, TINY), excess
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def pull_back(pulls, starts, incoming, places, fraction, force):
-    """Take the force of each link off the strand that it is tied to.
+@in_lanes
+def sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, out):
+    """Write the forces of a block's links on their segments from `pulls[out]` on.
 
-    Links `incoming[starts[g]:starts[g + 1]]` (numbers into the flat tables) are tied to strand g at the segments
-    `places`; they are added in this order, by one thread.
+    Returns their sum, and what of it the end of the segment gets: its share of each, less the couple that makes up for
+    the moment of what pulls along the segment, but beside it.
     """
-    for g in prange(force.shape[0]):
-        for n in range(starts[g], starts[g + 1]):
-            link, j = incoming[n], places[n]
-            u = fraction[link]
-            for axis in range(3):
-                force[g, j, axis] -= (1.0 - u) * pulls[link, axis]
-                force[g, j + 1, axis] -= u * pulls[link, axis]
+    ex, ey, ez = edge
+    by_length = inv * inv
+    hx, hy, hz, qx, qy, qz = spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+    for m in range(count):
+        link, own = at + m * LINK_ROWS * EIGHT, m * SCRATCH_ROWS * EIGHT
+        # chang2002 eq. 2
+        speed = load_row(scratch, own, CLOSING) - spin * load_row(scratch, own, SWING)
+        size = load_row(rows, link, SPRING) * load_row(scratch, own, DISTANCE) + load_row(rows, link, DAMPER) * speed
+        fx = size * load_row(scratch, own, X)
+        fy = size * load_row(scratch, own, Y)
+        fz = size * load_row(scratch, own, Z)
+        store_vectors(pulls, out + m * 3 * EIGHT, fx, fy, fz)
+        hx, hy, hz = hx + fx, hy + fy, hz + fz
+        along = load_row(rows, link, ALONG)
+        couple = (fx * ex + fy * ey + fz * ez) * by_length
+        qx = qx + (along * fx - couple * load_row(scratch, own, LEVER_X))
+        qy = qy + (along * fy - couple * load_row(scratch, own, LEVER_Y))
+        qz = qz + (along * fz - couple * load_row(scratch, own, LEVER_Z))
+    return hx, hy, hz, qx, qy, qz
+
+
+@in_lanes
+def add_to_segments(force, at, limit, total, at_end, left):
+    """Add `total` to both ends of eight segments, of it `at_end` to the last; and what those before have `left`."""
+    (hx, hy, hz), (qx, qy, qz), (lx, ly, lz) = total, at_end, left
+    x, y, z = hx - qx + moved_up(qx, lx), hy - qy + moved_up(qy, ly), hz - qz + moved_up(qz, lz)
+    add_vectors(force, at, limit, x, y, z)
+
+
+@njit(cache=True, error_model="numpy")
+def pull_own(points, velocity, rows, links, limits, dt, first, end, scratch, pulls, force):
+    """Fill the `pulls` of the links of vertices `first` to `end`, those of whole strands, and add them to `force`.
+
+    Wears links out, and returns how many broke. All arrays but `links` are flat, see `pull`; `scratch` has
+    `SCRATCH_ROWS` for each place.
+    """
+    use_wide_registers()
+    beyond, count, broken = 3 * end, links.shape[1], 0
+    left_x, left_y, left_z = spread(0.0), spread(0.0), spread(0.0)
+    for vertex in range(first, end, EIGHT):
+        block = vertex // EIGHT
+        at = block * count * LINK_ROWS * EIGHT
+        x, y, z = load_vectors(points, 3 * vertex, beyond)
+        ex, ey, ez = load_vectors(points, 3 * vertex + 3, beyond)
+        ex, ey, ez = ex - x, ey - y, ez - z
+        inv = 1.0 / root(greater(ex * ex + ey * ey + ez * ez, TINY))
+        axes = axes_across(ex * inv, ey * inv, ez * inv)
+        frame = turned_frame(points, x, y, z, axes, rows, at, count, scratch)
+        vx, vy, vz = load_vectors(velocity, 3 * vertex, beyond)
+        rx, ry, rz = load_vectors(velocity, 3 * vertex + 3, beyond)
+        rate = (rx - vx, ry - vy, rz - vz)
+        edge = (ex, ey, ez)
+        spin, excess = look_at_links(velocity, edge, inv, (vx, vy, vz), rate, frame, rows, at, count, scratch)
+        hx, hy, hz, qx, qy, qz = sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, block * count * 3 * EIGHT)
+        add_to_segments(force, 3 * vertex, beyond, (hx, hy, hz), (qx, qy, qz), (left_x, left_y, left_z))
+        left_x, left_y, left_z = qx, qy, qz
+        if largest(excess) > 0.0:
+            broken += wear_out(links, block, limits, dt, rows, scratch)
+    return broken
+
+
+@njit(cache=True, error_model="numpy")
+def pull_back(pulls, incoming, starts, first, end, force):
+    """Take the force of each link off the segment that it is tied to, those behind vertices `first` to `end`."""
+    use_wide_registers()
+    left_x, left_y, left_z = spread(0.0), spread(0.0), spread(0.0)
+    for vertex in range(first, end, EIGHT):
+        block = vertex // EIGHT
+        hx, hy, hz, qx, qy, qz = spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+        for place in range(starts[block], starts[block + 1]):
+            at = place * INCOMING_ROWS * EIGHT
+            u = load_row(incoming, at, SHARE)
+            fx, fy = pick_pairs(incoming, at + EIGHT * PULL, pulls, 0)
+            _, fz = pick_pairs(incoming, at + EIGHT * PULL, pulls, 1)
+            hx, hy, hz = hx - fx, hy - fy, hz - fz
+            qx, qy, qz = qx - u * fx, qy - u * fy, qz - u * fz
+        add_to_segments(force, 3 * vertex, 3 * end, (hx, hy, hz), (qx, qy, qz), (left_x, left_y, left_z))
+        left_x, left_y, left_z = qx, qy, qz
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def pull(points, velocity, rows, links, limits, dt, incoming, starts, pulls, force):
+    """Add the pull of all links to `force` (G, V, 3), and wear out those that are drawn out; returns how many broke.
+
+    Args:
+        points: [m], shape (G, V, 3).
+        velocity: [m/s], likewise.
+        rows: `LINK_ROWS` of each place for a link of each block, flat.
+        links: of the segment behind each vertex, see `HEALTH`, shape (G * V, M, 4).
+        limits: the two lengths between which a link loses its stiffness [m].
+        dt: length of the step [s].
+        incoming: `INCOMING_ROWS` for the links that are tied to the segments of each block, flat; a lane has its links
+            one after the other, in the order in which they are added.
+        starts: where those of each block begin, (B + 1,).
+        pulls: force of each place and lane on its segment [N], flat, and behind them three zeros for lanes of
+            `incoming` that have no more links.
+        force: [N], shape (G, V, 3).
+    """
+    strands, vertices = points.shape[:2]
+    group_size, total = EIGHT * vertices, strands * vertices
+    groups = (strands + EIGHT - 1) // EIGHT
+    places, speeds, forces = points.reshape(-1), velocity.reshape(-1), force.reshape(-1)
+    broken = 0
+    for group in prange(groups):
+        scratch = empty_rows(links.shape[1] * SCRATCH_ROWS)
+        first = np.int64(group) * group_size
+        end = min(first + group_size, total)
+        broken += pull_own(places, speeds, rows, links, limits, dt, first, end, scratch, pulls, forces)
+    for group in prange(groups):
+        first = np.int64(group) * group_size
+        pull_back(pulls, incoming, starts, first, min(first + group_size, total), forces)
+    return broken

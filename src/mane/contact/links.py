@@ -25,6 +25,7 @@ link just grows no stiffer.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from mane.contact import _kernels_links as kernels
 from mane.contact.links_compliance import Compliance
+from mane.contact.links_rows import place_count, rows_of_incoming, rows_of_links
 from mane.contact.links_search import LinkTable, find_links
+from mane.geometry._kernels_eights import EIGHT
 from mane.geometry.checks import IntArray, as_array, require_positive
+from mane.geometry.eights import zeros_on_lines
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.strand.model import Float64Array, StrandModel
@@ -93,6 +97,7 @@ class StaticLinks(Force):
         self._guides = guides
         self._links: LinkTable | None = None
         self._wants_current = False
+        self._laws_of: tuple[bytes, float] | None = None
 
     def prepare(self, model: StrandModel) -> None:
         """Lay the rate out over the strands."""
@@ -103,7 +108,6 @@ class StaticLinks(Force):
         self._groups = checked_groups("links.groups", self._groups_given, model)
         self._compliance = Compliance(model)
         self._links = None
-        self._dt = 0.0
 
     def add(self, strands: StrandView, load: Load) -> None:
         """Add the pull of all links, and weaken those that are drawn out too far."""
@@ -112,31 +116,21 @@ class StaticLinks(Force):
             linked = strands.active & (self._groups >= 0) & ~strands.model.is_spare
             self._tie(find_links(points, linked, self._groups, self.count, self.reach))
             self._wants_current = False
-        links = self._links
-        assert links is not None
-        if strands.dt != self._dt:
-            self._give, self._dt = self._responses(links, strands.dt), strands.dt
-            kernels.find_laws(links.health, self._stiffness, self._damping, self._give, strands.dt, self._laws)
-        kernels.pull_own(
+        now = (strands.active.tobytes(), strands.dt)
+        if now != self._laws_of:
+            self._find_laws(strands.active, strands.dt)
+            self._laws_of = now
+        self._whole_count -= kernels.pull(
             strands.points,
             strands.velocity,
-            strands.active,
-            self._strand,
-            self._vertex,
-            links.fraction,
-            links.local,
-            links.health,
-            self._stiffness,
-            self._damping,
-            self._give,
-            self._laws,
+            self._rows,
+            self._springs,
             self.limits,
             strands.dt,
+            *self._incoming,
             self._pulls,
-            self._scratch,
             load.force,
         )
-        kernels.pull_back(self._pulls.reshape(-1, 3), *self._incoming, links.fraction.reshape(-1), load.force)
 
     @property
     def health(self) -> Float64Array:
@@ -154,7 +148,8 @@ class StaticLinks(Force):
         """Make all links as strong as at first; each still remembers the hairstyle that it was tied in."""
         if self._links is not None:
             self._links.health[...] = self._links.other >= 0
-            self._dt = 0.0  # so that their laws are found again
+            self._whole_count = self._tied_count
+            self._laws_of = None
 
     def reset(self) -> None:
         """The guides are back at rest, and so are the links."""
@@ -164,7 +159,7 @@ class StaticLinks(Force):
         """Share of the links that are broken."""
         if self._links is None or not self._tied_count:
             return {"broken links": 0.0}
-        return {"broken links": float(1 - np.count_nonzero(self._links.health) / self._tied_count)}
+        return {"broken links": 1 - self._whole_count / self._tied_count}
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """All links and what is left of them."""
@@ -180,25 +175,37 @@ class StaticLinks(Force):
 
     def _tie(self, links: LinkTable) -> None:
         """Work out everything that follows from where the links are."""
-        self._links = links
         mass = self._model.mass
         segment_mass = 0.5 * (mass[:, :-1] + mass[:, 1:])
         tied = links.other >= 0
-        self._tied_count = np.count_nonzero(tied)
-        self._strand = np.where(tied, links.other // self._model.segment_count, -1)
-        self._vertex = np.maximum(links.other + self._strand, 0)  # a strand has one vertex more than segments
         other_mass = segment_mass.reshape(-1)[np.maximum(links.other, 0)]
         own_mass = segment_mass[..., None]
         # All links of a segment together make its rate; a light strand tied to a heavy one counts with the lighter.
         share = 2 * own_mass * other_mass / (own_mass + other_mass) / np.maximum(tied.sum(axis=2, keepdims=True), 1)
         rate = self._rate[..., None]
-        self._stiffness = np.where(tied, rate**2 * share, 0.0)
-        self._damping = np.where(tied, 2 * self.damping * rate * share, 0.0)
-        self._pulls = np.zeros((*links.other.shape, 3))
-        self._laws = np.zeros((*links.other.shape, 2))
-        self._scratch = np.zeros((len(mass), links.other.shape[2], kernels.SCRATCH))
-        self._incoming = _by_strand(links.other, self._model.segment_count)
-        self._dt = 0.0
+        springs = np.zeros((*mass.shape, links.other.shape[2], 4))
+        of_segments = springs[:, :-1]
+        of_segments[..., kernels.HEALTH] = links.health
+        of_segments[..., kernels.STIFFNESS] = np.where(tied, rate**2 * share, 0.0)
+        of_segments[..., kernels.DAMPING] = np.where(tied, 2 * self.damping * rate * share, 0.0)
+        self._links = replace(links, health=of_segments[..., kernels.HEALTH])
+        self._springs = springs.reshape(mass.size, -1, 4)
+        self._tied_count = np.count_nonzero(tied)
+        self._whole_count = np.count_nonzero(links.health)
+        self._rows = rows_of_links(links)
+        self._incoming = rows_of_incoming(links)
+        self._pulls = zeros_on_lines((3 * (EIGHT * place_count(links) + 1),))  # the last is nobody's
+        self._laws_of = None
+
+    def _find_laws(self, active: NDArray[np.bool_], dt: float) -> None:
+        """What links pull with in steps of `dt` [s]; those from or to a strand that is not active rest."""
+        links = self._links
+        assert links is not None
+        of_segments = self._springs.reshape(*self._model.mass.shape, -1, 4)[:, :-1]
+        of_segments[..., kernels.GIVE] = self._responses(links, dt)
+        is_felt = np.zeros((*self._model.mass.shape, links.other.shape[2]), np.bool_)
+        is_felt[:, :-1] = (links.other >= 0) & active[:, None, None] & active[links.other // self._model.segment_count]
+        kernels.set_laws(self._springs, is_felt.reshape(self._springs.shape[:2]), self.limits, dt, self._rows)
 
     def _responses(self, links: LinkTable, dt: float) -> Float64Array:
         """How far the two ends of each link give way to a push [1/kg], shape (G, N, count)."""
@@ -231,12 +238,3 @@ def checked_groups(name: str, groups: ArrayLike | None, model: StrandModel) -> I
     checked: IntArray = as_array(name, groups, (model.own_count,), np.int64)
     of_parents = checked[model.parents]
     return np.where((of_parents >= 0).all(axis=1), of_parents[:, 0], of_parents.min(axis=1))
-
-
-def _by_strand(other: IntArray, segments: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Links that are tied to each strand: where each strand's begin (G + 1,), which links, and to which segment."""
-    flat = other.reshape(-1)
-    tied = np.flatnonzero(flat >= 0)
-    order = tied[np.argsort(flat[tied], kind="stable")]
-    counts = np.bincount(flat[order] // segments, minlength=len(other))
-    return np.concatenate([[0], np.cumsum(counts)]), order, flat[order] % segments

@@ -7,13 +7,15 @@ nothing.
 
 # mypy: allow-untyped-defs
 
+import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from mane.geometry._kernels_lanes import (
     BIT,
+    DOUBLE,
     FASTMATH,
     INDEX,
     INT,
@@ -33,6 +35,14 @@ NUMBERS, INDICES, MASK = vector(ALL), ir.VectorType(INDEX, EIGHT), ir.VectorType
 POINTER = INDEX.as_pointer()
 ROUNDER = 1.5 * 2.0**52  # a number this large has no fraction: whole numbers added to it are its last bits
 ROUNDER_BITS, ROOT_HALF_BITS, ONE_BITS = 0x4338000000000000, 0x3FE6A09E667F3BCD, 0x3FF0000000000000
+
+
+@njit(cache=True)
+def empty_rows(count):
+    """Room for rows, which begin where lines of the cache do."""
+    room = np.empty((count + 1) * EIGHT)
+    start = -room.ctypes.data % (8 * EIGHT) // 8
+    return room[start : start + count * EIGHT]
 
 
 @intrinsic
@@ -60,6 +70,12 @@ def store(typing_context, rows, at, value):
         return context.get_dummy_value()
 
     return types.void(rows, types.int64, value), emit
+
+
+@in_lanes
+def store_row(rows, at, number, value):
+    """Write one of the rows that begin at `rows[at]`."""
+    store(rows, at + EIGHT * number, value)
 
 
 @intrinsic
@@ -193,21 +209,49 @@ def add_sixes(typing_context, numbers, at, limit, a, b, c, d, e, f):
 
 
 @intrinsic
-def gather(typing_context, numbers, at, offset, places):
-    """Of each lane `places[offset + index]`, the index as a whole number in a row of bits at `numbers[at]`."""
+def store_vectors(typing_context, points, at, x, y, z):
+    """Write eight vectors, the first to `points[at : at + 3]`."""
 
     def emit(context, builder, sig, args):
-        rows = read(builder, address(context, builder, sig, args, 0, args[1]), INDICES)
-        base = builder.ptrtoint(address(context, builder, sig, args, 3, args[2]), INDEX)
-        bytes_on = builder.shl(rows, ir.Constant(INDICES, [3] * EIGHT))
-        pointers = ir.VectorType(POINTER, EIGHT)
-        where = builder.inttoptr(builder.add(repeat(builder, base, EIGHT), bytes_on), pointers)
-        kind = ir.FunctionType(NUMBERS, [pointers, INT, MASK, NUMBERS])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.masked.gather.v8f64.v8p0")
-        every = ir.Constant(MASK, [1] * EIGHT)
-        return builder.call(function, [where, INT(8), every, ir.Constant(NUMBERS, ir.Undefined)])
+        for number, row in enumerate(_together(builder, args[2:])):
+            start = builder.add(args[1], INDEX(EIGHT * number))
+            write(builder, row, address(context, builder, sig, args, 0, start))
+        return context.get_dummy_value()
 
-    return ALL(numbers, types.int64, types.int64, places), emit
+    return types.void(points, types.int64, ALL, ALL, ALL), emit
+
+
+@intrinsic
+def pick_pairs(typing_context, places, at, numbers, offset):
+    """Two numbers for each lane, `numbers[place + offset]` and the one behind it.
+
+    The eight places are whole numbers in the bits of `places[at : at + 8]`. CPUs read two neighbours at once, and fit
+    them together faster than they gather numbers one by one.
+    """
+
+    def emit(context, builder, sig, args):
+        two = ir.VectorType(DOUBLE, 2)
+        pairs = []
+        for lane in range(EIGHT):
+            index = address(context, builder, sig, args, 0, builder.add(args[1], INDEX(lane)))
+            place = builder.load(builder.bitcast(index, POINTER))
+            pairs.append(read(builder, address(context, builder, sig, args, 2, builder.add(place, args[3])), two))
+        even, odd = (_joined(builder, pairs[first::2]) for first in (0, 1))
+        both = [
+            shuffle(builder, even, odd, [lane - lane % 2 + number + lane % 2 * EIGHT for lane in range(EIGHT)])
+            for number in range(2)
+        ]
+        return context.make_tuple(builder, sig.return_type, both)
+
+    return types.UniTuple(ALL, 2)(places, types.int64, numbers, types.int64), emit
+
+
+def _joined(builder, parts):
+    """Vectors one behind the other, as one."""
+    while len(parts) > 1:
+        size = 2 * parts[0].type.count
+        parts = [shuffle(builder, *parts[k : k + 2], list(range(size))) for k in range(0, len(parts), 2)]
+    return parts[0]
 
 
 @intrinsic

@@ -5,10 +5,11 @@ import pytest
 from brushes import LENGTH, MASS, both_thread_counts, brush, disturbed, forces_of, kinetic, momentum, rods, spin
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from loose_points import one_thread
+from loose_points import one_thread, view
 from mass_points import PointSolver, Scene
 
 from mane.body.motion import Pose
+from mane.contact._kernels_links import DAMPING, GIVE, STIFFNESS
 from mane.contact._reference_links import link_forces
 from mane.contact.links import StaticLinks
 from mane.geometry import quaternion
@@ -17,6 +18,7 @@ from mane.groom.guides import Guides
 from mane.scene.simulation import Simulation
 from mane.strand.material import Material
 from mane.strand.model import RootKind
+from mane.strand.ports import Load
 from mane.strand.solver import SOLVERS
 
 __all__ = ["both_thread_counts", "one_thread"]
@@ -37,8 +39,10 @@ def test_kernel_does_what_the_reference_says():
     points, velocity = disturbed(model, 0)
     forces = forces_of(links, model, points, velocity)
     table = links._links
+    springs = links._springs.reshape(*model.mass.shape, -1, 4)[:, :-1]
+    stiffness, damping, give = (springs[..., column] for column in (STIFFNESS, DAMPING, GIVE))
     expected, drawn = link_forces(
-        points, velocity, table.other, table.fraction, table.local, links._stiffness, links._damping, links._give, 0.004
+        points, velocity, table.other, table.fraction, table.local, stiffness, damping, give, 0.004
     )
     np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
     health = np.clip((0.03 - drawn) / 0.02, 0, 1)[table.other >= 0]
@@ -145,6 +149,51 @@ def test_links_stay_within_groups_and_leave_out_who_takes_no_part():
     assert (owner != partner).all()
     assert not forces[8].any()
     assert np.abs(forces[:8]).max() > 0
+
+
+def test_links_rest_while_a_strand_at_either_end_is_not_active():
+    model = brush()
+    links = linked(model)
+    points, velocity = disturbed(model, 5, shift=0.02)
+    forces_of(links, model, model.rest_points)  # ties them
+    strands, load = view(model, points, velocity, dt=0.004), Load.empty(9, 6)
+    strands.active[[4, 8]] = False
+    links.add(strands, load)
+    table = links._links
+    owner = np.broadcast_to(np.arange(9)[:, None, None], table.other.shape)
+    rests = (table.other >= 0) & ~(strands.active[owner] & strands.active[table.other // model.segment_count])
+    springs = links._springs.reshape(*model.mass.shape, -1, 4)[:, :-1]
+    stiffness, damping, give = (springs[..., column] for column in (STIFFNESS, DAMPING, GIVE))
+    felt = np.where(rests, -1, table.other)
+    expected, _ = link_forces(points, velocity, felt, table.fraction, table.local, stiffness, damping, give, 0.004)
+    np.testing.assert_allclose(load.force, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    assert not load.force[[4, 8]].any()
+    assert rests.any()
+    assert (table.health[rests] == 1).all()
+    assert (table.health[felt >= 0] < 1).any()
+
+
+def test_a_strand_alone_feels_nothing():
+    model = brush(side=1)
+    links = linked(model)
+    assert not forces_of(links, model, *disturbed(model, 6)).any()
+    assert links.report() == {"broken links": 0.0}
+
+
+def test_broken_links_are_counted_on_from_a_checkpoint():
+    model = brush()
+    links = linked(model)
+    points, _ = disturbed(model, 7, shift=0.02)
+    forces_of(links, model, points)
+    share = links.report()["broken links"]
+    assert 0 < share < 1
+    assert share == pytest.approx((links.health == 0).mean())
+    fresh = linked(model)
+    fresh.restore(links.memory())
+    assert fresh.report() == links.report()
+    forces_of(fresh, model, disturbed(model, 8, shift=0.02)[0])
+    assert fresh.report()["broken links"] == pytest.approx((fresh.health == 0).mean())
+    assert fresh.report()["broken links"] > share
 
 
 @pytest.mark.usefixtures("one_thread")

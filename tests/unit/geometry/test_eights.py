@@ -10,12 +10,13 @@ from mane.geometry._kernels_eights import (
     EIGHT,
     add_sixes,
     add_vectors,
-    gather,
     largest,
     load,
     load_vectors,
     moved_up,
+    pick_pairs,
     store,
+    store_vectors,
 )
 from mane.geometry._kernels_lanes import choose, greater, root, with_sign_of
 from mane.geometry._kernels_powers import exponential, natural_logarithm
@@ -52,8 +53,9 @@ def _add(points, start, limit, sixes):
 
 
 @njit(error_model="numpy")
-def _gather(rows, numbers, out):
-    store(out, 0, gather(rows, EIGHT, 2, numbers))
+def _pick(rows, numbers, out):
+    a, b = pick_pairs(rows, EIGHT, numbers, 2)
+    store_vectors(out, 1, a, b, a + b)
 
 
 def test_sums_are_those_of_every_lane():
@@ -81,12 +83,15 @@ def test_vectors_are_read_and_added_to_and_nothing_beyond_the_limit(count):
     np.testing.assert_array_equal(sixes, expected_sixes)
 
 
-def test_each_lane_is_gathered_from_its_own_place():
+def test_each_lane_picks_from_its_own_place():
     places = np.random.default_rng(2).permutation(30)[:EIGHT]
-    rows, numbers, out = np.zeros(2 * EIGHT), np.arange(40.0), np.zeros(EIGHT)
+    rows, numbers, out = np.zeros(2 * EIGHT), np.arange(40.0) ** 2, np.zeros(3 * EIGHT + 2)
     rows[EIGHT:] = places.view(np.float64)
-    _gather(rows, numbers, out)
-    np.testing.assert_array_equal(out, places + 2)
+    _pick(rows, numbers, out)
+    a, b = numbers[places + 2], numbers[places + 3]
+    np.testing.assert_array_equal(out[1:-1].reshape(EIGHT, 3), np.stack([a, b, a + b], axis=1))
+    assert out[0] == 0
+    assert out[-1] == 0
 
 
 def test_logarithms_and_powers_are_those_of_math_over_many_decades():
