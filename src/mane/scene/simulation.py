@@ -238,7 +238,7 @@ class Simulation:
             self._pose = pose
             follows = False
         count = self._substep_count(pose, dt)
-        path = self._path(pose, goal, dt, follows)
+        path = self._path(pose, goal, dt, follows, is_rigid=roots is None or self._is_rigid(pose, goal))
         out = self._state.copy()
         self.report = self._stepper.step(self._state, out, path, time=end, dt=dt, substeps=count)
         self._state, self._pose, self._roots, self.time = out, pose, goal, end
@@ -337,11 +337,14 @@ class Simulation:
         wanted = max(dt / MAX_SUBSTEP, angle / MAX_TURN, way / (MAX_TURN * self._reach))
         return min(MAX_SUBSTEPS, max(1, math.ceil(wanted - 1e-6)))
 
-    def _path(self, pose: Pose, goal: RootPose, dt: float, follows: bool) -> StepPath:
+    def _is_rigid(self, pose: Pose, roots: RootPose) -> bool:
+        """Whether the roots are where a rigid head at `pose` has them."""
+        rigid = RootPose.carried(self._rest_roots, pose)
+        return np.array_equal(rigid.positions, roots.positions) and np.array_equal(rigid.rotations, roots.rotations)
+
+    def _path(self, pose: Pose, goal: RootPose, dt: float, follows: bool, is_rigid: bool) -> StepPath:
         """How head, roots and solids move within the frame."""
         start_pose, start_roots, start_time = self._pose, self._roots, self.time
-        rigid = RootPose.carried(self._rest_roots, pose)
-        is_rigid = np.array_equal(rigid.positions, goal.positions) and np.array_equal(rigid.rotations, goal.rotations)
 
         @cache  # the end of one substep is the start of the next
         def head_at(fraction: float) -> Pose:

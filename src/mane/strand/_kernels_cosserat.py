@@ -158,9 +158,11 @@ def step_direct(
             is_held = own[FREE : FREE + LANES].max() == 0.0
             choose_stages(vertices, dt, share, own, buf)
             predict(vertices, own, buf)
-            factorise(vertices, own, buf)
-            for _ in range(rounds):
-                solve_forwards(vertices, gravity, own, buf)
+            for number in range(rounds):
+                if number == 0:
+                    factorise(vertices, gravity, own, buf)
+                else:
+                    solve_forwards(vertices, gravity, own, buf)
                 solve_backwards(vertices, own, buf)
                 lay_vertices(vertices, is_held, own, buf)
             go_on(vertices, is_held, own, buf)

@@ -130,14 +130,63 @@ def full(m):
     return m[0], m[3], m[4], m[3], m[1], m[5], m[4], m[5], m[2]
 
 
+@in_lanes
+def across_joint(constants, c, buf, b, inv_dt, x, y, z):
+    """Product of a rotation and -H of the joint at `b`."""
+    bend, extra = joint_stiffness(constants, c, inv_dt)
+    dx, dy, dz = load3(buf, b + AXIS)
+    along = extra * (dx * x + dy * y + dz * z)
+    return bend * x + along * dx, bend * y + along * dy, bend * z + along * dz
+
+
+@in_lanes
+def begin_forwards(constants, buf, rate):
+    """What `pass_on` wants at the root: velocities before and there, the joint's moment, what is left to take off."""
+    zero = spread(0.0)
+    none = (zero, zero, zero)
+    return none, stage_velocity(buf, STRIDE, rate), joint_moment(constants, np.uint64(0), buf, STRIDE, rate), none, none
+
+
+@in_lanes
+def pass_on(constants, c, buf, b, rate, gravity, carried, a, p, q, t, r):
+    """Take what is out of balance at a vertex and its segment to the next ones, through the blocks of the matrix."""
+    before, here, moment, left_x, left_t = carried
+    n, m = b + STRIDE, c + CONSTANT_STRIDE
+    ahead, moment_ahead = stage_velocity(buf, n, rate), joint_moment(constants, m, buf, n, rate)
+    x, y, z = balance_vertex(constants, c, buf, b, rate, gravity, before, here, ahead)
+    x, y, z = symmetric_times_vector(*a, x - left_x[0], y - left_x[1], z - left_x[2])
+    store3(buf, b + R_X, x, y, z)
+    tx, ty, tz = balance_segment(constants, c, buf, b, rate, moment, moment_ahead)
+    lx, ly, lz = transposed_times_vector(p, x, y, z)
+    tx, ty, tz = symmetric_times_vector(*t, tx - left_t[0] - lx, ty - left_t[1] - ly, tz - left_t[2] - lz)
+    store3(buf, b + R_T, tx, ty, tz)
+    mx, my, mz = symmetric_times_vector(*q, x, y, z)
+    lx, ly, lz = transposed_times_vector(r, tx, ty, tz)
+    ox, oy, oz = across_joint(constants, m, buf, n, rate, tx, ty, tz)
+    return here, ahead, moment_ahead, (mx + lx, my + ly, mz + lz), (-ox, -oy, -oz)
+
+
+@in_lanes
+def end_forwards(constants, c, buf, b, rate, gravity, carried, a):
+    """The same at the tip."""
+    zero = spread(0.0)
+    before, here, _, left_x, _ = carried
+    x, y, z = balance_vertex(constants, c, buf, b, rate, gravity, before, here, (zero, zero, zero))
+    store3(buf, b + R_X, *symmetric_times_vector(*a, x - left_x[0], y - left_x[1], z - left_x[2]))
+
+
 @in_block
-def factorise(vertices, constants, buf):
-    """Eliminate x_j and theta_j of every segment in turn, then the tip; keeps what solving needs."""
+def factorise(vertices, gravity, constants, buf):
+    """Eliminate x_j and theta_j of every segment in turn, then the tip; keeps what solving needs.
+
+    Takes what is out of balance along from root to tip, as `solve_forwards` does later.
+    """
     use_wide_registers()
     zero, inv_dt = spread(0.0), load(buf, INV_STAGE)
     left_x = left_t = (zero, zero, zero, zero, zero, zero)
     left_p = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
     bend, extra = joint_stiffness(constants, np.uint64(0), inv_dt)
+    carried = begin_forwards(constants, buf, inv_dt)
     for j in range(np.uint64(vertices - 1)):
         b, c = (j + ONE) * STRIDE, j * CONSTANT_STRIDE
         stretch = load(constants, c + STRETCH)
@@ -146,22 +195,23 @@ def factorise(vertices, constants, buf):
         # x_j is coupled to theta_j by -k [d]x and what theta_(j-1) left there, and to x_(j+1)
         f = left_p
         p = (f[0], f[1] + kz, f[2] - ky, f[3] - kz, f[4], f[5] + kx, f[6] + ky, f[7] - kx, f[8])
-        q = full(between_vertices(constants, c, buf, b, inv_dt))
+        q = between_vertices(constants, c, buf, b, inv_dt)
         free = load(constants, c + FREE)
         a = symmetric_inverse(*less6(vertex_block(constants, c, buf, b, inv_dt), left_x))
         a = (free * a[0], free * a[1], free * a[2], free * a[3], free * a[4], free * a[5])
         store6(buf, b + A_X, *a)
         store9(buf, b + P_X, p)
-        u, w = symmetric_times_full(*a, p), symmetric_times_full(*a, q)
+        u, w = symmetric_times_full(*a, p), symmetric_times_full(*a, full(q))
         # what x_j leaves on theta_j, between theta_j and x_(j+1), and on x_(j+1)
         bend_ahead, extra_ahead = joint_stiffness(constants, c + CONSTANT_STRIDE, inv_dt)
         t = segment_block(constants, c, buf, b, inv_dt, bend, extra, bend_ahead, extra_ahead)
         t = symmetric_inverse(*less6(less6(t, left_t), transposed_times_full_symmetric(p, u)))
         z = transposed_times_full(p, w)
-        p = (-z[0], kz - z[1], -ky - z[2], -kz - z[3], -z[4], kx - z[5], ky - z[6], -kx - z[7], -z[8])
-        left = transposed_times_full_symmetric(q, w)
+        r = (-z[0], kz - z[1], -ky - z[2], -kz - z[3], -z[4], kx - z[5], ky - z[6], -kx - z[7], -z[8])
+        left = transposed_times_full_symmetric(full(q), w)
         store6(buf, b + A_T, *t)
-        store9(buf, b + P_T, p)
+        store9(buf, b + P_T, r)
+        carried = pass_on(constants, c, buf, b, inv_dt, gravity, carried, a, p, q, t, r)
         # theta_j is coupled to theta_(j+1) by the joint between them
         ox, oy, oz = load3(buf, b + STRIDE + AXIS)
         h = full(
@@ -174,9 +224,9 @@ def factorise(vertices, constants, buf):
                 -extra_ahead * oy * oz,
             )
         )
-        u, w = symmetric_times_full(*t, p), symmetric_times_full(*t, h)
+        u, w = symmetric_times_full(*t, r), symmetric_times_full(*t, h)
         # what both leave on x_(j+1), between it and theta_(j+1), and on theta_(j+1)
-        more = transposed_times_full_symmetric(p, u)
+        more = transposed_times_full_symmetric(r, u)
         left_x = (
             left[0] + more[0],
             left[1] + more[1],
@@ -185,55 +235,29 @@ def factorise(vertices, constants, buf):
             left[4] + more[4],
             left[5] + more[5],
         )
-        z = transposed_times_full(p, w)
+        z = transposed_times_full(r, w)
         left_p = (-z[0], -z[1], -z[2], -z[3], -z[4], -z[5], -z[6], -z[7], -z[8])
         left_t = transposed_times_full_symmetric(h, w)
         bend, extra = bend_ahead, extra_ahead
     b, c = np.uint64(vertices) * STRIDE, np.uint64(vertices - 1) * CONSTANT_STRIDE
-    store6(buf, b + A_X, *symmetric_inverse(*less6(vertex_block(constants, c, buf, b, inv_dt), left_x)))
-
-
-@in_lanes
-def across_joint(constants, c, buf, b, inv_dt, x, y, z):
-    """Product of a rotation and -H of the joint at `b`."""
-    bend, extra = joint_stiffness(constants, c, inv_dt)
-    dx, dy, dz = load3(buf, b + AXIS)
-    along = extra * (dx * x + dy * y + dz * z)
-    return bend * x + along * dx, bend * y + along * dy, bend * z + along * dz
+    a = symmetric_inverse(*less6(vertex_block(constants, c, buf, b, inv_dt), left_x))
+    store6(buf, b + A_X, *a)
+    end_forwards(constants, c, buf, b, inv_dt, gravity, carried, a)
 
 
 @in_block
 def solve_forwards(vertices, gravity, constants, buf):
     """Find what is out of balance and take it from root to tip."""
     use_wide_registers()
-    zero, rate = spread(0.0), load(buf, INV_STAGE)
-    before = left_x = left_t = (zero, zero, zero)
-    here = stage_velocity(buf, STRIDE, rate)
-    moment = joint_moment(constants, np.uint64(0), buf, STRIDE, rate)
+    rate = load(buf, INV_STAGE)
+    carried = begin_forwards(constants, buf, rate)
     for j in range(np.uint64(vertices - 1)):
         b, c = (j + ONE) * STRIDE, j * CONSTANT_STRIDE
-        n, m = b + STRIDE, c + CONSTANT_STRIDE
-        ahead = stage_velocity(buf, n, rate)
-        x, y, z = balance_vertex(constants, c, buf, b, rate, gravity, before, here, ahead)
-        x, y, z = x - left_x[0], y - left_x[1], z - left_x[2]
-        x, y, z = symmetric_times_vector(*load6(buf, b + A_X), x, y, z)
-        store3(buf, b + R_X, x, y, z)
-        moment_ahead = joint_moment(constants, m, buf, n, rate)
-        tx, ty, tz = balance_segment(constants, c, buf, b, rate, moment, moment_ahead)
-        lx, ly, lz = transposed_times_vector(load9(buf, b + P_X), x, y, z)
-        tx, ty, tz = tx - left_t[0] - lx, ty - left_t[1] - ly, tz - left_t[2] - lz
-        tx, ty, tz = symmetric_times_vector(*load6(buf, b + A_T), tx, ty, tz)
-        store3(buf, b + R_T, tx, ty, tz)
-        mx, my, mz = symmetric_times_vector(*between_vertices(constants, c, buf, b, rate), x, y, z)
-        lx, ly, lz = transposed_times_vector(load9(buf, b + P_T), tx, ty, tz)
-        left_x = (mx + lx, my + ly, mz + lz)
-        lx, ly, lz = across_joint(constants, m, buf, n, rate, tx, ty, tz)
-        left_t = (-lx, -ly, -lz)
-        before, here, moment = here, ahead, moment_ahead
+        a, p, q = load6(buf, b + A_X), load9(buf, b + P_X), between_vertices(constants, c, buf, b, rate)
+        t, r = load6(buf, b + A_T), load9(buf, b + P_T)
+        carried = pass_on(constants, c, buf, b, rate, gravity, carried, a, p, q, t, r)
     b, c = np.uint64(vertices) * STRIDE, np.uint64(vertices - 1) * CONSTANT_STRIDE
-    x, y, z = balance_vertex(constants, c, buf, b, rate, gravity, before, here, (zero, zero, zero))
-    x, y, z = x - left_x[0], y - left_x[1], z - left_x[2]
-    store3(buf, b + R_X, *symmetric_times_vector(*load6(buf, b + A_X), x, y, z))
+    end_forwards(constants, c, buf, b, rate, gravity, carried, load6(buf, b + A_X))
 
 
 @in_block
