@@ -345,20 +345,20 @@ def unmark(typing_context, mask, marks, at):
 
 
 def _pack(context, builder, sig, mask, value, out, place):
-    """Write the lanes that a mask has side by side, whatever behind them, and return the place behind them."""
+    """Write the lanes that a mask has side by side, zeros behind them, and return the place behind them."""
     kind = ir.FunctionType(value.type, [value.type, mask.type, value.type])
     name = f"llvm.experimental.vector.compress.v{WIDTH}i32"
     compress = cgutils.get_or_insert_function(builder.module, kind, name)
-    write(builder, builder.call(compress, [value, mask, ir.Constant(value.type, ir.Undefined)]), out)
+    write(builder, builder.call(compress, [value, mask, ir.Constant(value.type, [0] * WIDTH)]), out)
     bits = builder.bitcast(mask, ir.IntType(WIDTH))
     return builder.add(place, builder.zext(builder.ctpop(bits), INDEX))
 
 
 @intrinsic
 def pack_numbers(typing_context, mask, numbers, at, out, place):
-    """Write those of `numbers[at : at + WIDTH]`, of int32, that a mask has to `out[place:]`, and anything behind them.
+    """Write those of `numbers[at : at + WIDTH]`, of int32, that a mask has to `out[place : place + WIDTH]`.
 
-    Returns the place behind them. All of `out[place : place + WIDTH]` may be written.
+    Returns the place behind them; from there on it has zeros, which are numbers of something too.
     """
 
     def emit(context, builder, sig, args):

@@ -75,12 +75,14 @@ def test_lists_hold_what_a_mask_has_chosen_in_order(count):
     marks = rng.integers(-1, 2, WIDTH + 2).astype(np.int8)
     had_marks = marks.copy()
     values, chosen, places = np.zeros((3, 4 * WIDTH), np.int32)
+    chosen[1:] = -1
     ends = _list(rows, numbers, marks, count, values, chosen, places)
     mask = (rows < 0) & (np.arange(WIDTH) < count)
     end = 1 + np.count_nonzero(mask)
     assert ends[:2] == (end, end)
     np.testing.assert_array_equal(chosen[1:end], numbers[2:][mask])
     np.testing.assert_array_equal(places[1:end], 100 + np.flatnonzero(mask))
+    assert not chosen[end : 1 + WIDTH].any()
     assert chosen[0] == places[0] == 0
     np.testing.assert_array_equal(values, [0, 0, *numbers[1 : WIDTH + 1], *(WIDTH * [7]), *((2 * WIDTH - 2) * [0])])
     np.testing.assert_array_equal(places[WIDTH + 2 : ends[2]], np.flatnonzero(had_marks[1:-1]))
