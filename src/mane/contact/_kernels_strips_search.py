@@ -13,20 +13,15 @@ from numba import get_thread_id, njit, prange  # type: ignore[attr-defined]
 
 from mane.contact._kernels_strips import FASTMATH, LEAST_SCALE, kernel
 from mane.contact._kernels_strips_table import PLANE, exact_at, fill_planes
-from mane.geometry._kernels_lanes import (
-    WIDTH,
+from mane.geometry._kernels_lanes import WIDTH, greater, in_lanes, lesser, magnitude, use_wide_registers
+from mane.geometry._kernels_sixteens import (
     copy_numbers,
     first_lanes,
-    greater,
-    in_lanes,
-    lesser,
-    magnitude,
     pack_numbers,
     pack_places,
     pick_fours,
     read_lanes,
     repeat_number,
-    use_wide_registers,
     write_lanes,
 )
 

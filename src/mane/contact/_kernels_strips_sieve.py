@@ -7,22 +7,8 @@ What passes is looked at again in double precision, so nothing here decides more
 
 from mane.contact._kernels_strips import LEAST_SCALE
 from mane.contact._kernels_strips_table import PLANE, ROW, dot, minus, times
-from mane.geometry._kernels_lanes import (
-    WIDTH,
-    choose,
-    first_lanes,
-    greater,
-    in_lanes,
-    lesser,
-    magnitude,
-    marked,
-    narrow,
-    pack_places,
-    pick_fours,
-    read_lanes,
-    root,
-    unmark,
-)
+from mane.geometry._kernels_lanes import WIDTH, choose, greater, in_lanes, lesser, magnitude, narrow, root
+from mane.geometry._kernels_sixteens import first_lanes, marked, pack_places, pick_fours, read_lanes, unmark
 
 LOOSE = 1e-4  # by which the cosine of two directions may be off in float32, and then some
 

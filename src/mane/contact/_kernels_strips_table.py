@@ -12,19 +12,8 @@ import math
 from numba import njit, prange
 
 from mane.contact._kernels_strips import FASTMATH, THIN, kernel
-from mane.geometry._kernels_lanes import (
-    WIDTH,
-    choose,
-    greater,
-    in_lanes,
-    lesser,
-    magnitude,
-    narrow,
-    read_lanes,
-    root,
-    write_lanes,
-    write_rows,
-)
+from mane.geometry._kernels_lanes import WIDTH, choose, greater, in_lanes, lesser, magnitude, narrow, root
+from mane.geometry._kernels_sixteens import read_lanes, write_lanes, write_rows
 
 COLUMNS = 6  # of float64: position and velocity
 ROW = 8  # numbers of float32 of a vertex: position and velocity, each with one to spare

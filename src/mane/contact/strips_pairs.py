@@ -84,7 +84,7 @@ def with_split(pairs: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def rest_widths(points: Float64Array, pairs: IntArray, least: float) -> Float64Array:
-    """Width of every triangle of the strips as in `_kernels_strips.width` [m], shape (P, 2 N), at least `least`."""
+    """Width of every triangle [m], the longer of its edges across the strip, shape (P, 2 N), at least `least`."""
     a, b = points[pairs[:, 0]], points[pairs[:, 1]]
     straight = np.linalg.norm(a - b, axis=2)
     slanted = np.linalg.norm(a[:, 1:] - b[:, :-1], axis=2)

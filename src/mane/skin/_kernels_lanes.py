@@ -23,10 +23,10 @@ from mane.geometry._kernels_lanes import (
     read,
     repeat,
     shuffle,
-    transposed,
     vector,
     write,
 )
+from mane.geometry._kernels_sixteens import transposed
 
 HALF = WIDTH
 LANES = 2 * HALF

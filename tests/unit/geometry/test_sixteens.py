@@ -1,25 +1,19 @@
-"""Values of lanes in kernels, against the same operations in NumPy."""
+"""Values of lanes in kernels, sixteen at a time, against the same operations in NumPy."""
 
 import numpy as np
 import pytest
 from numba import njit
 
-from mane.geometry._kernels_lanes import (
-    WIDTH,
-    choose,
+from mane.geometry._kernels_lanes import WIDTH, choose, greater, lesser, magnitude, narrow, root
+from mane.geometry._kernels_sixteens import (
     copy_numbers,
     first_lanes,
-    greater,
-    lesser,
-    magnitude,
     marked,
-    narrow,
     pack_numbers,
     pack_places,
     pick_fours,
     read_lanes,
     repeat_number,
-    root,
     unmark,
     write_lanes,
     write_rows,
