@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.contact import _kernels_links as kernels
-from mane.contact.links_compliance import Compliance
+from mane.contact.links_compliance import Compliance, LinkResponse
 from mane.contact.links_rows import place_count, rows_of_incoming, rows_of_links
 from mane.contact.links_search import LinkTable, find_links
 from mane.geometry._kernels_eights import EIGHT
@@ -159,7 +159,7 @@ class StaticLinks(Force):
         """Share of the links that are broken."""
         if self._links is None or not self._tied_count:
             return {"broken links": 0.0}
-        return {"broken links": 1 - self._whole_count / self._tied_count}
+        return {"broken links": float(1 - self._whole_count / self._tied_count)}
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """All links and what is left of them."""
@@ -192,6 +192,7 @@ class StaticLinks(Force):
         self._springs = springs.reshape(mass.size, -1, 4)
         self._tied_count = np.count_nonzero(tied)
         self._whole_count = np.count_nonzero(links.health)
+        self._response = LinkResponse(links, self._compliance)
         self._rows = rows_of_links(links)
         self._incoming = rows_of_incoming(links)
         self._pulls = zeros_on_lines((3 * (EIGHT * place_count(links) + 1),))  # the last is nobody's
@@ -201,31 +202,11 @@ class StaticLinks(Force):
         """What links pull with in steps of `dt` [s]; those from or to a strand that is not active rest."""
         links = self._links
         assert links is not None
-        of_segments = self._springs.reshape(*self._model.mass.shape, -1, 4)[:, :-1]
-        of_segments[..., kernels.GIVE] = self._responses(links, dt)
-        is_felt = np.zeros((*self._model.mass.shape, links.other.shape[2]), np.bool_)
+        of_vertices = self._springs.reshape(*self._model.mass.shape, -1, 4)
+        of_vertices[:, :-1, :, kernels.GIVE] = self._response.of(dt) / SHARE
+        is_felt = np.zeros(of_vertices.shape[:3], np.bool_)
         is_felt[:, :-1] = (links.other >= 0) & active[:, None, None] & active[links.other // self._model.segment_count]
         kernels.set_laws(self._springs, is_felt.reshape(self._springs.shape[:2]), self.limits, dt, self._rows)
-
-    def _responses(self, links: LinkTable, dt: float) -> Float64Array:
-        """How far the two ends of each link give way to a push [1/kg], shape (G, N, count)."""
-        table = self._compliance.of(dt)
-        segments = self._model.segment_count
-        tied = links.other >= 0
-        along = links.local[..., 0]
-        lever = np.linalg.norm(links.local[..., 1:], axis=-1) / self._model.rest_length[..., None]
-        own = np.stack([np.abs(1 - along) + lever, np.abs(along) + lever], axis=-1) * tied[..., None]
-        busy = np.zeros(self._model.mass.shape)
-        busy[:, :-1] += own[..., 0].sum(axis=2)
-        busy[:, 1:] += own[..., 1].sum(axis=2)
-        row, place = np.maximum(links.other, 0) // segments, np.maximum(links.other, 0) % segments
-        np.add.at(busy, (row, place), (1 - links.fraction) * tied)
-        np.add.at(busy, (row, place + 1), links.fraction * tied)
-        total = np.einsum("gvw,gw->gv", table, busy)
-        here = own[..., 0] * total[:, :-1, None] + own[..., 1] * total[:, 1:, None]
-        there = (1 - links.fraction) * total[row, place] + links.fraction * total[row, place + 1]
-        give: Float64Array = np.where(tied, here + there, 0.0) / SHARE
-        return give
 
 
 def checked_groups(name: str, groups: ArrayLike | None, model: StrandModel) -> IntArray:
