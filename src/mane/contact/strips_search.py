@@ -96,6 +96,7 @@ class Search:
         self._numbers, self._hits = np.zeros((2, threads, room), np.int32)
         self._planes = np.zeros((threads, 2 * padded * table.PLANE), np.float32)
         self._exact = np.zeros((threads, 2 * padded * table.EXACT))
+        self._kept = np.zeros((threads, room), np.int32)
         self.segments = Candidates(strands)
         self.lay_strips(0)
 
@@ -105,8 +106,11 @@ class Search:
 
     @property
     def scratch(self) -> tuple[NDArray[np.int32], NDArray[np.float32], Float64Array]:
-        """For each thread a list, planes of triangles, and their exact columns."""
-        return self._numbers, self._planes, self._exact
+        """For each thread a list as long as any row of candidates, planes of triangles, and their exact columns."""
+        longest = max(self.segments.own.shape[1], self.faces.own.shape[1])
+        if self._kept.shape[1] < longest:
+            self._kept = np.zeros((len(self._kept), longest), np.int32)
+        return self._kept, self._planes, self._exact
 
     def find(self, points: Float64Array, takes_part: NDArray[np.bool_], pairs: IntArray, widest: Float64Array) -> None:
         """List everything that could touch before the next search.

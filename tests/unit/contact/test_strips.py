@@ -77,6 +77,21 @@ def test_kernels_do_what_the_reference_says(seed, vertices, where):
     np.testing.assert_allclose(forces.reshape(-1, 3), expected, rtol=0, atol=1e-9 * np.abs(expected).max(initial=1e-9))
 
 
+def test_hair_crumpled_up_in_one_place_meets_all_there_is():
+    groomed = brush(2, vertices=14)
+    points = np.random.default_rng(0).uniform(-0.003, 0.003, groomed.rest_points.shape)
+    velocity = np.zeros_like(points)
+    model = far_apart(groomed.rest_points)
+    part = strips(model)
+    part.set_pairs([[0, 1], [2, 3]], rest_points=points)
+    forces_of(part, model, points, velocity, dt=DT)
+    contacts = reference.segment_contacts(points) + reference.face_contacts(points, part.pairs, part._density)
+    met = [c for c in contacts if reference.touches(c, velocity.reshape(-1, 3), THICK, THICK, DT)]
+    # More of one strand, and of one strip, than there are vertices in all.
+    assert min(part._segment_contacts.count.max(), part._face_contacts.count.max()) > points.size / 3
+    assert part.report()["hair contacts"] == len(met)
+
+
 @pytest.mark.usefixtures("one_thread")
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000), friction=st.sampled_from([0.0, 0.5]))
