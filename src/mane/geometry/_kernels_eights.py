@@ -50,7 +50,7 @@ def load(typing_context, rows, at):
     """Read a row, `rows[at : at + 8]`."""
 
     def emit(context, builder, sig, args):
-        return read(builder, address(context, builder, sig, args, 0, args[1]), NUMBERS)
+        return read(builder, address(context, builder, sig, args, 0, args[1], EIGHT), NUMBERS)
 
     return ALL(rows, types.int64), emit
 
@@ -66,7 +66,7 @@ def store(typing_context, rows, at, value):
     """Write a row, `rows[at : at + 8]`."""
 
     def emit(context, builder, sig, args):
-        write(builder, args[2], address(context, builder, sig, args, 0, args[1]))
+        write(builder, args[2], address(context, builder, sig, args, 0, args[1], EIGHT))
         return context.get_dummy_value()
 
     return types.void(rows, types.int64, value), emit
@@ -167,7 +167,7 @@ def load_vectors(typing_context, points, at, limit):
         rows = []
         for row in range(3):
             start = builder.add(args[1], INDEX(EIGHT * row))
-            place = address(context, builder, sig, args, 0, start)
+            place = address(context, builder, sig, args, 0, start, 0)
             rows.append(_read_known(builder, place, _known(builder, start, args[2])))
         return context.make_tuple(builder, sig.return_type, _apart(builder, rows))
 
@@ -177,7 +177,7 @@ def load_vectors(typing_context, points, at, limit):
 def _add_rows(context, builder, sig, args, rows):
     for number, row in enumerate(rows):
         start = builder.add(args[1], INDEX(EIGHT * number))
-        place = address(context, builder, sig, args, 0, start)
+        place = address(context, builder, sig, args, 0, start, 0)
         _add_known(builder, place, _known(builder, start, args[2]), row)
     return context.get_dummy_value()
 
@@ -215,7 +215,7 @@ def store_vectors(typing_context, points, at, x, y, z):
     def emit(context, builder, sig, args):
         for number, row in enumerate(_together(builder, args[2:])):
             start = builder.add(args[1], INDEX(EIGHT * number))
-            write(builder, row, address(context, builder, sig, args, 0, start))
+            write(builder, row, address(context, builder, sig, args, 0, start, EIGHT))
         return context.get_dummy_value()
 
     return types.void(points, types.int64, ALL, ALL, ALL), emit
@@ -235,7 +235,7 @@ def pick_pairs(typing_context, places, at, numbers, offset):
         for lane in range(EIGHT):
             index = address(context, builder, sig, args, 0, builder.add(args[1], INDEX(lane)))
             place = builder.load(builder.bitcast(index, POINTER))
-            pairs.append(read(builder, address(context, builder, sig, args, 2, builder.add(place, args[3])), two))
+            pairs.append(read(builder, address(context, builder, sig, args, 2, builder.add(place, args[3]), 2), two))
         even, odd = (_joined(builder, pairs[first::2]) for first in (0, 1))
         both = [
             shuffle(builder, even, odd, [lane - lane % 2 + number + lane % 2 * EIGHT for lane in range(EIGHT)])

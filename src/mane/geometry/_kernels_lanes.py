@@ -17,7 +17,7 @@ import operator
 
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -72,9 +72,17 @@ def repeat(builder, number, count):
     return shuffle(builder, builder.insert_element(none, number, INT(0)), none, [0] * count)
 
 
-def address(context, builder, sig, args, position, index):
-    """Where element `index` of the array in argument `position` is."""
+def address(context, builder, sig, args, position, index, count=1):
+    """Where element `index` of the array in argument `position` is, and `count` of them behind each other.
+
+    With NUMBA_BOUNDSCHECK it is checked that the array has so many, as for any index in a kernel; not for a count of 0.
+    """
     array = context.make_array(sig.args[position])(context, builder, args[position])
+    if config.BOUNDSCHECK and count:
+        is_below = builder.icmp_signed("<", index, INDEX(0))
+        is_beyond = builder.icmp_signed(">", builder.add(index, INDEX(count)), array.nitems)
+        with builder.if_then(builder.or_(is_below, is_beyond), likely=False):
+            context.call_conv.return_user_exc(builder, IndexError, ("lanes are beyond the end of an array",))
     return builder.gep(array.data, [index])
 
 

@@ -33,7 +33,7 @@ def read_lanes(typing_context, array, at):
     lanes = LanesType(WIDTH, array.dtype)
 
     def emit(context, builder, sig, args):
-        return read(builder, address(context, builder, sig, args, 0, args[1]), vector(lanes))
+        return read(builder, address(context, builder, sig, args, 0, args[1], WIDTH), vector(lanes))
 
     return lanes(array, types.int64), emit
 
@@ -43,7 +43,7 @@ def write_lanes(typing_context, array, at, value):
     """Write `array[at : at + WIDTH]`."""
 
     def emit(context, builder, sig, args):
-        write(builder, args[2], address(context, builder, sig, args, 0, args[1]))
+        write(builder, args[2], address(context, builder, sig, args, 0, args[1], WIDTH))
         return context.get_dummy_value()
 
     return types.void(array, types.int64, value), emit
@@ -66,7 +66,7 @@ def marked(typing_context, marks, at):
 
     def emit(context, builder, sig, args):
         kind = ir.VectorType(BYTE, WIDTH)
-        value = read(builder, address(context, builder, sig, args, 0, args[1]), kind)
+        value = read(builder, address(context, builder, sig, args, 0, args[1], WIDTH), kind)
         return builder.icmp_signed("!=", value, ir.Constant(kind, [0] * WIDTH))
 
     return MaskType(WIDTH)(marks, types.int64), emit
@@ -78,7 +78,7 @@ def unmark(typing_context, mask, marks, at):
 
     def emit(context, builder, sig, args):
         kind = ir.VectorType(BYTE, WIDTH)
-        place = address(context, builder, sig, args, 1, args[2])
+        place = address(context, builder, sig, args, 1, args[2], WIDTH)
         write(builder, builder.select(args[0], ir.Constant(kind, [0] * WIDTH), read(builder, place, kind)), place)
         return context.get_dummy_value()
 
@@ -104,8 +104,8 @@ def pack_numbers(typing_context, mask, numbers, at, out, place):
 
     def emit(context, builder, sig, args):
         mask, _, at, _, place = args
-        value = read(builder, address(context, builder, sig, args, 1, at), ir.VectorType(INT, WIDTH))
-        return _pack(context, builder, sig, mask, value, address(context, builder, sig, args, 3, place), place)
+        value = read(builder, address(context, builder, sig, args, 1, at, WIDTH), ir.VectorType(INT, WIDTH))
+        return _pack(context, builder, sig, mask, value, address(context, builder, sig, args, 3, place, WIDTH), place)
 
     return types.int64(mask, numbers, types.int64, out, types.int64), emit
 
@@ -118,7 +118,7 @@ def pack_places(typing_context, mask, first, out, place):
         mask, first, _, place = args
         steps = ir.Constant(ir.VectorType(INT, WIDTH), list(range(WIDTH)))
         value = builder.add(repeat(builder, builder.trunc(first, INT), WIDTH), steps)
-        return _pack(context, builder, sig, mask, value, address(context, builder, sig, args, 2, place), place)
+        return _pack(context, builder, sig, mask, value, address(context, builder, sig, args, 2, place, WIDTH), place)
 
     return types.int64(mask, types.int64, out, types.int64), emit
 
@@ -128,8 +128,8 @@ def copy_numbers(typing_context, numbers, at, out, place):
     """Copy whole numbers of int32, `numbers[at : at + WIDTH]`, to `out[place:]`."""
 
     def emit(context, builder, sig, args):
-        value = read(builder, address(context, builder, sig, args, 0, args[1]), ir.VectorType(INT, WIDTH))
-        write(builder, value, address(context, builder, sig, args, 2, args[3]))
+        value = read(builder, address(context, builder, sig, args, 0, args[1], WIDTH), ir.VectorType(INT, WIDTH))
+        write(builder, value, address(context, builder, sig, args, 2, args[3], WIDTH))
         return context.get_dummy_value()
 
     return types.void(numbers, types.int64, out, types.int64), emit
@@ -141,7 +141,7 @@ def repeat_number(typing_context, number, out, place):
 
     def emit(context, builder, sig, args):
         value = repeat(builder, builder.trunc(args[0], INT), WIDTH)
-        write(builder, value, address(context, builder, sig, args, 1, args[2]))
+        write(builder, value, address(context, builder, sig, args, 1, args[2], WIDTH))
         return context.get_dummy_value()
 
     return types.void(types.int64, out, types.int64), emit
@@ -199,7 +199,7 @@ def pick_fours(typing_context, table, numbers, at, width, offset):
         for k in range(WIDTH):
             number = builder.load(address(context, builder, sig, args, 1, builder.add(at, INDEX(k))))
             place = builder.add(builder.mul(builder.sext(number, INDEX), width), offset)
-            parts.append(read(builder, address(context, builder, sig, args, 0, place), four))
+            parts.append(read(builder, address(context, builder, sig, args, 0, place, 4), four))
         rows = []
         for k in range(4):  # rows k, k + 4, k + 8 and k + 12 behind each other
             a, b, c, d = parts[k::4]
@@ -219,7 +219,7 @@ def write_rows(typing_context, columns, out, at, stride):
         rows = transposed(builder, cgutils.unpack_tuple(builder, args[0]))
         for k, row in enumerate(rows):
             place = builder.add(args[2], builder.mul(args[3], INDEX(k)))
-            write(builder, row, address(context, builder, sig, args, 1, place))
+            write(builder, row, address(context, builder, sig, args, 1, place, WIDTH))
         return context.get_dummy_value()
 
     return types.void(columns, out, types.int64, types.int64), emit

@@ -41,7 +41,7 @@ def load(typing_context, rows, at):
     """Read a row, `rows[at : at + LANES]`."""
 
     def emit(context, builder, sig, args):
-        return read(builder, address(context, builder, sig, args, 0, args[1]), ROW)
+        return read(builder, address(context, builder, sig, args, 0, args[1], LANES), ROW)
 
     return ALL(rows, types.int64), emit
 
@@ -51,7 +51,7 @@ def load_four(typing_context, numbers, at):
     """Read `numbers[at : at + 4]`: a vector and whatever is behind it."""
 
     def emit(context, builder, sig, args):
-        return read(builder, address(context, builder, sig, args, 0, args[1]), FOUR_NUMBERS)
+        return read(builder, address(context, builder, sig, args, 0, args[1], 4), FOUR_NUMBERS)
 
     return FOUR(numbers, types.int64), emit
 
@@ -61,7 +61,7 @@ def store(typing_context, rows, at, value):
     """Write a row, `rows[at : at + LANES]`, or four numbers."""
 
     def emit(context, builder, sig, args):
-        write(builder, args[2], address(context, builder, sig, args, 0, args[1]))
+        write(builder, args[2], address(context, builder, sig, args, 0, args[1], value.count))
         return context.get_dummy_value()
 
     return types.void(rows, types.int64, value), emit
@@ -118,7 +118,7 @@ def inverse_root(typing_context, value):
 
 
 def _fetch(context, builder, sig, args, will_write):
-    place = builder.bitcast(address(context, builder, sig, args, 0, args[1]), ir.IntType(8).as_pointer())
+    place = builder.bitcast(address(context, builder, sig, args, 0, args[1], 0), ir.IntType(8).as_pointer())
     kind = ir.FunctionType(ir.VoidType(), [place.type, INT, INT, INT])
     prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     builder.call(prefetch, [place, INT(will_write), INT(3), INT(1)])  # into the nearest cache, as data
@@ -155,13 +155,13 @@ def store_columns(typing_context, rows, at, places, first, width, offset, out):
     def emit(context, builder, sig, args):
         _, at, _, first, width, offset, _ = args
         numbers = [
-            read(builder, address(context, builder, sig, args, 0, builder.add(at, INDEX(LANES * i))), HALF_ROW)
+            read(builder, address(context, builder, sig, args, 0, builder.add(at, INDEX(LANES * i)), HALF), HALF_ROW)
             for i in range(HALF)
         ]
         for k, column in enumerate(transposed(builder, numbers)):
             place = builder.load(address(context, builder, sig, args, 2, builder.add(first, INDEX(k))))
             start = builder.add(builder.mul(builder.sext(place, INDEX), width), offset)
-            write(builder, column, address(context, builder, sig, args, 6, start))
+            write(builder, column, address(context, builder, sig, args, 6, start, HALF))
         return context.get_dummy_value()
 
     integer = types.int64

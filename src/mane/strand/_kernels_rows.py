@@ -43,7 +43,7 @@ def copy_crossed(typing_context, source, places, target, goals):
     def emit(context, builder, sig, args):
         def addresses(array, indices):
             return [
-                address(context, builder, sig, args, array, index)
+                address(context, builder, sig, args, array, index, LANE_COUNT)
                 for index in cgutils.unpack_tuple(builder, args[indices])
             ]
 

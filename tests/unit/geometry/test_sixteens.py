@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import config, njit
 
 from mane.geometry._kernels_lanes import WIDTH, choose, greater, lesser, magnitude, narrow, root
 from mane.geometry._kernels_sixteens import (
@@ -121,3 +121,17 @@ def test_narrow_rounds():
     out = np.zeros(WIDTH, np.float32)
     _narrow(rows, out)
     np.testing.assert_array_equal(out, rows.astype(np.float32))
+
+
+@pytest.mark.parametrize("at", [-1, 5])
+def test_lanes_beyond_the_end_are_found_where_indices_are_checked(at, monkeypatch):
+    monkeypatch.setattr(config, "BOUNDSCHECK", 1)
+
+    @njit(error_model="numpy")
+    def read_and_write(rows, at):
+        write_lanes(rows, 0, read_lanes(rows, at))
+
+    rows = np.zeros(WIDTH + 4)
+    read_and_write(rows, 4)
+    with pytest.raises(IndexError, match="lanes are beyond the end"):
+        read_and_write(rows, at)
