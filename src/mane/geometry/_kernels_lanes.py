@@ -269,7 +269,9 @@ def with_sign_of(typing_context, a, b):
 
 @intrinsic
 def choose(typing_context, mask, a, b):
-    """`a` where the mask says yes, `b` elsewhere; either may be a number."""
+    """`a` where the mask says yes, `b` elsewhere; either may be a number. Of single numbers it is one or the other."""
+    if mask == types.boolean and a == b and isinstance(a, types.Float):
+        return a(mask, a, b), lambda context, builder, sig, args: builder.select(*args)
     lanes = _common((a, b))
     if lanes is None or mask != MaskType(lanes.count):
         return None

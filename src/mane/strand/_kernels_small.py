@@ -1,8 +1,7 @@
-"""Three-by-three algebra on scalars, for kernels that run many strands side by side in lanes.
+"""Three-by-three algebra on numbers, or on values of lanes where strands run side by side.
 
 A symmetric matrix is six numbers in the order xx, yy, zz, xy, xz, yz; a full one is nine, row by row. Every function is
-inlined into the loop over lanes, which LLVM could not vectorise around a call. Indices are unsigned throughout: a
-signed one may count from the end, and the test for that hides from LLVM that two rows never overlap.
+inlined into the kernel that calls it.
 """
 
 # mypy: allow-untyped-defs
@@ -12,7 +11,7 @@ from numba import njit
 
 LANE_COUNT = 8
 LANES = np.uint64(LANE_COUNT)
-LANES_2, LANES_3, LANES_4, LANES_5, LANES_6, LANES_7, LANES_8 = (np.uint64(8 * k) for k in range(2, 9))
+LANES_2, LANES_3, LANES_6 = (np.uint64(LANE_COUNT * k) for k in (2, 3, 6))
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 in_lanes = njit(cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)
 
@@ -113,82 +112,3 @@ def transposed_times_full_symmetric(a, b):
         a[0] * b[2] + a[3] * b[5] + a[6] * b[8],
         a[1] * b[2] + a[4] * b[5] + a[7] * b[8],
     )
-
-
-@in_lanes
-def load3(buf, i):
-    """Three rows of one lane, from index `i` on."""
-    return buf[i], buf[i + LANES], buf[i + LANES_2]
-
-
-@in_lanes
-def load4(buf, i):
-    """Four rows of one lane."""
-    return buf[i], buf[i + LANES], buf[i + LANES_2], buf[i + LANES_3]
-
-
-@in_lanes
-def load6(buf, i):
-    """Six rows of one lane."""
-    return buf[i], buf[i + LANES], buf[i + LANES_2], buf[i + LANES_3], buf[i + LANES_4], buf[i + LANES_5]
-
-
-@in_lanes
-def load9(buf, i):
-    """Nine rows of one lane."""
-    return (
-        buf[i],
-        buf[i + LANES],
-        buf[i + LANES_2],
-        buf[i + LANES_3],
-        buf[i + LANES_4],
-        buf[i + LANES_5],
-        buf[i + LANES_6],
-        buf[i + LANES_7],
-        buf[i + LANES_8],
-    )
-
-
-@in_lanes
-def store3(buf, i, x, y, z):
-    """Write three rows of one lane."""
-    buf[i] = x
-    buf[i + LANES] = y
-    buf[i + LANES_2] = z
-
-
-@in_lanes
-def store4(buf, i, x, y, z, w):
-    """Write four rows of one lane."""
-    store3(buf, i, x, y, z)
-    buf[i + LANES_3] = w
-
-
-@in_lanes
-def store6(buf, i, xx, yy, zz, xy, xz, yz):
-    """Write six rows of one lane."""
-    store3(buf, i, xx, yy, zz)
-    store3(buf, i + LANES_3, xy, xz, yz)
-
-
-@in_lanes
-def store9(buf, i, m):
-    """Write nine rows of one lane."""
-    store3(buf, i, m[0], m[1], m[2])
-    store3(buf, i + LANES_3, m[3], m[4], m[5])
-    store3(buf, i + LANES_6, m[6], m[7], m[8])
-
-
-@in_lanes
-def subtract3(buf, i, x, y, z):
-    """Subtract from three rows of one lane."""
-    buf[i] -= x
-    buf[i + LANES] -= y
-    buf[i + LANES_2] -= z
-
-
-@in_lanes
-def subtract6(buf, i, xx, yy, zz, xy, xz, yz):
-    """Subtract from six rows of one lane."""
-    subtract3(buf, i, xx, yy, zz)
-    subtract3(buf, i + LANES_3, xy, xz, yz)

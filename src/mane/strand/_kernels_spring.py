@@ -4,7 +4,7 @@ A strand's particles, in the order of `spring_net`, are coupled over at most thr
 step is a band of 3 x 3 blocks, which `_kernels_spring_solve` factorises and solves in O(particles).
 
 Each particle has a record of ROWS numbers for each of eight strands (lanes); lane s of the record at o is
-`buf[o + row + s]`. One empty record and the two ghosts come first, so that every particle has three predecessors, and
+`buf[o + row]`. One empty record and the two ghosts come first, so that every particle has three predecessors, and
 three empty ones last. `_reference_spring` is the same step with a dense matrix.
 """
 
@@ -17,22 +17,10 @@ import math
 import numpy as np
 from numba import njit
 
-from mane.strand._kernels_small import (
-    FASTMATH,
-    LANES,
-    LANES_2,
-    LANES_3,
-    cross,
-    in_lanes,
-    load3,
-    load4,
-    load6,
-    rows,
-    store3,
-    store6,
-    subtract3,
-    symmetric_times_vector,
-)
+from mane.geometry._kernels_eights import largest, load, spread, store
+from mane.geometry._kernels_lanes import choose, greater, use_wide_registers
+from mane.strand._kernels_rows import load3, load4, load6, store3, store6
+from mane.strand._kernels_small import LANES, LANES_2, LANES_3, cross, in_lanes, rows, symmetric_times_vector
 
 # Constants of a particle: stiffness and rest length of its springs to p-1, p-2, p-3; damping / dt; stiffness and rest
 # of its altitude; 1 if it is free to move, else 0; mass / dt^2; cosine and sine of its azimuth if it is auxiliary.
@@ -53,26 +41,31 @@ ALONG, SHORTNESS = rows(9, 2, start=CONSTANT_ROWS + 70)
 # The same for all particles of a strand, but in the record of each, so that lanes go on without looking elsewhere: 1
 # until the strand has settled; length of the stage [s].
 GOES_ON, STAGE = rows(1, 1, start=CONSTANT_ROWS + 81)
-ROW_COUNT = CONSTANT_ROWS + 83
+ROW_COUNT = CONSTANT_ROWS + 84  # odd, or records would share the same few places in the cache
 RECORD = LANES * np.uint64(ROW_COUNT)
 RECORD_2, RECORD_3 = np.uint64(2) * RECORD, np.uint64(3) * RECORD
 
 ROOT = np.uint64(3)  # record of the first vertex
-TURN = SLAB  # once the matrix is assembled: largest turn squared, from the root to here
 EMPTY = 3  # records behind the last particle
 ZERO, ONE, TWO, THREE = (np.uint64(k) for k in range(4))
 
 TINY = 1e-30  # keeps the direction of a spring without length finite
 
-in_block = njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+in_block = njit(cache=True, error_model="numpy")
 
 
 @in_lanes
 def add3(buf, i, x, y, z):
-    """Add to three rows of one lane."""
-    buf[i] += x
-    buf[i + LANES] += y
-    buf[i + LANES_2] += z
+    """Add to three rows."""
+    a, b, c = load3(buf, i)
+    store3(buf, i, a + x, b + y, c + z)
+
+
+@in_lanes
+def subtract3(buf, i, x, y, z):
+    """Subtract from three rows."""
+    a, b, c = load3(buf, i)
+    store3(buf, i, a - x, b - y, c - z)
 
 
 @in_lanes
@@ -99,27 +92,27 @@ def scaled_dyad(scale, x, y, z, more):
 @in_block
 def balance_inertia(buf, records):
     """Start the unbalanced forces with inertia and the load."""
+    use_wide_registers()
     for p in range(records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            x, y, z = load3(buf, i + END)
-            a, b, c = load3(buf, i + AIM)
-            rx, ry, rz = symmetric_times_vector(*load6(buf, i + RESIST), *moved(buf, i))
-            m = buf[i + INERTIA]
-            store3(buf, i + FORCE, m * (a - x) - rx, m * (b - y) - ry, m * (c - z) - rz)
+        i = p * RECORD
+        x, y, z = load3(buf, i + END)
+        a, b, c = load3(buf, i + AIM)
+        rx, ry, rz = symmetric_times_vector(*load6(buf, i + RESIST), *moved(buf, i))
+        m = load(buf, i + INERTIA)
+        store3(buf, i + FORCE, m * (a - x) - rx, m * (b - y) - ry, m * (c - z) - rz)
 
 
 @in_block
 def balance_coupling(buf, records):
     """Add what the load couples between the ends of segments to the unbalanced forces."""
+    use_wide_registers()
     for p in range(ROOT + TWO, records, TWO):
-        for s in range(LANES):
-            i = p * RECORD + s
-            k = i - RECORD_2
-            matrix = load6(buf, i + COUPLE)
-            here, there = moved(buf, i), moved(buf, k)
-            subtract3(buf, k + FORCE, *symmetric_times_vector(*matrix, *here))
-            subtract3(buf, i + FORCE, *symmetric_times_vector(*matrix, *there))
+        i = p * RECORD
+        k = i - RECORD_2
+        matrix = load6(buf, i + COUPLE)
+        here, there = moved(buf, i), moved(buf, k)
+        subtract3(buf, k + FORCE, *symmetric_times_vector(*matrix, *here))
+        subtract3(buf, i + FORCE, *symmetric_times_vector(*matrix, *there))
 
 
 @in_lanes
@@ -143,16 +136,16 @@ def add_spring(buf, i, k, which, block):
     Returns one over its length.
     """
     ux, uy, uz, length, inv, apart = spring(buf, i, k)
-    stiffness, lag = buf[i + STIFFNESS + which], buf[i + LAG]
-    tension = stiffness * (length - buf[i + REST + which] + lag * apart)
+    stiffness, lag = load(buf, i + STIFFNESS + which), load(buf, i + LAG)
+    tension = stiffness * (length - load(buf, i + REST + which) + lag * apart)
     subtract3(buf, i + FORCE, tension * ux, tension * uy, tension * uz)
     add3(buf, k + FORCE, tension * ux, tension * uy, tension * uz)
     store3(buf, i + ALONG + THREE * which, ux, uy, uz)
     # Across a spring under tension it resists too; under compression that term is negative and left out. The tension of
     # the last solve counts: that of the estimate is far too large where a stiff spring has turned.
-    pull = buf[i + TENSION + which]
-    buf[i + TENSION + which] = pull + buf[i + GOES_ON] * (tension - pull)
-    across = 0.5 * (pull + abs(pull)) * inv  # the larger of it and zero, without a branch
+    pull = load(buf, i + TENSION + which)
+    store(buf, i + TENSION + which, pull + load(buf, i + GOES_ON) * (tension - pull))
+    across = greater(pull, 0.0) * inv
     store6(buf, i + block, *scaled_dyad(stiffness * (1.0 + lag) - across, ux, uy, uz, across))
     return inv
 
@@ -160,12 +153,12 @@ def add_spring(buf, i, k, which, block):
 @in_block
 def add_springs(buf, records):
     """Evaluate all springs."""
+    use_wide_registers()
     for p in range(ROOT + ONE, records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            buf[i + SHORTNESS] = add_spring(buf, i, i - RECORD, ZERO, NEAR)
-            buf[i + SHORTNESS + LANES] = add_spring(buf, i, i - RECORD_2, LANES, NEXT)
-            add_spring(buf, i, i - RECORD_3, LANES_2, FAR)
+        i = p * RECORD
+        store(buf, i + SHORTNESS, add_spring(buf, i, i - RECORD, ZERO, NEAR))
+        store(buf, i + SHORTNESS + LANES, add_spring(buf, i, i - RECORD_2, LANES, NEXT))
+        add_spring(buf, i, i - RECORD_3, LANES_2, FAR)
 
 
 @in_lanes
@@ -193,9 +186,9 @@ def add_altitude(buf, i, x, y, z, height, w0, w1, w2, w3):
     """Add an altitude spring to the forces of particles p ... p-3 with these weights; leave its matrix behind."""
     n = (x, y, z)
     rate = w0 * dot3(n, moved(buf, i)) + w1 * dot3(n, moved(buf, i - RECORD))
-    rate += w2 * dot3(n, moved(buf, i - RECORD_2)) + w3 * dot3(n, moved(buf, i - RECORD_3))
-    stiffness, lag = buf[i + ALTITUDE], buf[i + LAG]
-    tension = stiffness * (height - buf[i + REST_ALTITUDE] + lag * rate)
+    rate = rate + w2 * dot3(n, moved(buf, i - RECORD_2)) + w3 * dot3(n, moved(buf, i - RECORD_3))
+    stiffness, lag = load(buf, i + ALTITUDE), load(buf, i + LAG)
+    tension = stiffness * (height - load(buf, i + REST_ALTITUDE) + lag * rate)
     fx, fy, fz = tension * x, tension * y, tension * z
     subtract3(buf, i + FORCE, w0 * fx, w0 * fy, w0 * fz)
     subtract3(buf, i - RECORD + FORCE, w1 * fx, w1 * fy, w1 * fz)
@@ -203,22 +196,22 @@ def add_altitude(buf, i, x, y, z, height, w0, w1, w2, w3):
     subtract3(buf, i - RECORD_3 + FORCE, w3 * fx, w3 * fy, w3 * fz)
     store6(buf, i + SLAB, *scaled_dyad(stiffness * (1.0 + lag), x, y, z, 0.0))
     store3(buf, i + WEIGHTS, w0, w1, w2)
-    buf[i + WEIGHTS + LANES_3] = w3
+    store(buf, i + WEIGHTS + LANES_3, w3)
 
 
 @in_block
 def add_altitudes(buf, records):
     """Evaluate all altitude springs: those whose apex comes last, then those whose apex comes first."""
+    use_wide_registers()
+    one = spread(1.0)
     for p in range(ROOT + ONE, records, TWO):
-        for s in range(LANES):
-            i = p * RECORD + s
-            nx, ny, nz, height, u, v = altitude(buf, i, i - RECORD_3, i - RECORD_2, i - RECORD)
-            add_altitude(buf, i, nx, ny, nz, height, 1.0, -v, -u, u + v - 1.0)
+        i = p * RECORD
+        nx, ny, nz, height, u, v = altitude(buf, i, i - RECORD_3, i - RECORD_2, i - RECORD)
+        add_altitude(buf, i, nx, ny, nz, height, one, -v, -u, u + v - 1.0)
     for p in range(ROOT + TWO, records, TWO):
-        for s in range(LANES):
-            i = p * RECORD + s
-            nx, ny, nz, height, u, v = altitude(buf, i - RECORD_3, i - RECORD_2, i - RECORD, i)
-            add_altitude(buf, i, nx, ny, nz, height, -v, -u, u + v - 1.0, 1.0)
+        i = p * RECORD
+        nx, ny, nz, height, u, v = altitude(buf, i - RECORD_3, i - RECORD_2, i - RECORD, i)
+        add_altitude(buf, i, nx, ny, nz, height, -v, -u, u + v - 1.0, one)
 
 
 @in_lanes
@@ -245,13 +238,13 @@ def matrix_of(buf, i):
     own, one, two, three = load6(buf, i + SLAB), load6(buf, k + SLAB), load6(buf, l + SLAB), load6(buf, m + SLAB)
     w0, w1, w2, w3 = load4(buf, i + WEIGHTS)
     a1, a2, a3 = load3(buf, k + WEIGHTS + LANES)
-    b2, b3 = buf[l + WEIGHTS + LANES_2], buf[l + WEIGHTS + LANES_3]
-    c3 = buf[m + WEIGHTS + LANES_3]
+    b2, b3 = load(buf, l + WEIGHTS + LANES_2), load(buf, l + WEIGHTS + LANES_3)
+    c3 = load(buf, m + WEIGHTS + LANES_3)
     total = plus(plus(plus(load6(buf, i + RESIST), 1.0, near), 1.0, next_), 1.0, far)
     total = plus(plus(total, 1.0, load6(buf, k + NEAR)), 1.0, load6(buf, l + NEXT))
     total = plus(plus(total, 1.0, load6(buf, m + FAR)), w0 * w0, own)
     xx, yy, zz, xy, xz, yz = plus(plus(plus(total, a1 * a1, one), b2 * b2, two), c3 * c3, three)
-    inertia = buf[i + INERTIA]
+    inertia = load(buf, i + INERTIA)
     nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     near = plus(plus(plus(plus(nothing, -1.0, near), w0 * w1, own), a1 * a2, one), b2 * b3, two)
     next_ = plus(plus(plus(load6(buf, i + COUPLE), -1.0, next_), w0 * w2, own), a1 * a3, one)
@@ -267,7 +260,9 @@ def note_tension(buf, i, k, which):
     a, b, c = load3(buf, k + FORCE)
     dx, dy, dz = x - a, y - b, z - c
     change = ux * dx + uy * dy + uz * dz
-    buf[i + TENSION + which] += buf[i + GOES_ON] * buf[i + STIFFNESS + which] * (1.0 + buf[i + LAG]) * change
+    stiffness = load(buf, i + STIFFNESS + which) * (1.0 + load(buf, i + LAG))
+    before = load(buf, i + TENSION + which)
+    store(buf, i + TENSION + which, before + load(buf, i + GOES_ON) * stiffness * change)
     return dx * dx + dy * dy + dz * dz - change * change
 
 
@@ -278,34 +273,23 @@ def advance(buf, records, tolerance):
     Lanes that have settled are left alone. A lane has settled once no segment turns by more than `tolerance` [rad]:
     what the solve has neglected goes with the square of that. Returns whether any has not.
     """
+    use_wide_registers()
+    zero, goes_on = spread(0.0), load(buf, ROOT * RECORD + GOES_ON)
     for p in range(ROOT):
-        for s in range(LANES):
-            store3(buf, p * RECORD + FORCE + s, 0.0, 0.0, 0.0)
-    for s in range(LANES):
-        i = ROOT * RECORD + s
+        store3(buf, p * RECORD + FORCE, zero, zero, zero)
+    x, y, z = load3(buf, ROOT * RECORD + FORCE)
+    add3(buf, ROOT * RECORD + END, goes_on * x, goes_on * y, goes_on * z)
+    turn = zero
+    for p in range(ROOT + ONE, records):
+        i = p * RECORD
+        near, next_ = load(buf, i + SHORTNESS), load(buf, i + SHORTNESS + LANES)
+        near = near * near * note_tension(buf, i, i - RECORD, ZERO)
+        next_ = next_ * next_ * note_tension(buf, i, i - RECORD_2, LANES)
+        note_tension(buf, i, i - RECORD_3, LANES_2)
+        turn = greater(greater(near, next_), turn)
         x, y, z = load3(buf, i + FORCE)
-        goes_on = buf[i + GOES_ON]
         add3(buf, i + END, goes_on * x, goes_on * y, goes_on * z)
-        buf[i + TURN] = 0.0
-    for p in range(ROOT + ONE, records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            near, next_ = buf[i + SHORTNESS], buf[i + SHORTNESS + LANES]
-            near = near * near * note_tension(buf, i, i - RECORD, ZERO)
-            next_ = next_ * next_ * note_tension(buf, i, i - RECORD_2, LANES)
-            note_tension(buf, i, i - RECORD_3, LANES_2)
-            before, here = buf[i - RECORD + TURN], near if near > next_ else next_
-            buf[i + TURN] = here if here > before else before
-            x, y, z = load3(buf, i + FORCE)
-            goes_on = buf[i + GOES_ON]
-            add3(buf, i + END, goes_on * x, goes_on * y, goes_on * z)
-    left = 0.0
-    for s in range(LANES):
-        i = (records - ONE) * RECORD + s
-        buf[ROOT * RECORD + GOES_ON + s] *= 1.0 if buf[i + TURN] > tolerance * tolerance else 0.0
-        left += buf[ROOT * RECORD + GOES_ON + s]
-    for p in range(ROOT + ONE, records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            buf[i + GOES_ON] = buf[i - RECORD + GOES_ON]
-    return left > 0.0
+    goes_on = choose(turn > tolerance * tolerance, goes_on, 0.0)
+    for p in range(ROOT, records):
+        store(buf, p * RECORD + GOES_ON, goes_on)
+    return largest(goes_on) > 0.0

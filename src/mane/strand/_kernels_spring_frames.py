@@ -8,6 +8,7 @@ import math
 
 from numba import njit, prange
 
+from mane.geometry._kernels_lanes import choose
 from mane.strand._kernels_small import FASTMATH, cross, in_lanes
 
 TINY = 1e-30  # keeps the direction of a segment without length finite
@@ -23,13 +24,12 @@ def quaternion_of_axes(a, b, c):
     xw, yw, zw = b[2] - c[1], c[0] - a[2], a[1] - b[0]
     xx, yy, zz = 1.0 + a[0] - b[1] - c[2], 1.0 - a[0] + b[1] - c[2], 1.0 - a[0] - b[1] + c[2]
     ww = 1.0 + a[0] + b[1] + c[2]
-    take_x = xx > yy
-    px, py, pz, pw = (xx if take_x else xy), (xy if take_x else yy), (xz if take_x else yz), (xw if take_x else yw)
-    large = xx if take_x else yy
-    take_z = zz > ww
-    qx, qy, qz, qw = (xz if take_z else xw), (yz if take_z else yw), (zz if take_z else zw), (zw if take_z else ww)
-    take_p = large > (zz if take_z else ww)
-    x, y, z, w = (px if take_p else qx), (py if take_p else qy), (pz if take_p else qz), (pw if take_p else qw)
+    take_x, take_z = xx > yy, zz > ww
+    take_p = choose(take_x, xx, yy) > choose(take_z, zz, ww)
+    x = choose(take_p, choose(take_x, xx, xy), choose(take_z, xz, xw))
+    y = choose(take_p, choose(take_x, xy, yy), choose(take_z, yz, yw))
+    z = choose(take_p, choose(take_x, xz, yz), choose(take_z, zz, zw))
+    w = choose(take_p, choose(take_x, xw, yw), choose(take_z, zw, ww))
     inv = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
     return x * inv, y * inv, z * inv, w * inv
 

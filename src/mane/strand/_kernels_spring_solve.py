@@ -4,19 +4,10 @@
 
 from __future__ import annotations
 
-from mane.strand._kernels_small import (
-    LANES,
-    LANES_3,
-    LANES_6,
-    full_times_vector,
-    in_lanes,
-    load3,
-    load6,
-    load9,
-    store3,
-    store6,
-    transposed_times_vector,
-)
+from mane.geometry._kernels_eights import load, spread
+from mane.geometry._kernels_lanes import use_wide_registers
+from mane.strand._kernels_rows import load3, load6, load9, store3, store6
+from mane.strand._kernels_small import LANES_3, LANES_6, full_times_vector, in_lanes, transposed_times_vector
 from mane.strand._kernels_spring import (
     DIAGONAL,
     FAR,
@@ -108,54 +99,54 @@ def eliminate(buf, records):
     The factors are unit triangle, scales, its transpose, which takes no square roots. A particle that is held is one of
     infinite scales: what would move it is lost.
     """
+    use_wide_registers()
+    zero = spread(0.0)
     for p in range(ROOT):
-        for s in range(LANES):
-            store6(buf, p * RECORD + DIAGONAL + s, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        store6(buf, p * RECORD + DIAGONAL, zero, zero, zero, zero, zero, zero)
     for p in range(ROOT, records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            far, next_, near, diagonal = matrix_of(buf, i)
-            fx, fy, fz = rows_of(far)
-            ex, ey, ez = rows_of(next_)
-            nx, ny, nz = rows_of(near)
-            x0, x1 = eliminate_row(buf, i, ZERO, fx, ex, nx)
-            y0, y1 = eliminate_row(buf, i, LANES_3, fy, ey, ny)
-            z0, z1 = eliminate_row(buf, i, LANES_6, fz, ez, nz)
-            xx, yy, zz, xy, xz, yz = diagonal
-            factor = factor_diagonal(
-                xx - product(x0, x1),
-                yy - product(y0, y1),
-                zz - product(z0, z1),
-                xy - product(x0, y1),
-                xz - product(x0, z1),
-                yz - product(y0, z1),
-            )
-            free = buf[i + FREE]
-            a, b, c, d, e, f = factor
-            factor = free * a, free * b, free * c, free * d, free * e, free * f
-            store6(buf, i + DIAGONAL, *factor)
-            there = (
-                load3(buf, i - RECORD_3 + FORCE),
-                load3(buf, i - RECORD_2 + FORCE),
-                load3(buf, i - RECORD + FORCE),
-            )
-            x, y, z = load3(buf, i + FORCE)
-            here = unit_solved(factor, x - product(x1, there), y - product(y1, there), z - product(z1, there))
-            store3(buf, i + FORCE, *here)
+        i = p * RECORD
+        far, next_, near, diagonal = matrix_of(buf, i)
+        fx, fy, fz = rows_of(far)
+        ex, ey, ez = rows_of(next_)
+        nx, ny, nz = rows_of(near)
+        x0, x1 = eliminate_row(buf, i, ZERO, fx, ex, nx)
+        y0, y1 = eliminate_row(buf, i, LANES_3, fy, ey, ny)
+        z0, z1 = eliminate_row(buf, i, LANES_6, fz, ez, nz)
+        xx, yy, zz, xy, xz, yz = diagonal
+        factor = factor_diagonal(
+            xx - product(x0, x1),
+            yy - product(y0, y1),
+            zz - product(z0, z1),
+            xy - product(x0, y1),
+            xz - product(x0, z1),
+            yz - product(y0, z1),
+        )
+        free = load(buf, i + FREE)
+        a, b, c, d, e, f = factor
+        factor = free * a, free * b, free * c, free * d, free * e, free * f
+        store6(buf, i + DIAGONAL, *factor)
+        there = (
+            load3(buf, i - RECORD_3 + FORCE),
+            load3(buf, i - RECORD_2 + FORCE),
+            load3(buf, i - RECORD + FORCE),
+        )
+        x, y, z = load3(buf, i + FORCE)
+        here = unit_solved(factor, x - product(x1, there), y - product(y1, there), z - product(z1, there))
+        store3(buf, i + FORCE, *here)
 
 
 @in_block
 def substitute(buf, records):
     """Solve with what elimination has left, from tip to root, in the forces; records behind the last are zero."""
+    use_wide_registers()
     for back in range(ONE, records - ROOT + ONE):
-        for s in range(LANES):
-            i = (records - back) * RECORD + s
-            k, l, m = i + RECORD, i + RECORD_2, i + RECORD_3
-            factor = load6(buf, i + DIAGONAL)
-            rest = scaled(factor, load3(buf, i + FORCE))
-            near = transposed_times_vector(load9(buf, k + NEAR), *load3(buf, k + FORCE))
-            next_ = transposed_times_vector(load9(buf, l + NEXT), *load3(buf, l + FORCE))
-            far = transposed_times_vector(load9(buf, m + FAR), *load3(buf, m + FORCE))
-            x, y, z = less(less(less(rest, near), next_), far)
-            y = y - factor[5] * z
-            store3(buf, i + FORCE, x - factor[3] * y - factor[4] * z, y, z)
+        i = (records - back) * RECORD
+        k, l, m = i + RECORD, i + RECORD_2, i + RECORD_3
+        factor = load6(buf, i + DIAGONAL)
+        rest = scaled(factor, load3(buf, i + FORCE))
+        near = transposed_times_vector(load9(buf, k + NEAR), *load3(buf, k + FORCE))
+        next_ = transposed_times_vector(load9(buf, l + NEXT), *load3(buf, l + FORCE))
+        far = transposed_times_vector(load9(buf, m + FAR), *load3(buf, m + FORCE))
+        x, y, z = less(less(less(rest, near), next_), far)
+        y = y - factor[5] * z
+        store3(buf, i + FORCE, x - factor[3] * y - factor[4] * z, y, z)

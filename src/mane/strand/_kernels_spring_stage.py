@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from mane.strand._kernels_small import LANES, LANES_3, cross, in_lanes, load3, store3, store4
+from mane.geometry._kernels_eights import load, spread, store
+from mane.geometry._kernels_lanes import choose, greater, lesser, use_wide_registers
+from mane.strand._kernels_rows import load3, load4, store3, store4
+from mane.strand._kernels_small import LANES, LANES_3, cross, in_lanes
 from mane.strand._kernels_spring import (
     ALONG,
     AZIMUTH,
@@ -39,38 +40,42 @@ from mane.strand._kernels_spring_frames import frame_of_segment
 from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 
 FRAME, SPIN, EDGE, ARM = NEAR, NEXT, FAR, FAR + LANES_3  # rows that the solve no longer needs
+BEFORE = FAR  # once particles have gone on: frames at the start of the step
 QUICKER = RESIST  # of the empty first record: the step over the stage
 SUM, SUM_MASS = ALONG, ALONG + LANES_3  # of the records from the root to here: mass times shift, mass
 
 
 @in_block
-def choose_stage(buf, lane, spin, force, resistance, is_free, dt, share):
-    """Length of the stage of the strand in a lane: `share` of a calm step, up to all of it. Masses are loaded."""
-    turning, pushing = 0.0, 0.0  # both squared
-    for j in range(force.shape[0]):
-        if j > 0:
-            turning = max(turning, spin[j - 1, 0] ** 2 + spin[j - 1, 1] ** 2 + spin[j - 1, 2] ** 2)
-        elif not is_free:
-            continue
-        per_mass = 1.0 / buf[(ROOT + TWO * np.uint64(j)) * RECORD + INERTIA + lane]
-        drag = dt / RESISTED * (resistance[j, 0] + resistance[j, 1] + resistance[j, 2])
-        push = (1.0 / PUSHED) ** 2 * (force[j, 0] ** 2 + force[j, 1] ** 2 + force[j, 2] ** 2)
-        pushing = max(pushing, per_mass * per_mass * max(push, drag * drag))
-    violence = min(max((dt / CALM) ** 2 * turning, math.sqrt(pushing)), 1.0)
-    part = share + (1.0 - share) * violence
-    buf[lane + STAGE] = part * dt
-    buf[lane + QUICKER] = 1.0 / part
+def choose_stages(buf, records, dt, share):
+    """Length of each strand's stage: `share` of a calm step, up to all of it. Masses, load and spins are loaded."""
+    use_wide_registers()
+    resisted = push = turning = spread(0.0)
+    for p in range(ROOT, records, TWO):
+        i = p * RECORD
+        per_mass = load(buf, i + FREE) / load(buf, i + INERTIA)
+        rx, ry, rz = load3(buf, i + RESIST)
+        fx, fy, fz = load3(buf, i + FORCE)
+        resisted = greater(per_mass * (rx + ry + rz), resisted)
+        push = greater(per_mass * per_mass * (fx * fx + fy * fy + fz * fz), push)
+    for p in range(ROOT + ONE, records, TWO):
+        wx, wy, wz = load3(buf, p * RECORD + SPIN)
+        turning = greater(wx * wx + wy * wy + wz * wz, turning)
+    violence = greater(math.sqrt(push) * (1.0 / PUSHED), resisted * (dt / RESISTED))
+    violence = greater(turning * ((dt / CALM) * (dt / CALM)), violence)
+    part = share + (1.0 - share) * lesser(violence, 1.0)
+    store(buf, STAGE, part * dt)
+    store(buf, QUICKER, 1.0 / part)
 
 
 @in_block
 def find_velocities(buf, records):
     """Leave the velocity of every particle over the stage in FORCE."""
+    use_wide_registers()
     for p in range(ROOT, records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            rate = 1.0 / buf[i + STAGE]
-            x, y, z = moved(buf, i)
-            store3(buf, i + FORCE, rate * x, rate * y, rate * z)
+        i = p * RECORD
+        rate = 1.0 / load(buf, i + STAGE)
+        x, y, z = moved(buf, i)
+        store3(buf, i + FORCE, rate * x, rate * y, rate * z)
 
 
 @in_lanes
@@ -79,28 +84,33 @@ def segment_frame(buf, i):
     k, l = i - RECORD, i + RECORD
     here, there, out = load3(buf, k + END), load3(buf, l + END), load3(buf, i + END)
     slow, fast, aside = load3(buf, k + FORCE), load3(buf, l + FORCE), load3(buf, i + FORCE)
-    return frame_of_segment(here, there, out, slow, fast, aside, buf[i + AZIMUTH], buf[i + AZIMUTH + LANES])
+    return frame_of_segment(here, there, out, slow, fast, aside, load(buf, i + AZIMUTH), load(buf, i + AZIMUTH + LANES))
 
 
 @in_block
 def find_spins(buf, records):
     """Leave the spin of each segment in the record of its auxiliary particle."""
+    use_wide_registers()
     for p in range(ROOT + ONE, records, TWO):
-        for s in range(LANES):
-            i = p * RECORD + s
-            _, _, _, _, wx, wy, wz = segment_frame(buf, i)
-            store3(buf, i + SPIN, wx, wy, wz)
+        i = p * RECORD
+        _, _, _, _, wx, wy, wz = segment_frame(buf, i)
+        store3(buf, i + SPIN, wx, wy, wz)
 
 
 @in_block
 def find_frames(buf, records):
-    """Leave frame and spin of each segment in the record of its auxiliary particle."""
+    """Leave frame and spin of each segment in the record of its auxiliary particle.
+
+    Of the two quaternions that mean the same, the one nearer to that in BEFORE is taken: frames must not jump.
+    """
+    use_wide_registers()
     for p in range(ROOT + ONE, records, TWO):
-        for s in range(LANES):
-            i = p * RECORD + s
-            qx, qy, qz, qw, wx, wy, wz = segment_frame(buf, i)
-            store4(buf, i + FRAME, qx, qy, qz, qw)
-            store3(buf, i + SPIN, wx, wy, wz)
+        i = p * RECORD
+        qx, qy, qz, qw, wx, wy, wz = segment_frame(buf, i)
+        bx, by, bz, bw = load4(buf, i + BEFORE)
+        sign = choose(qx * bx + qy * by + qz * bz + qw * bw >= 0.0, spread(1.0), -1.0)
+        store4(buf, i + FRAME, sign * qx, sign * qy, sign * qz, sign * qw)
+        store3(buf, i + SPIN, wx, wy, wz)
 
 
 @in_lanes
@@ -115,73 +125,71 @@ def turned(wx, wy, wz, x, y, z):
 @in_block
 def start_sums(buf):
     """Nothing is summed up yet but the root's mass."""
-    for s in range(LANES):
-        i = ROOT * RECORD + s
-        store3(buf, i + SUM, 0.0, 0.0, 0.0)
-        buf[i + SUM_MASS] = buf[i + INERTIA]
+    use_wide_registers()
+    i = ROOT * RECORD
+    zero = spread(0.0)
+    store3(buf, i + SUM, zero, zero, zero)
+    store(buf, i + SUM_MASS, load(buf, i + INERTIA))
 
 
 @in_lanes
 def sum_up(buf, i, light, heavy):
     """Add a vertex at i, shifted by `heavy`, and the auxiliary particle before it, shifted by `light`, to the sums."""
-    a, b = buf[i - RECORD + INERTIA], buf[i + INERTIA]
+    a, b = load(buf, i - RECORD + INERTIA), load(buf, i + INERTIA)
     x, y, z = load3(buf, i - RECORD_2 + SUM)
     x, y, z = x + a * light[0] + b * heavy[0], y + a * light[1] + b * heavy[1], z + a * light[2] + b * heavy[2]
     store3(buf, i + SUM, x, y, z)
-    buf[i + SUM_MASS] = buf[i - RECORD_2 + SUM_MASS] + a + b
+    store(buf, i + SUM_MASS, load(buf, i - RECORD_2 + SUM_MASS) + a + b)
 
 
 @in_block
 def shift_free(buf, records):
     """Move strands that nothing holds by minus the mean of the shifts that were summed up, which keeps their centre."""
-    for s in range(LANES):
-        last, behind = (records - ONE) * RECORD + s, (ROOT - ONE) * RECORD + s
-        back = -buf[ROOT * RECORD + s + FREE] / buf[last + SUM_MASS]
-        x, y, z = load3(buf, last + SUM)
-        store3(buf, behind + SUM, back * x, back * y, back * z)
+    use_wide_registers()
+    last, behind = (records - ONE) * RECORD, (ROOT - ONE) * RECORD
+    back = -load(buf, ROOT * RECORD + FREE) / load(buf, last + SUM_MASS)
+    x, y, z = load3(buf, last + SUM)
+    store3(buf, behind + SUM, back * x, back * y, back * z)
     for p in range(ROOT, records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            x, y, z = load3(buf, i - RECORD + SUM)
-            store3(buf, i + SUM, x, y, z)
-            add3(buf, i + END, x, y, z)
+        i = p * RECORD
+        x, y, z = load3(buf, i - RECORD + SUM)
+        store3(buf, i + SUM, x, y, z)
+        add3(buf, i + END, x, y, z)
 
 
 @in_block
 def go_on(buf, records, dt):
     """Move the particles from the end of the stage to the end of the step; what nothing holds keeps its way."""
+    use_wide_registers()
     for p in range(ROOT + ONE, records, TWO):
-        for s in range(LANES):
-            i = p * RECORD + s
-            rest = dt - buf[i + STAGE]
-            wx, wy, wz = load3(buf, i + SPIN)
-            wx, wy, wz = rest * wx, rest * wy, rest * wz
-            x, y, z = load3(buf, i - RECORD + END)
-            a, b, c = load3(buf, i + RECORD + END)
-            store3(buf, i + EDGE, *turned(wx, wy, wz, a - x, b - y, c - z))
-            a, b, c = load3(buf, i + END)
-            store3(buf, i + ARM, *turned(wx, wy, wz, a - x, b - y, c - z))
-    for s in range(LANES):
-        i = ROOT * RECORD + s
-        rest = dt - buf[i + STAGE]
-        x, y, z = load3(buf, i + FORCE)
-        add3(buf, i + END, rest * x, rest * y, rest * z)
+        i = p * RECORD
+        rest = dt - load(buf, i + STAGE)
+        wx, wy, wz = load3(buf, i + SPIN)
+        wx, wy, wz = rest * wx, rest * wy, rest * wz
+        x, y, z = load3(buf, i - RECORD + END)
+        a, b, c = load3(buf, i + RECORD + END)
+        store3(buf, i + EDGE, *turned(wx, wy, wz, a - x, b - y, c - z))
+        a, b, c = load3(buf, i + END)
+        store3(buf, i + ARM, *turned(wx, wy, wz, a - x, b - y, c - z))
+    i = ROOT * RECORD
+    rest = dt - load(buf, i + STAGE)
+    x, y, z = load3(buf, i + FORCE)
+    add3(buf, i + END, rest * x, rest * y, rest * z)
     start_sums(buf)
     for p in range(ROOT + TWO, records, TWO):
-        for s in range(LANES):
-            i = p * RECORD + s
-            k = i - RECORD
-            before = load3(buf, i - RECORD_2 + END)
-            light = lay(buf, k, before, load3(buf, k + ARM), dt)
-            heavy = lay(buf, i, before, load3(buf, k + EDGE), dt)
-            sum_up(buf, i, light, heavy)
+        i = p * RECORD
+        k = i - RECORD
+        before = load3(buf, i - RECORD_2 + END)
+        light = lay(buf, k, before, load3(buf, k + ARM), dt)
+        heavy = lay(buf, i, before, load3(buf, k + EDGE), dt)
+        sum_up(buf, i, light, heavy)
     shift_free(buf, records)
 
 
 @in_lanes
 def lay(buf, i, before, way, dt):
     """Put a particle `way` from `before`; return how far that is from where it would have gone straight on."""
-    rest = dt - buf[i + STAGE]
+    rest = dt - load(buf, i + STAGE)
     a, b, c = load3(buf, i + END)
     x, y, z = load3(buf, i + FORCE)
     dx, dy, dz = before[0] + way[0], before[1] + way[1], before[2] + way[2]

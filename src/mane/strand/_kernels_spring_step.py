@@ -13,24 +13,17 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.strand._kernels_small import (
-    FASTMATH,
-    LANE_COUNT,
-    LANES,
-    LANES_2,
-    in_lanes,
-    load3,
-    load4,
-    load6,
-    store3,
-    store6,
-)
+from mane.geometry._kernels_eights import load, spread, store
+from mane.geometry._kernels_lanes import choose, greater, lesser, use_wide_registers
+from mane.strand._kernels_rows import copy_in, copy_out, load3, load6, store3, store6
+from mane.strand._kernels_small import FASTMATH, LANE_COUNT, LANES, in_lanes
 from mane.strand._kernels_spring import (
     AIM,
     CONSTANT_ROWS,
     COUPLE,
     END,
     FORCE,
+    FREE,
     GOES_ON,
     INERTIA,
     LAG,
@@ -44,7 +37,6 @@ from mane.strand._kernels_spring import (
     START,
     TENSION,
     TWO,
-    ZERO,
     add3,
     add_altitudes,
     add_springs,
@@ -53,13 +45,14 @@ from mane.strand._kernels_spring import (
     balance_inertia,
     in_block,
 )
-from mane.strand._kernels_spring_frames import store_frame, turn
+from mane.strand._kernels_spring_frames import turn
 from mane.strand._kernels_spring_solve import eliminate, substitute
 from mane.strand._kernels_spring_stage import (
+    BEFORE,
     FRAME,
     QUICKER,
     SPIN,
-    choose_stage,
+    choose_stages,
     find_frames,
     find_spins,
     find_velocities,
@@ -81,26 +74,6 @@ def load_constants(buf, constants):
             buf[o + k] = constants[p, k]
 
 
-@in_lanes
-def bring3(buf, i, values, g, j):
-    """Copy three numbers of an array to rows of one lane."""
-    store3(buf, i, values[g, j, 0], values[g, j, 1], values[g, j, 2])
-
-
-@in_lanes
-def bring6(buf, i, values, g, j):
-    """Copy six."""
-    m = values[g, j]
-    store6(buf, i, m[0], m[1], m[2], m[3], m[4], m[5])
-
-
-@in_block
-def load_between(buf, i, start, end, share):
-    """Put a vector at a share of the way from `start` to `end` into rows of one lane; at all of it, just at the end."""
-    for c in range(3):
-        buf[i + np.uint64(c) * LANES] = end[c] - (1.0 - share) * (end[c] - start[c])
-
-
 @in_block
 def place_ghosts(first, count, roots, ghosts):
     """Set the ghosts of `count` strands from `first` on to where their roots have them at the end of the step."""
@@ -116,28 +89,22 @@ def place_ghosts(first, count, roots, ghosts):
 @in_block
 def load_block(buf, first, now, load):
     """Fill the lanes with strands from `first` on as they are, velocities in AIM; spare lanes repeat the last."""
-    points, velocity, auxiliary, auxiliary_velocity, _, tension, _, _ = now
+    use_wide_registers()
+    points, velocity, auxiliary, auxiliary_velocity, _, tension, _, spin = now
     force, resistance, coupling = load
-    last = np.uint64(points.shape[0] - 1)
-    for j in range(np.uint64(points.shape[1])):
-        for s in range(LANES):
-            g = min(first + s, last)
-            i = (ROOT + TWO * j) * RECORD + s
-            bring3(buf, i + START, points, g, j)
-            bring3(buf, i + AIM, velocity, g, j)
-            bring3(buf, i + FORCE, force, g, j)
-            bring6(buf, i + RESIST, resistance, g, j)
+    vertex, between = ROOT * RECORD, (ROOT + ONE) * RECORD
+    copy_in(points, first, RECORD_2, vertex + START, buf)
+    copy_in(velocity, first, RECORD_2, vertex + AIM, buf)
+    copy_in(force, first, RECORD_2, vertex + FORCE, buf)
+    copy_in(resistance, first, RECORD_2, vertex + RESIST, buf)
+    copy_in(auxiliary, first, RECORD_2, between + START, buf)
+    copy_in(auxiliary_velocity, first, RECORD_2, between + AIM, buf)
+    copy_in(coupling, first, RECORD_2, vertex + RECORD_2 + COUPLE, buf)
+    copy_in(spin, first, RECORD_2, between + SPIN, buf)
+    copy_in(tension, first, RECORD, RECORD + TENSION, buf)
+    zero = spread(0.0)
     for j in range(np.uint64(auxiliary.shape[1])):
-        for s in range(LANES):
-            g = min(first + s, last)
-            i = (ROOT + ONE + TWO * j) * RECORD + s
-            bring3(buf, i + START, auxiliary, g, j)
-            bring3(buf, i + AIM, auxiliary_velocity, g, j)
-            store3(buf, i + FORCE, 0.0, 0.0, 0.0)
-            bring6(buf, i + RECORD + COUPLE, coupling, g, j)
-    for p in range(np.uint64(tension.shape[1])):
-        for s in range(LANES):
-            bring3(buf, (p + ONE) * RECORD + s + TENSION, tension, min(first + s, last), p)
+        store3(buf, between + j * RECORD_2 + FORCE, zero, zero, zero)
 
 
 @in_block
@@ -146,51 +113,64 @@ def set_out(buf, records, gravity):
 
     Those go straight on, which keeps the segments of a turning strand at length. No strand has settled.
     """
+    use_wide_registers()
+    one = spread(1.0)
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     for p in range(ONE, records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            dt = buf[i - RECORD + STAGE]
-            rate = 1.0 / dt
-            buf[i + STAGE] = dt
-            buf[i + GOES_ON] = 1.0
-            buf[i + LAG] *= rate
-            mass = buf[i + INERTIA]
-            buf[i + INERTIA] = mass * rate * rate
-            scale_rows(buf, i + RESIST, rate)
-            scale_rows(buf, i + COUPLE, rate)
-            x, y, z = load3(buf, i + START)
-            vx, vy, vz = load3(buf, i + AIM)
-            x, y, z = x + dt * vx, y + dt * vy, z + dt * vz
-            store3(buf, i + END, x, y, z)
-            square = dt * dt
-            push = square / mass
-            fx, fy, fz = load3(buf, i + FORCE)
-            store3(buf, i + AIM, x + square * gx + push * fx, y + square * gy + push * fy, z + square * gz + push * fz)
+        i = p * RECORD
+        dt = load(buf, i - RECORD + STAGE)
+        rate = 1.0 / dt
+        store(buf, i + STAGE, dt)
+        store(buf, i + GOES_ON, one)
+        store(buf, i + LAG, load(buf, i + LAG) * rate)
+        mass = load(buf, i + INERTIA)
+        store(buf, i + INERTIA, mass * rate * rate)
+        scale_rows(buf, i + RESIST, rate)
+        scale_rows(buf, i + COUPLE, rate)
+        x, y, z = load3(buf, i + START)
+        vx, vy, vz = load3(buf, i + AIM)
+        x, y, z = x + dt * vx, y + dt * vy, z + dt * vz
+        store3(buf, i + END, x, y, z)
+        square = dt * dt
+        push = square / mass
+        fx, fy, fz = load3(buf, i + FORCE)
+        store3(buf, i + AIM, x + square * gx + push * fx, y + square * gy + push * fy, z + square * gz + push * fz)
 
 
 @in_lanes
 def scale_rows(buf, i, factor):
-    """Multiply six rows of one lane."""
+    """Multiply six rows."""
     a, b, c, d, e, f = load6(buf, i)
     store6(buf, i, factor * a, factor * b, factor * c, factor * d, factor * e, factor * f)
 
 
+@in_lanes
+def end_stage(buf, i, share):
+    """Where a particle gets by the end of the stage, as three rows; END has where it is at the end of the step."""
+    x, y, z = load3(buf, i + START)
+    a, b, c = load3(buf, i + END)
+    rest = 1.0 - share
+    return a - rest * (a - x), b - rest * (b - y), c - rest * (c - z)
+
+
 @in_block
-def load_held(buf, first, now, held, is_free):
+def load_held(buf, first, now, held):
     """Put ghosts, and roots that are held, where they are at the start and at the end of the stage."""
-    points, clamp = now[0], now[4]
-    root, _, _, clamp_after = held
-    for s in range(LANE_COUNT):
-        g = min(first + s, points.shape[0] - 1)
-        share = 1.0 / buf[QUICKER + np.uint64(s)]
-        for ghost in range(2):
-            i = np.uint64(1 + ghost) * RECORD + np.uint64(s)
-            store3(buf, i + START, clamp[g, ghost, 0], clamp[g, ghost, 1], clamp[g, ghost, 2])
-            load_between(buf, i + END, clamp[g, ghost], clamp_after[g, ghost], share)
-            load_between(buf, i + AIM, clamp[g, ghost], clamp_after[g, ghost], share)
-        if not is_free[g]:
-            load_between(buf, ROOT * RECORD + END + np.uint64(s), points[g, 0], root[g], share)
+    use_wide_registers()
+    root = ROOT * RECORD
+    share, free = 1.0 / load(buf, QUICKER), load(buf, root + FREE)
+    copy_in(now[4], first, RECORD, RECORD + START, buf)
+    copy_in(held[3], first, RECORD, RECORD + END, buf)
+    for p in range(ONE, ROOT):
+        x, y, z = end_stage(buf, p * RECORD, share)
+        store3(buf, p * RECORD + END, x, y, z)
+        store3(buf, p * RECORD + AIM, x, y, z)
+    ux, uy, uz = load3(buf, root + END)
+    positions = held[0]
+    copy_in(positions.reshape(positions.shape[0], 1, 3), first, RECORD, root + END, buf)
+    x, y, z = end_stage(buf, root, share)
+    is_free = free > 0.0
+    store3(buf, root + END, choose(is_free, ux, x), choose(is_free, uy, y), choose(is_free, uz, z))
 
 
 @in_block
@@ -199,12 +179,12 @@ def find_cut_forces(buf, records):
 
     What inertia, gravity and the load leave unbalanced is what the springs have held.
     """
+    use_wide_registers()
     balance_inertia(buf, records)
     balance_coupling(buf, records)
     for back in range(TWO, records - ROOT + ONE):
         o = (records - back) * RECORD + FORCE
-        for s in range(LANES):
-            add3(buf, o + s, buf[o + RECORD + s], buf[o + RECORD + LANES + s], buf[o + RECORD + LANES_2 + s])
+        add3(buf, o, *load3(buf, o + RECORD))
 
 
 @in_block
@@ -213,85 +193,80 @@ def limit_strain(buf, records, limit):
 
     A strand that nothing holds keeps its centre of mass.
     """
-    for s in range(LANES):
-        store3(buf, ROOT * RECORD + FORCE + s, 0.0, 0.0, 0.0)
+    use_wide_registers()
+    zero = spread(0.0)
+    store3(buf, ROOT * RECORD + FORCE, zero, zero, zero)
     start_sums(buf)
     for p in range(ROOT + TWO, records, TWO):
-        for s in range(LANES):
-            i = p * RECORD + s
-            x, y, z = load3(buf, i + END)
-            a, b, c = load3(buf, i - RECORD_2 + END)
-            dx, dy, dz = x - a, y - b, z - c
-            length = math.sqrt(dx * dx + dy * dy + dz * dz)
-            rest = buf[i + REST + LANES]
-            low, high = rest * (1.0 - limit), rest * (1.0 + limit)
-            wanted = low if length < low else length
-            wanted = high if wanted > high else wanted
-            scale = (wanted - length) / (length + TOO_SHORT)
-            sx, sy, sz = load3(buf, i - RECORD_2 + FORCE)
-            beyond = (sx + scale * dx, sy + scale * dy, sz + scale * dz)
-            half = (0.5 * (sx + beyond[0]), 0.5 * (sy + beyond[1]), 0.5 * (sz + beyond[2]))
-            store3(buf, i - RECORD + FORCE, *half)
-            store3(buf, i + FORCE, *beyond)
-            sum_up(buf, i, half, beyond)
+        i = p * RECORD
+        x, y, z = load3(buf, i + END)
+        a, b, c = load3(buf, i - RECORD_2 + END)
+        dx, dy, dz = x - a, y - b, z - c
+        length = math.sqrt(dx * dx + dy * dy + dz * dz)
+        rest = load(buf, i + REST + LANES)
+        low, high = rest * (1.0 - limit), rest * (1.0 + limit)
+        wanted = lesser(greater(length, low), high)
+        scale = (wanted - length) / (length + TOO_SHORT)
+        sx, sy, sz = load3(buf, i - RECORD_2 + FORCE)
+        beyond = (sx + scale * dx, sy + scale * dy, sz + scale * dz)
+        half = (0.5 * (sx + beyond[0]), 0.5 * (sy + beyond[1]), 0.5 * (sz + beyond[2]))
+        store3(buf, i - RECORD + FORCE, *half)
+        store3(buf, i + FORCE, *beyond)
+        sum_up(buf, i, half, beyond)
     for p in range(ROOT, records):
-        for s in range(LANES):
-            i = p * RECORD + s
-            x, y, z = load3(buf, i + FORCE)
-            add3(buf, i + END, x, y, z)
+        i = p * RECORD
+        x, y, z = load3(buf, i + FORCE)
+        add3(buf, i + END, x, y, z)
     shift_free(buf, records)
 
 
 @in_lanes
-def fetch3(buf, i, values, g, j):
-    """Copy rows of one lane to three numbers of an array."""
-    values[g, j, 0], values[g, j, 1], values[g, j, 2] = load3(buf, i)
-
-
-@in_lanes
-def fetch_velocity(buf, i, quicker, before, velocity, g, j):
-    """Write a velocity, which goes on as it changed over the stage."""
+def go_on_changing(buf, i, quicker):
+    """A velocity, which goes on as it changed over the stage from what is in AIM to what is in FORCE."""
     x, y, z = load3(buf, i + FORCE)
-    a, b, c = before[g, j, 0], before[g, j, 1], before[g, j, 2]
-    velocity[g, j, 0] = a + quicker * (x - a)
-    velocity[g, j, 1] = b + quicker * (y - b)
-    velocity[g, j, 2] = c + quicker * (z - c)
+    a, b, c = load3(buf, i + AIM)
+    store3(buf, i + FORCE, a + quicker * (x - a), b + quicker * (y - b), c + quicker * (z - c))
 
 
 @in_block
-def store_block(buf, first, count, now, is_free, out):
-    """Write `count` lanes to strands from `first` on."""
+def finish_velocities(buf, records):
+    """Leave the velocities of all particles at the end of the step in FORCE; those at its start are in AIM."""
+    use_wide_registers()
+    quicker = load(buf, QUICKER)
+    # A root that is held moves steadily.
+    go_on_changing(buf, ROOT * RECORD, 1.0 + load(buf, ROOT * RECORD + FREE) * (quicker - 1.0))
+    for p in range(ROOT + ONE, records):
+        go_on_changing(buf, p * RECORD, quicker)
+
+
+@in_block
+def store_block(buf, first, records, now, out):
+    """Write the lanes to strands from `first` on."""
     points, velocity, auxiliary, auxiliary_velocity, frames, spin, tension = out
-    for j in range(np.uint64(points.shape[1])):
-        for s in range(count):
-            g, i = first + s, (ROOT + TWO * j) * RECORD + s
-            # A root that is held moves steadily.
-            quicker = buf[QUICKER + s] if j > ZERO or is_free[g] else 1.0
-            fetch3(buf, i + END, points, g, j)
-            fetch_velocity(buf, i, quicker, now[1], velocity, g, j)
-    for p in range(np.uint64(tension.shape[1])):
-        for s in range(count):
-            fetch3(buf, (p + ONE) * RECORD + TENSION + s, tension, first + s, p)
-    for j in range(np.uint64(auxiliary.shape[1])):
-        for s in range(count):
-            g, i = first + s, (ROOT + ONE + TWO * j) * RECORD + s
-            fetch3(buf, i + END, auxiliary, g, j)
-            fetch_velocity(buf, i, buf[QUICKER + s], now[3], auxiliary_velocity, g, j)
-            qx, qy, qz, qw = load4(buf, i + FRAME)
-            store_frame(frames[g, j], now[6][g, j], qx, qy, qz, qw)
-            fetch3(buf, i + SPIN, spin, g, j)
+    vertex, between = ROOT * RECORD, (ROOT + ONE) * RECORD
+    copy_in(now[1], first, RECORD_2, vertex + AIM, buf)
+    copy_in(now[3], first, RECORD_2, between + AIM, buf)
+    finish_velocities(buf, records)
+    copy_out(buf, first, RECORD_2, vertex + END, points)
+    copy_out(buf, first, RECORD_2, vertex + FORCE, velocity)
+    copy_out(buf, first, RECORD_2, between + END, auxiliary)
+    copy_out(buf, first, RECORD_2, between + FORCE, auxiliary_velocity)
+    copy_out(buf, first, RECORD_2, between + SPIN, spin)
+    copy_out(buf, first, RECORD, RECORD + TENSION, tension)
+    copy_out(buf, first, RECORD_2, between + FRAME, frames)
 
 
 @in_block
-def store_cut_forces(buf, first, count, cut_force):
-    """Write `count` lanes; a cut is in the middle of a segment, where its auxiliary particle counts by half."""
+def store_cut_forces(buf, first, cut_force):
+    """Write the lanes; a cut is in the middle of a segment, where its auxiliary particle counts by half."""
+    use_wide_registers()
+    between = (ROOT + ONE) * RECORD
     for j in range(np.uint64(cut_force.shape[1])):
-        for s in range(count):
-            i = (ROOT + ONE + TWO * j) * RECORD + FORCE + s
-            x, y, z = load3(buf, i)
-            a, b, c = load3(buf, i + RECORD)
-            g = first + s
-            cut_force[g, j, 0], cut_force[g, j, 1], cut_force[g, j, 2] = 0.5 * (x + a), 0.5 * (y + b), 0.5 * (z + c)
+        i = between + j * RECORD_2 + FORCE
+        x, y, z = load3(buf, i)
+        a, b, c = load3(buf, i + RECORD)
+        store3(buf, i, 0.5 * (x + a), 0.5 * (y + b), 0.5 * (z + c))
+    copy_out(buf, first, RECORD_2, between + FORCE, cut_force)
 
 
 @in_block
@@ -304,12 +279,10 @@ def step_block(
     records = np.uint64(constants.shape[0] + 1)
     place_ghosts(first, count, held[:3], held[3])
     load_constants(buf, constants)
-    for s in range(LANE_COUNT):
-        g = min(first + s, is_free.shape[0] - 1)
-        choose_stage(buf, np.uint64(s), now[7][g], load[0][g], load[1][g], is_free[g], dt, share)
     load_block(buf, np.uint64(first), now, load)
+    choose_stages(buf, records, dt, share)
     set_out(buf, records, gravity)
-    load_held(buf, first, now, held, is_free)
+    load_held(buf, np.uint64(first), now, held)
     for _ in range(iterations):
         balance_inertia(buf, records)
         balance_coupling(buf, records)
@@ -320,13 +293,14 @@ def step_block(
         if not advance(buf, records, tolerance):
             break
     find_cut_forces(buf, records)
-    store_cut_forces(buf, np.uint64(first), np.uint64(count), cut_force)
+    store_cut_forces(buf, np.uint64(first), cut_force)
     limit_strain(buf, records, limit)
     find_velocities(buf, records)
     find_spins(buf, records)
     go_on(buf, records, dt)
+    copy_in(now[6], np.uint64(first), RECORD_2, (ROOT + ONE) * RECORD + BEFORE, buf)
     find_frames(buf, records)
-    store_block(buf, np.uint64(first), np.uint64(count), now, is_free, out)
+    store_block(buf, np.uint64(first), records, now, out)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)

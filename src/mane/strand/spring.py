@@ -249,10 +249,11 @@ class SpringSolver(StrandSolver):
     def _scratch_buffer(self) -> Float64Array:
         """One buffer for each thread that there may be; made at the first step, since it holds nothing to keep."""
         if self._scratch is None:
+            from mane.strand._kernels_rows import aligned_rows
             from mane.strand._kernels_spring import EMPTY, RECORD
 
             chunks = min(most_threads(), len(self._constants))
-            self._scratch = np.zeros((chunks, (1 + self._constants.shape[1] + EMPTY) * int(RECORD)))
+            self._scratch = aligned_rows(chunks, (1 + self._constants.shape[1] + EMPTY) * int(RECORD))
         return self._scratch
 
 
