@@ -2,10 +2,13 @@
 
 A head of straight hair shakes twice a second, by 20 degrees to either side. Times are medians over the frames of a
 second, the whole frame with the strand solver; compiling is not counted. Strips look for what could touch once per
-frame and for what does at every second substep; links and strips act at every one. Where the number of guides grows,
-the thickness shrinks with the distance between their roots, as the cluster that each stands for does. Segments stay as
-long as they are and lie closer, so that each meets more of the others: contacts grow faster than guides, by a power of
-about 1.5, and what matters is that time grows with contacts.
+frame and for what does at every second substep; "careful" ones do so at every second and at every single substep, as is
+the default. Links and strips act at every one.
+
+The number of guides grows in two ways. On one scalp they lie ever closer, and the thickness shrinks with the distance
+between their roots, as the cluster that each stands for does; segments stay as long as they are, so that each meets
+more of the others: contacts grow by a power of about 1.4, and time with the contacts. In a field of hair that grows
+there is simply more of the same.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from mane.contact.links import StaticLinks
 from mane.contact.strips import TriangleStrips
 from mane.contact.volume_grid import VolumeGrid
 from mane.groom import styles
+from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
 from mane.measure.figures import Figures
@@ -36,6 +40,8 @@ TARGET_MS = 10.0
 TARGET_GROWTH = 1.2  # exponent; 1 is linear
 COUNTS = (100, 200, 400, 800)
 GRID_COUNTS = (500, 1000, 2000)
+FIELD_SIDES = (10, 14, 20, 28)
+FIELD_SPACING, FIELD_LENGTH, FIELD_LEAN = 0.016, 0.2, 0.2  # [m], as on a head of 200 guides, and 0.2 across for 1 down
 THICKNESS = 0.002  # [m] for 200 guides on a head
 RETOUCH = 0.007  # [s]: every second substep of 5 ms
 FRAMES = 24
@@ -63,7 +69,10 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
         figures.add(f"{count} guides x {SEGMENTS} segments", "contacts at once", contacts[count], "1")
         if count == PAPER_GUIDES:
             _report_one_core(figures, guides, frames)
-    case = f"links and strips, {min(counts)} to {max(counts)} guides"
+            careful, _ = _measure(guides, [StaticLinks(), _strips(count)], frames)
+            case = f"{count} guides x {SEGMENTS} segments, links and careful strips"
+            figures.add(case, "time per frame", careful, "ms")
+    case = f"links and strips, {min(counts)} to {max(counts)} guides on one scalp"
     linear = {"reference": 1.0, "source": "linear"}
     growth = growth_exponent(list(own), list(own.values()))
     figures.add(case, "exponent of growth with guides", growth, "1", **linear, target=TARGET_GROWTH)
@@ -71,6 +80,7 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
     figures.add(case, "exponent of growth with contacts", growth, "1", **linear, target=TARGET_GROWTH)
     growth = growth_exponent(list(contacts), list(contacts.values()))
     figures.add(case, "exponent of growth of contacts with guides", growth, "1")
+    _bench_field(figures, (7, 10) if quick else FIELD_SIDES, frames, progress)
     _bench_grid(figures, GRID_COUNTS[:1] if quick else GRID_COUNTS, frames, progress)
     return figures
 
@@ -87,6 +97,32 @@ def _report_one_core(figures: Figures, guides: Guides, frames: int) -> None:
             )
     finally:
         numba.set_num_threads(threads)
+
+
+def _bench_field(figures: Figures, sides: Sequence[int], frames: int, progress: Callable[[str], None] | None) -> None:
+    """Time how links and strips grow with guides that lie equally close: those of a growing field of hair."""
+    own = {}
+    for side in sides:
+        if progress:
+            progress(f"mutual: {side * side} guides of a field")
+        guides, cases = make_field(side), _cases(PAPER_GUIDES)
+        alone, with_both = (_measure(guides, cases[name], frames)[0] for name in ("alone", "links and strips"))
+        own[side * side] = with_both - alone
+    growth = growth_exponent(list(own), list(own.values()))
+    case = f"links and strips, {min(own)} to {max(own)} guides of a field"
+    linear = {"reference": 1.0, "source": "linear", "target": TARGET_GROWTH}
+    figures.add(case, "exponent of growth with guides", growth, "1", **linear)
+
+
+def make_field(side: int) -> Guides:
+    """Hair that hangs from a square lattice, each strand leaning its own way by up to `FIELD_LEAN`."""
+    place = FIELD_SPACING * np.arange(side)
+    roots = np.stack(np.meshgrid(place, [0.0], place, indexing="ij"), axis=-1).reshape(-1, 3)
+    way = np.random.default_rng(1).uniform(-FIELD_LEAN, FIELD_LEAN, roots.shape)
+    way[:, 1] = -1.0
+    way /= np.linalg.norm(way, axis=1, keepdims=True)
+    points = roots[:, None] + way[:, None] * np.linspace(0.0, FIELD_LENGTH, SEGMENTS + 1)[:, None]
+    return Guides.from_groom(Groom.from_uniform(points.astype(np.float32)))
 
 
 def _bench_grid(figures: Figures, counts: Sequence[int], frames: int, progress: Callable[[str], None] | None) -> None:
@@ -120,12 +156,18 @@ def growth_exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
 
 
 def _cases(count: int) -> dict[str, list[Part]]:
+    quick = {"refresh": 1 / FRAME_RATE, "retouch": RETOUCH}
+    return {
+        "alone": [],
+        "links": [StaticLinks()],
+        "strips": [_strips(count, **quick)],
+        "links and strips": [StaticLinks(), _strips(count, **quick)],
+    }
+
+
+def _strips(count: int, **settings: float) -> TriangleStrips:
     thickness = THICKNESS * math.sqrt(PAPER_GUIDES / count)
-
-    def strips() -> TriangleStrips:
-        return TriangleStrips(thickness=thickness, neighbours="horizontal", refresh=1 / FRAME_RATE, retouch=RETOUCH)
-
-    return {"alone": [], "links": [StaticLinks()], "strips": [strips()], "links and strips": [StaticLinks(), strips()]}
+    return TriangleStrips(thickness=thickness, neighbours="horizontal", **settings)
 
 
 def _measure(
