@@ -36,17 +36,23 @@ NOWHERE = (math.inf, -math.inf, math.inf, -math.inf, math.inf, -math.inf)
 
 
 @kernel
+def is_somewhere(rows, row):
+    """Whether a centre is made of finite numbers."""
+    return abs(rows[row, CENTRE]) + abs(rows[row, CENTRE + 1]) + abs(rows[row, CENTRE + 2]) < math.inf
+
+
+@kernel
 def list_vertices(points, along_vertex, enabled, rows):
-    """Fill rows of every vertex (G V, ROW) relative to the first root; strand -1 where not enabled (G,)."""
+    """Fill rows of every vertex (G V, ROW) relative to the first root; strand -1 where not enabled (G,), or nowhere."""
     vertices = points.shape[1]
     for g in range(points.shape[0]):
         for v in range(vertices):
             row = g * vertices + v
-            rows[row, STRAND] = g if enabled[g] else -1
             rows[row, HALF] = 0.0
             for axis in range(3):
                 rows[row, CENTRE + axis] = points[g, v, axis] - points[0, 0, axis]
                 rows[row, ALONG + axis] = along_vertex[row, axis]
+            rows[row, STRAND] = g if enabled[g] and is_somewhere(rows, row) else -1
 
 
 @kernel
@@ -57,9 +63,8 @@ def list_segments(points, along_segment, enabled, rows):
     for g in range(points.shape[0]):
         for v in range(vertices):
             row = g * vertices + v
-            is_one = enabled[g] and v < vertices - 1
-            rows[row, STRAND] = g if is_one else -1
-            if not is_one:
+            rows[row, STRAND] = -1
+            if not enabled[g] or v == vertices - 1:
                 continue
             square = 0.0
             for axis in range(3):
@@ -68,7 +73,9 @@ def list_segments(points, along_segment, enabled, rows):
                 rows[row, CENTRE + axis] = points[g, v, axis] + 0.5 * edge - points[0, 0, axis]
                 rows[row, ALONG + axis] = along_segment[g, v, axis]
             rows[row, HALF] = 0.5 * math.sqrt(square)
-            longest = max(longest, 0.5 * math.sqrt(square))
+            if is_somewhere(rows, row):
+                rows[row, STRAND] = g
+                longest = max(longest, 0.5 * math.sqrt(square))
     return longest
 
 

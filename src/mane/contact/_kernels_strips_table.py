@@ -37,12 +37,19 @@ def lay_out_points(points, columns, along_segment, along_vertex):
             row = g * vertices + v
             for axis in range(3):
                 columns[axis * stride + row] = points[g, v, axis]
-                furthest = max(furthest, abs(points[g, v, axis] - points[0, 0, axis]))
+                furthest = max(furthest, distance_along(points[0, 0, axis], points[g, v, axis]))
             find_direction(points, g, max(v - 1, 0), min(v + 1, vertices - 1), along_vertex[row])
             if v < vertices - 1:
                 find_direction(points, g, v, v + 1, along_segment[g, v])
         reach = max(reach, furthest)
     return reach
+
+
+@kernel
+def distance_along(a, b):
+    """How far two coordinates are apart; 0 where one of them is not a finite number."""
+    away = abs(a - b)
+    return away if away < math.inf else 0.0
 
 
 @kernel

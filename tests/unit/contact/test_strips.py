@@ -267,6 +267,21 @@ def test_hair_that_overlaps_as_groomed_stays_at_rest():
     assert len(part._groomed[0][1]) + len(part._groomed[1][1]) > 0
 
 
+@pytest.mark.parametrize("nowhere", [np.nan, np.inf])
+def test_a_strand_that_is_nowhere_touches_nobody_and_leaves_the_others_be(nowhere):
+    model = brush()
+    points, velocity = disturbed(model, 1, shift=0.008)
+    lost = np.arange(9) == 4
+    away = points.copy()
+    away[lost] += 1.0
+    expected = forces_of(strips(model), model, away, velocity)
+    points[lost] = nowhere
+    forces = forces_of(strips(model), model, points, velocity)
+    assert not forces[lost].any()
+    assert expected.any()
+    np.testing.assert_array_equal(forces[~lost], expected[~lost])
+
+
 def test_who_takes_no_part_is_not_touched():
     points = crossing(np.pi / 2, 0.5 * THICK)
     model = far_apart(points)
