@@ -82,11 +82,12 @@ class HoldReport:
         aside = f"; {loose} with hinged or free roots not held" if loose else ""
         if self.raised_count == 0:
             return f"all {count - loose} clamped strands stand as groomed{aside}"
-        deed = "stiffened" if self.stiffened else "to be stiffened"
+        deed = 'stiffened (hold = "off" leaves them limp)' if self.stiffened else "would have to be stiffened"
         middle = float(np.median(self.factor[self.factor > 1]))
         return (
-            f"{self.unstable_count} of {count} strands cannot stand as groomed; {self.raised_count} {deed} "
-            f"by up to {self.largest_factor:.3g} (median {middle:.3g}) for a margin of {self.margin:g}{aside}"
+            f"{self.unstable_count} of {count} strands would fall out of their groomed shape by their weight; "
+            f"{self.raised_count} {deed}: half of them less than {middle:.3g} times, "
+            f"the softest {self.largest_factor:.3g} times, for a margin of {self.margin:g}{aside}"
         )
 
 

@@ -143,7 +143,9 @@ def test_reporting_and_off_leave_the_model_alone():
     same, report = hold(model, mode="report")
     assert same is model
     assert report.largest_factor > 10
-    assert "1 of 1 strands cannot stand as groomed; 1 to be stiffened by up to" in str(report)
+    assert "1 of 1 strands would fall out of their groomed shape by their weight; 1 would have to be stiffened" in str(
+        report
+    )
     same, report = hold(model, mode="off")
     assert same is model
     assert report.raised_count == 0
