@@ -16,6 +16,8 @@ import math
 
 from numba import njit
 
+from mane.geometry._kernels_lanes import in_lanes
+
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 LEAST_SCALE = 0.01  # of a force that is worth while: parts within 8 degrees of each other pass freely
 # Arrays are not counted as in use, which for each of a contact's would take longer than the contact.
@@ -24,49 +26,55 @@ THIN = 1e-8  # a triangle whose area is this small a part of its longest edge sq
 
 
 @kernel
-def closest_of_segments(points, g, i, h, j):
-    """Fractions u, w of segments (g, i) and (h, j) where they are closest."""
-    dx, dy, dz = (
-        points[g, i + 1, 0] - points[g, i, 0],
-        points[g, i + 1, 1] - points[g, i, 1],
-        points[g, i + 1, 2] - points[g, i, 2],
-    )
-    ex, ey, ez = (
-        points[h, j + 1, 0] - points[h, j, 0],
-        points[h, j + 1, 1] - points[h, j, 1],
-        points[h, j + 1, 2] - points[h, j, 2],
-    )
-    rx, ry, rz = (
-        points[g, i, 0] - points[h, j, 0],
-        points[g, i, 1] - points[h, j, 1],
-        points[g, i, 2] - points[h, j, 2],
-    )
-    a = dx * dx + dy * dy + dz * dz
-    e = ex * ex + ey * ey + ez * ez
-    b = dx * ex + dy * ey + dz * ez
-    c = dx * rx + dy * ry + dz * rz
-    f = ex * rx + ey * ry + ez * rz
-    square = a * e - b * b
-    u = min(max((b * f - c * e) / square, 0.0), 1.0) if square > 1e-12 * a * e else 0.0
-    w = (b * u + f) / e if e > 0.0 else 0.0
-    if w < 0.0:
-        w = 0.0
-        u = min(max(-c / a, 0.0), 1.0) if a > 0.0 else 0.0
-    elif w > 1.0:
-        w = 1.0
-        u = min(max((b - c) / a, 0.0), 1.0) if a > 0.0 else 0.0
-    return u, w
+def between(flat, a, b):
+    """The way from one vertex to another [m]; `flat` is (G V, 3)."""
+    return flat[b, 0] - flat[a, 0], flat[b, 1] - flat[a, 1], flat[b, 2] - flat[a, 2]
+
+
+@in_lanes
+def dot(a, b):
+    """Product of two vectors, of numbers or lanes."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@in_lanes
+def cross(a, b):
+    """Cross product of two vectors, of numbers or lanes."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@in_lanes
+def minus(a, b):
+    """Difference of two vectors, of numbers or lanes."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@in_lanes
+def times(a, b):
+    """A vector by a number, or lanes of them."""
+    return a[0] * b, a[1] * b, a[2] * b
+
+
+@in_lanes
+def gap_between(r, d, e, u, w):
+    """The way from fraction w of a segment `e` to fraction u of a segment `d`, whose starts are `r` apart."""
+    return r[0] + u * d[0] - w * e[0], r[1] + u * d[1] - w * e[1], r[2] + u * d[2] - w * e[2]
 
 
 @kernel
-def distance_of_segments(points, g, i, h, j, u, w):
-    """Distance [m] between two points of segments."""
-    total = 0.0
-    for axis in range(3):
-        gap = (1.0 - u) * points[g, i, axis] + u * points[g, i + 1, axis]
-        gap -= (1.0 - w) * points[h, j, axis] + w * points[h, j + 1, axis]
-        total += gap * gap
-    return math.sqrt(total)
+def closest_of_segments(d, e, r):
+    """Fractions u of a segment `d` and w of a segment `e` where they are closest; their starts are `r` apart."""
+    dd, ee, de, dr, er = dot(d, d), dot(e, e), dot(d, e), dot(d, r), dot(e, r)
+    square = dd * ee - de * de
+    u = min(max((de * er - dr * ee) / square, 0.0), 1.0) if square > 1e-12 * dd * ee else 0.0
+    w = (de * u + er) / ee if ee > 0.0 else 0.0
+    if w < 0.0:
+        w = 0.0
+        u = min(max(-dr / dd, 0.0), 1.0) if dd > 0.0 else 0.0
+    elif w > 1.0:
+        w = 1.0
+        u = min(max((de - dr) / dd, 0.0), 1.0) if dd > 0.0 else 0.0
+    return u, w
 
 
 @kernel

@@ -14,14 +14,26 @@ from numba import get_thread_id, njit, prange  # type: ignore[attr-defined]
 from mane.contact._kernels_strips import (
     FASTMATH,
     LEAST_SCALE,
+    between,
     closest_of_segments,
     corners,
-    distance_of_segments,
+    cross,
+    dot,
+    gap_between,
     kernel,
     misalignment,
+    times,
 )
 from mane.contact._kernels_strips_sieve import sieve_faces, sieve_segments
-from mane.contact._kernels_strips_table import PLANE, SLACK, exact_at, fill_planes, lay_out_motion, lay_out_points
+from mane.contact._kernels_strips_table import (
+    PLANE,
+    SLACK,
+    exact_at,
+    exact_vector,
+    fill_planes,
+    lay_out_motion,
+    lay_out_points,
+)
 from mane.geometry._kernels_lanes import use_wide_registers
 
 # Columns of a record. The last three follow from the others when all contacts are known: see `_kernels_strips_push`.
@@ -45,14 +57,14 @@ def append(row, key, side, vertices, weights, normal, values, count, keys, sides
 
 
 @kernel
-def approach(velocity, vertices, weights, nx, ny, nz):
+def approach(velocity, vertices, weights, normal):
     """Speed at which the two parts of a contact move apart along the normal [m/s]; `velocity` is (G V, 3)."""
     a, b, c, d = vertices
     wa, wb, wc, wd = weights
     vx = wa * velocity[a, 0] + wb * velocity[b, 0] + wc * velocity[c, 0] + wd * velocity[d, 0]
     vy = wa * velocity[a, 1] + wb * velocity[b, 1] + wc * velocity[c, 1] + wd * velocity[d, 1]
     vz = wa * velocity[a, 2] + wb * velocity[b, 2] + wc * velocity[c, 2] + wd * velocity[d, 2]
-    return vx * nx + vy * ny + vz * nz
+    return vx * normal[0] + vy * normal[1] + vz * normal[2]
 
 
 @kernel
@@ -121,11 +133,10 @@ def touch(
     columns, rows, along_segment, along_vertex = table
     slack = SLACK * lay_out_points(points, columns, along_segment, along_vertex)
     lay_out_motion(points, velocity, columns, rows)
-    flat, flat_velocity = points.reshape(-1, 3), velocity.reshape(-1, 3)
-    touch_segments(points, flat_velocity, rows, segments, reaches, slack, dt, again, scratch, segment_contacts)
-    touch_faces(
-        flat, flat_velocity, points.shape[1], table, strips, faces, reaches, slack, dt, again, scratch, face_contacts
-    )
+    flat, flat_velocity, vertices = points.reshape(-1, 3), velocity.reshape(-1, 3), points.shape[1]
+    how = (reaches, slack, dt, again, scratch)
+    touch_segments(flat, flat_velocity, vertices, rows, segments, *how, segment_contacts)
+    touch_faces(flat, flat_velocity, vertices, table, strips, faces, *how, face_contacts)
 
 
 @kernel
@@ -139,14 +150,13 @@ def begin_with(row, count, again, side, before):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def touch_segments(points, flat_velocity, rows, candidates, reaches, slack, dt, again, scratch, contacts):
+def touch_segments(flat, flat_velocity, vertices, rows, candidates, reaches, slack, dt, again, scratch, contacts):
     """Find which segments touch, or will within the step."""
     found, own, other, side, before, limit = candidates
     count, keys, sides, touched, records = contacts
     zone, ahead = reaches
     lists = scratch[0]
-    vertices = points.shape[1]
-    for g in prange(points.shape[0]):
+    for g in prange(found.shape[0]):
         use_wide_registers()
         kept = lists[get_thread_id()]
         count[g] = 0
@@ -156,72 +166,58 @@ def touch_segments(points, flat_velocity, rows, candidates, reaches, slack, dt, 
         )
         for k in range(passed):
             touch_segment(
-                points, flat_velocity, g, kept[k], found[g], own, other, side, before, limit, zone, ahead, dt,
+                flat, flat_velocity, vertices, g, kept[k], found[g], own, other, side, before, limit, zone, ahead, dt,
                 count, keys, sides, touched, records,
             )  # fmt: skip
 
 
 @kernel
 def touch_segment(
-    points, flat_velocity, g, n, found, own, others, side, before, limit, zone, ahead, dt,
+    flat, flat_velocity, vertices, g, n, found, own, others, side, before, limit, zone, ahead, dt,
     count, keys, sides, touched, records,
 ):  # fmt: skip
     """Append the contact of candidate n of strand g if its segments touch."""
-    vertices = points.shape[1]
-    segments = vertices - 1
-    span = points.shape[0] * vertices
+    span = flat.shape[0]
     i, other = own[g, n], others[g, n]
-    h = other // vertices
-    j = other - h * vertices
-    u, w = closest_of_segments(points, g, i, h, j)
-    distance = distance_of_segments(points, g, i, h, j, u, w)
+    j = other % vertices
+    first = g * vertices + i
+    d, e, r = between(flat, first, first + 1), between(flat, other, other + 1), between(flat, other, first)
+    u, w = closest_of_segments(d, e, r)
+    gap_vector = gap_between(r, d, e, u, w)
+    distance = math.sqrt(dot(gap_vector, gap_vector))
     was = side[g, n]
     side[g, n] = 0
     # A vertex between two segments belongs to the second.
-    if (was == 0 and distance >= zone) or (u == 1.0 and i < segments - 1) or (w == 1.0 and j < segments - 1):
+    if (was == 0 and distance >= zone) or (u == 1.0 and i < vertices - 2) or (w == 1.0 and j < vertices - 2):
         return
-    dx, dy, dz = (
-        points[g, i + 1, 0] - points[g, i, 0],
-        points[g, i + 1, 1] - points[g, i, 1],
-        points[g, i + 1, 2] - points[g, i, 2],
-    )
-    ex, ey, ez = (
-        points[h, j + 1, 0] - points[h, j, 0],
-        points[h, j + 1, 1] - points[h, j, 1],
-        points[h, j + 1, 2] - points[h, j, 2],
-    )
-    both = math.sqrt((dx * dx + dy * dy + dz * dz) * (ex * ex + ey * ey + ez * ez))
-    scale = 1.0 - abs(dx * ex + dy * ey + dz * ez) / both  # chang2002 eq. 3
-    nx, ny, nz = dy * ez - dz * ey, dz * ex - dx * ez, dx * ey - dy * ex
-    sine = math.sqrt(nx * nx + ny * ny + nz * nz)
-    rx = points[g, i, 0] + u * dx - points[h, j, 0] - w * ex
-    ry = points[g, i, 1] + u * dy - points[h, j, 1] - w * ey
-    rz = points[g, i, 2] + u * dz - points[h, j, 2] - w * ez
+    both = math.sqrt(dot(d, d) * dot(e, e))
+    scale = 1.0 - abs(dot(d, e)) / both  # chang2002 eq. 3
+    normal = cross(d, e)
+    sine = math.sqrt(dot(normal, normal))
     gap, key = distance, i * span + other
     now = 0
     if 0.0 < u < 1.0 and 0.0 < w < 1.0 and sine > PARALLEL * both:
         # Between inner points the normal is that of the two directions, and which side they are on is
         # remembered, so that segments that have slipped through each other are brought back.
-        nx, ny, nz = nx / sine, ny / sine, nz / sine
-        height = rx * nx + ry * ny + rz * nz
+        height = dot(gap_vector, normal) / sine
         now = was
         if now == 0 and distance < limit[g, n]:
             now = side_beside(g, key, span, found, own, others, before)
         if now == 0:
             now = 1 if height >= 0.0 else -1
-        nx, ny, nz, gap = now * nx, now * ny, now * nz, now * height
+        normal, gap = times(normal, now / sine), now * height
     elif distance > 0.0:
-        nx, ny, nz = rx / distance, ry / distance, rz / distance
+        normal = times(gap_vector, 1.0 / distance)
     else:
         return
-    touching = (g * vertices + i, g * vertices + i + 1, other, other + 1)
+    touching = (first, first + 1, other, other + 1)
     weights = (1.0 - u, u, w - 1.0, -w)
-    speed = approach(flat_velocity, touching, weights, nx, ny, nz)
+    speed = approach(flat_velocity, touching, weights, normal)
     if gap - min(max(-speed * dt, 0.0), ahead) >= limit[g, n] or scale < LEAST_SCALE:
         return
     side[g, n] = now
     values = (gap, scale, limit[g, n])
-    append(g, key, now, touching, weights, (nx, ny, nz), values, count, keys, sides, touched, records)
+    append(g, key, now, touching, weights, normal, values, count, keys, sides, touched, records)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -259,23 +255,17 @@ def touch_face(
     triangle, vertex = own[p, n], other[p, n]
     g0, v0, g1, v1, g2, v2 = corners(pairs, p, triangle)
     touching = (vertex, g0 * vertices + v0, g1 * vertices + v1, g2 * vertices + v2)
-    x, y, z = (
-        flat[vertex, 0] - flat[touching[1], 0],
-        flat[vertex, 1] - flat[touching[1], 1],
-        flat[vertex, 2] - flat[touching[1], 2],
-    )
-    nx, ny, nz = exact_at(exact, 0, triangle), exact_at(exact, 1, triangle), exact_at(exact, 2, triangle)
-    height = nx * x + ny * y + nz * z
-    b1 = exact_at(exact, 3, triangle) * x + exact_at(exact, 4, triangle) * y + exact_at(exact, 5, triangle) * z
-    b2 = exact_at(exact, 6, triangle) * x + exact_at(exact, 7, triangle) * y + exact_at(exact, 8, triangle) * z
+    x = between(flat, touching[1], vertex)
+    normal = exact_vector(exact, 0, triangle)
+    height, b1, b2 = dot(normal, x), dot(exact_vector(exact, 3, triangle), x), dot(exact_vector(exact, 6, triangle), x)
     was = side[p, n]
     side[p, n] = 0
     if min(min(b1, b2), 1.0 - b1 - b2) < 0.0:
         return
     now = was if was != 0 else (1 if height >= 0.0 else -1)
     weights = (1.0, b1 + b2 - 1.0, -b1, -b2)
-    nx, ny, nz, gap = now * nx, now * ny, now * nz, now * height
-    speed = approach(flat_velocity, touching, weights, nx, ny, nz)
+    normal, gap = times(normal, now), now * height
+    speed = approach(flat_velocity, touching, weights, normal)
     if gap - min(max(-speed * dt, 0.0), ahead) >= limit[p, n]:
         return
     scale = misalignment(along_segment, along_vertex, vertex, g0, g2, triangle >> 1, b2)
@@ -284,7 +274,7 @@ def touch_face(
     side[p, n] = now
     key = triangle * flat.shape[0] + vertex
     values = (gap, scale * density[p, triangle], limit[p, n])
-    append(p, key, now, touching, weights, (nx, ny, nz), values, count, keys, sides, touched, records)
+    append(p, key, now, touching, weights, normal, values, count, keys, sides, touched, records)
 
 
 @kernel

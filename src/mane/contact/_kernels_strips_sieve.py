@@ -5,8 +5,8 @@ What passes is looked at again in double precision, so nothing here decides more
 
 # mypy: allow-untyped-defs
 
-from mane.contact._kernels_strips import LEAST_SCALE
-from mane.contact._kernels_strips_table import PLANE, ROW, dot, minus, times
+from mane.contact._kernels_strips import LEAST_SCALE, dot, gap_between
+from mane.contact._kernels_strips_table import PLANE, ROW
 from mane.geometry._kernels_lanes import WIDTH, choose, greater, in_lanes, lesser, magnitude, narrow, root
 from mane.geometry._kernels_sixteens import first_lanes, marked, pack_places, pick_fours, read_lanes, unmark
 
@@ -37,15 +37,14 @@ def sieve_segments(start, count, own, other, limit, side, rows, first, ahead, dt
         u = within((de * er - dr * ee) / (dd * ee - de * de), 0.0, 1.0)
         w = within((de * u + er) / ee, 0.0, 1.0)
         u = within((de * w - dr) / dd, 0.0, 1.0)
-        gap = minus((r[0] + u * d[0], r[1] + u * d[1], r[2] + u * d[2]), times(e, w))
+        gap = gap_between(r, d, e, u, w)
         distance = root(dot(gap, gap))
         px, py, pz, _ = pick_fours(rows, own, n, ROW, first * ROW + 4)
         qx, qy, qz, _ = pick_fours(rows, own, n, ROW, (first + 1) * ROW + 4)
         sx, sy, sz, _ = pick_fours(rows, other, n, ROW, 4)
         tx, ty, tz, _ = pick_fours(rows, other, n, ROW, ROW + 4)
         d, e, r = (qx - px, qy - py, qz - pz), (tx - sx, ty - sy, tz - sz), (px - sx, py - sy, pz - sz)
-        moving = minus((r[0] + u * d[0], r[1] + u * d[1], r[2] + u * d[2]), times(e, w))
-        closing = dot(moving, gap) / distance * -dt
+        closing = dot(gap_between(r, d, e, u, w), gap) / distance * -dt
         missing = distance - within(closing, 0.0, ahead) - narrow(read_lanes(limit, n))
         crosses = de * de < dd * ee * (1.0 - LEAST_SCALE + LOOSE) ** 2
         may_touch = first_lanes(count - k) & crosses & ((missing < slack) | marked(side, n))

@@ -11,7 +11,7 @@ import math
 
 from numba import njit, prange
 
-from mane.contact._kernels_strips import FASTMATH, THIN, kernel
+from mane.contact._kernels_strips import FASTMATH, THIN, cross, dot, kernel, minus, times
 from mane.geometry._kernels_lanes import WIDTH, choose, greater, in_lanes, lesser, magnitude, narrow, root
 from mane.geometry._kernels_sixteens import read_lanes, write_lanes, write_rows
 
@@ -91,24 +91,6 @@ def read_vectors(columns, first, at):
 
 
 @in_lanes
-def dot(a, b):
-    """Product of three lanes and three lanes, or numbers."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@in_lanes
-def minus(a, b):
-    """Difference of three lanes and three lanes, or numbers."""
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
-
-
-@in_lanes
-def times(a, b):
-    """Three lanes, each by a lane or a number."""
-    return a[0] * b, a[1] * b, a[2] * b
-
-
-@in_lanes
 def corner_places(a, b, vertices, first, odd):
     """Where corners 0, 1 and 2 of the even or odd triangles from segment `first` on are, as vertices of all strands."""
     if odd:
@@ -124,7 +106,7 @@ def find_planes(u, w):
     the plane is n (x - corner) and the coordinates are a (x - corner) and b (x - corner). All zero, and the last mask
     set, where a triangle has no inside.
     """
-    n = (u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2], u[0] * w[1] - u[1] * w[0])
+    n = cross(u, w)
     square, uu, ww, uw = dot(n, n), dot(u, u), dot(w, w), dot(u, w)
     longest = greater(uu, ww)
     is_flat = square <= longest * longest * (THIN * THIN)
@@ -156,6 +138,16 @@ def exact_at(exact, column, triangle):
     """A number of `fill_exact` of one triangle."""
     padded = exact.shape[0] // (2 * EXACT)
     return exact[(2 * column + (triangle & 1)) * padded + (triangle >> 1)]
+
+
+@in_lanes
+def exact_vector(exact, column, triangle):
+    """Three numbers of `fill_exact` of one triangle, from one column on."""
+    return (
+        exact_at(exact, column, triangle),
+        exact_at(exact, column + 1, triangle),
+        exact_at(exact, column + 2, triangle),
+    )
 
 
 @in_lanes
