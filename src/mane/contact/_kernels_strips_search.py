@@ -13,16 +13,15 @@ from numba import get_thread_id, njit, prange  # type: ignore[attr-defined]
 
 from mane.contact._kernels_strips import FASTMATH, LEAST_SCALE, kernel
 from mane.contact._kernels_strips_table import PLANE, exact_at, fill_planes
-from mane.geometry._kernels_lanes import WIDTH, greater, in_lanes, lesser, magnitude, use_wide_registers
+from mane.geometry._kernels_lanes import WIDTH, greater, in_lanes, lesser, magnitude, store, use_wide_registers
 from mane.geometry._kernels_sixteens import (
     copy_numbers,
     first_lanes,
+    load,
     pack_numbers,
     pack_places,
     pick_fours,
-    read_lanes,
     repeat_number,
-    write_lanes,
 )
 
 CHUNK = 2  # segments that look around together
@@ -168,12 +167,12 @@ def cells_between(first, last, low, inv_cell, count):
 def beyond_box(columns, stride, n, box):
     """How far the boxes of elements from `n` on are from a box along that axis where they are furthest; lanes."""
     x0, x1, y0, y1, z0, z1 = box
-    x = read_lanes(columns, CENTRE * stride + n)
-    y = read_lanes(columns, (CENTRE + 1) * stride + n)
-    z = read_lanes(columns, (CENTRE + 2) * stride + n)
-    beyond_x = greater(x0 - x, x - x1) - read_lanes(columns, SIZE * stride + n)
-    beyond_y = greater(y0 - y, y - y1) - read_lanes(columns, (SIZE + 1) * stride + n)
-    beyond_z = greater(z0 - z, z - z1) - read_lanes(columns, (SIZE + 2) * stride + n)
+    x = load(columns, CENTRE * stride + n)
+    y = load(columns, (CENTRE + 1) * stride + n)
+    z = load(columns, (CENTRE + 2) * stride + n)
+    beyond_x = greater(x0 - x, x - x1) - load(columns, SIZE * stride + n)
+    beyond_y = greater(y0 - y, y - y1) - load(columns, (SIZE + 1) * stride + n)
+    beyond_z = greater(z0 - z, z - z1) - load(columns, (SIZE + 2) * stride + n)
     return greater(beyond_x, greater(beyond_y, beyond_z))
 
 
@@ -195,20 +194,20 @@ def gather(box, longest, strands, grid, near, numbers):
             line = (kz * dims[1] + ky) * dims[0]
             last = starts[line + c1x + 1]
             for n in range(starts[line + c0x], last, WIDTH):
-                strand = read_lanes(columns, STRAND * stride + n)
+                strand = load(columns, STRAND * stride + n)
                 mask = first_lanes(last - n) & (beyond_box(columns, stride, n, box) <= 0.0)
                 mask = mask & (strand != strands[0]) & (strand != strands[1]) & (strand >= strands[2])
                 total = pack_places(mask, n, numbers, total)
     for k in range(0, total, WIDTH):
         _, x, y, z = pick_fours(rows, numbers, k, ROW, STRAND)
         ex, ey, ez, half = pick_fours(rows, numbers, k, ROW, ALONG)
-        write_lanes(near, CENTRE * room + k, x)
-        write_lanes(near, (CENTRE + 1) * room + k, y)
-        write_lanes(near, (CENTRE + 2) * room + k, z)
-        write_lanes(near, ALONG * room + k, ex)
-        write_lanes(near, (ALONG + 1) * room + k, ey)
-        write_lanes(near, (ALONG + 2) * room + k, ez)
-        write_lanes(near, HALF * room + k, half)
+        store(near, CENTRE * room + k, x)
+        store(near, (CENTRE + 1) * room + k, y)
+        store(near, (CENTRE + 2) * room + k, z)
+        store(near, ALONG * room + k, ex)
+        store(near, (ALONG + 1) * room + k, ey)
+        store(near, (ALONG + 2) * room + k, ez)
+        store(near, HALF * room + k, half)
     for k in range(total):
         numbers[k] = order[numbers[k]]
     return total
@@ -246,11 +245,11 @@ def meet_segments(bar, reach, total, near, numbers, hits):
     dx, dy, dz, half = bar[ALONG], bar[ALONG + 1], bar[ALONG + 2], bar[HALF]
     count = 0
     for k in range(0, total, WIDTH):
-        rx = read_lanes(near, CENTRE * room + k) - x
-        ry = read_lanes(near, (CENTRE + 1) * room + k) - y
-        rz = read_lanes(near, (CENTRE + 2) * room + k) - z
-        ex, ey = read_lanes(near, ALONG * room + k), read_lanes(near, (ALONG + 1) * room + k)
-        ez, other_half = read_lanes(near, (ALONG + 2) * room + k), read_lanes(near, HALF * room + k)
+        rx = load(near, CENTRE * room + k) - x
+        ry = load(near, (CENTRE + 1) * room + k) - y
+        rz = load(near, (CENTRE + 2) * room + k) - z
+        ex, ey = load(near, ALONG * room + k), load(near, (ALONG + 1) * room + k)
+        ez, other_half = load(near, (ALONG + 2) * room + k), load(near, HALF * room + k)
         cosine = magnitude(ex * dx + ey * dy + ez * dz)
         apart = magnitude(rx * dx + ry * dy + rz * dz) - cosine * other_half - half
         other_apart = magnitude(rx * ex + ry * ey + rz * ez) - cosine * half - other_half
@@ -296,15 +295,15 @@ def meet_triangle(plane, along, across, reach, total, near, numbers, hits):
     room = near.shape[0] // ROW
     count = 0
     for k in range(0, total, WIDTH):
-        x, y = read_lanes(near, CENTRE * room + k), read_lanes(near, (CENTRE + 1) * room + k)
-        z = read_lanes(near, (CENTRE + 2) * room + k)
+        x, y = load(near, CENTRE * room + k), load(near, (CENTRE + 1) * room + k)
+        z = load(near, (CENTRE + 2) * room + k)
         height = magnitude(x * plane[0] + y * plane[1] + z * plane[2] - plane[3])
         b1 = x * plane[4] + y * plane[5] + z * plane[6] + plane[7]
         b2 = x * plane[8] + y * plane[9] + z * plane[10] + plane[11]
         share = lesser(greater(b2, 0.0), 1.0)
         ex, ey, ez = share * across[0] + along[0], share * across[1] + along[1], share * across[2] + along[2]
-        dot = ex * read_lanes(near, ALONG * room + k) + ey * read_lanes(near, (ALONG + 1) * room + k)
-        dot = dot + ez * read_lanes(near, (ALONG + 2) * room + k)
+        dot = ex * load(near, ALONG * room + k) + ey * load(near, (ALONG + 1) * room + k)
+        dot = dot + ez * load(near, (ALONG + 2) * room + k)
         size = (ex * ex + ey * ey + ez * ez) * (1.0 - LEAST_SCALE + LOOSE) ** 2
         mask = first_lanes(total - k) & (height <= reach) & (b1 >= plane[12]) & (b2 >= plane[13])
         mask = mask & (1.0 - b1 - b2 >= plane[14]) & (dot * dot <= size)

@@ -8,7 +8,7 @@ What passes is looked at again in double precision, so nothing here decides more
 from mane.contact._kernels_strips import LEAST_SCALE, dot, gap_between
 from mane.contact._kernels_strips_table import PLANE, ROW
 from mane.geometry._kernels_lanes import WIDTH, choose, greater, in_lanes, lesser, magnitude, narrow, root
-from mane.geometry._kernels_sixteens import first_lanes, marked, pack_places, pick_fours, read_lanes, unmark
+from mane.geometry._kernels_sixteens import first_lanes, load, marked, pack_places, pick_fours, unmark
 
 LOOSE = 1e-4  # by which the cosine of two directions may be off in float32, and then some
 
@@ -45,7 +45,7 @@ def sieve_segments(start, count, own, other, limit, side, rows, first, ahead, dt
         tx, ty, tz, _ = pick_fours(rows, other, n, ROW, ROW + 4)
         d, e, r = (qx - px, qy - py, qz - pz), (tx - sx, ty - sy, tz - sz), (px - sx, py - sy, pz - sz)
         closing = dot(gap_between(r, d, e, u, w), gap) / distance * -dt
-        missing = distance - within(closing, 0.0, ahead) - narrow(read_lanes(limit, n))
+        missing = distance - within(closing, 0.0, ahead) - narrow(load(limit, n))
         crosses = de * de < dd * ee * (1.0 - LEAST_SCALE + LOOSE) ** 2
         may_touch = first_lanes(count - k) & crosses & ((missing < slack) | marked(side, n))
         unmark(~may_touch, side, n)
@@ -73,7 +73,7 @@ def sieve_faces(start, count, own, other, limit, side, planes, rows, ahead, dt, 
         speed = nx * vx + ny * vy + nz * vz
         # However the speed of the foot comes out, it is between those of the corners.
         closing = choose(height >= 0.0, fastest - speed, speed - slowest)
-        missing = magnitude(height) - within(closing * dt, 0.0, ahead) - narrow(read_lanes(limit, n))
+        missing = magnitude(height) - within(closing * dt, 0.0, ahead) - narrow(load(limit, n))
         is_over = (b1 + off_a >= 0.0) & (b2 + off_b >= 0.0) & (1.0 - b1 - b2 + off_a + off_b >= 0.0)
         may_touch = first_lanes(count - k) & is_over & ((missing < slack) | marked(side, n))
         unmark(~may_touch, side, n)

@@ -12,8 +12,8 @@ import math
 from numba import njit, prange
 
 from mane.contact._kernels_strips import FASTMATH, THIN, cross, dot, kernel, minus, times
-from mane.geometry._kernels_lanes import WIDTH, choose, greater, in_lanes, lesser, magnitude, narrow, root
-from mane.geometry._kernels_sixteens import read_lanes, write_lanes, write_rows
+from mane.geometry._kernels_lanes import WIDTH, choose, greater, in_lanes, lesser, magnitude, narrow, root, store
+from mane.geometry._kernels_sixteens import load, write_rows
 
 COLUMNS = 6  # of float64: position and velocity
 ROW = 8  # numbers of float32 of a vertex: position and velocity, each with one to spare
@@ -84,9 +84,9 @@ def read_vectors(columns, first, at):
     """Three lanes of columns `first` to `first + 2`."""
     stride = columns.shape[0] // COLUMNS
     return (
-        read_lanes(columns, first * stride + at),
-        read_lanes(columns, (first + 1) * stride + at),
-        read_lanes(columns, (first + 2) * stride + at),
+        load(columns, first * stride + at),
+        load(columns, (first + 1) * stride + at),
+        load(columns, (first + 2) * stride + at),
     )
 
 
@@ -121,16 +121,16 @@ def fill_exact(exact, odd, first, n, a, b, width):
     """Write normals, gradients and widths of triangles from segment `first` on into their columns."""
     padded = exact.shape[0] // (2 * EXACT)
     at = odd * padded + first
-    write_lanes(exact, at, n[0])
-    write_lanes(exact, at + 2 * padded, n[1])
-    write_lanes(exact, at + 4 * padded, n[2])
-    write_lanes(exact, at + 6 * padded, a[0])
-    write_lanes(exact, at + 8 * padded, a[1])
-    write_lanes(exact, at + 10 * padded, a[2])
-    write_lanes(exact, at + 12 * padded, b[0])
-    write_lanes(exact, at + 14 * padded, b[1])
-    write_lanes(exact, at + 16 * padded, b[2])
-    write_lanes(exact, at + 18 * padded, width)
+    store(exact, at, n[0])
+    store(exact, at + 2 * padded, n[1])
+    store(exact, at + 4 * padded, n[2])
+    store(exact, at + 6 * padded, a[0])
+    store(exact, at + 8 * padded, a[1])
+    store(exact, at + 10 * padded, a[2])
+    store(exact, at + 12 * padded, b[0])
+    store(exact, at + 14 * padded, b[1])
+    store(exact, at + 16 * padded, b[2])
+    store(exact, at + 18 * padded, width)
 
 
 @in_lanes

@@ -22,15 +22,18 @@ from mane.geometry._kernels_lanes import (
     LanesType,
     address,
     in_lanes,
+    loader,
     read,
     repeat,
     shuffle,
+    store,
     vector,
     write,
 )
 
 EIGHT = 8
 ALL = LanesType(EIGHT, types.float64)
+load = loader(EIGHT)
 NUMBERS, INDICES, MASK = vector(ALL), ir.VectorType(INDEX, EIGHT), ir.VectorType(BIT, EIGHT)
 POINTER = INDEX.as_pointer()
 ROUNDER = 1.5 * 2.0**52  # a number this large has no fraction: whole numbers added to it are its last bits
@@ -45,31 +48,10 @@ def empty_rows(count):
     return room[start : start + count * EIGHT]
 
 
-@intrinsic
-def load(typing_context, rows, at):
-    """Read a row, `rows[at : at + 8]`."""
-
-    def emit(context, builder, sig, args):
-        return read(builder, address(context, builder, sig, args, 0, args[1], EIGHT), NUMBERS)
-
-    return ALL(rows, types.int64), emit
-
-
 @in_lanes
 def load_row(rows, at, number):
     """Read one of the rows that begin at `rows[at]`."""
     return load(rows, at + EIGHT * number)
-
-
-@intrinsic
-def store(typing_context, rows, at, value):
-    """Write a row, `rows[at : at + 8]`."""
-
-    def emit(context, builder, sig, args):
-        write(builder, args[2], address(context, builder, sig, args, 0, args[1], EIGHT))
-        return context.get_dummy_value()
-
-    return types.void(rows, types.int64, value), emit
 
 
 @in_lanes

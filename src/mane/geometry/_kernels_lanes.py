@@ -293,6 +293,33 @@ def narrow(typing_context, value):
     return LanesType(value.count)(value), emit
 
 
+def loader(count):
+    """Make the intrinsic that reads `count` neighbours of an array of float32 or float64 as a value of lanes."""
+
+    @intrinsic
+    def load(typing_context, rows, at):
+        """Read a row, `rows[at : at + count]`."""
+        lanes = LanesType(count, rows.dtype)
+
+        def emit(context, builder, sig, args):
+            return read(builder, address(context, builder, sig, args, 0, args[1], count), vector(lanes))
+
+        return lanes(rows, types.int64), emit
+
+    return load
+
+
+@intrinsic
+def store(typing_context, rows, at, value):
+    """Write a row from `rows[at]` on."""
+
+    def emit(context, builder, sig, args):
+        write(builder, args[2], address(context, builder, sig, args, 0, args[1], value.count))
+        return context.get_dummy_value()
+
+    return types.void(rows, types.int64, value), emit
+
+
 @intrinsic
 def use_wide_registers(typing_context):
     """Ask for the widest registers there are in the function that calls this.

@@ -19,34 +19,14 @@ from mane.geometry._kernels_lanes import (
     LanesType,
     MaskType,
     address,
+    loader,
     read,
     repeat,
     shuffle,
-    vector,
     write,
 )
 
-
-@intrinsic
-def read_lanes(typing_context, array, at):
-    """Read `array[at : at + WIDTH]`."""
-    lanes = LanesType(WIDTH, array.dtype)
-
-    def emit(context, builder, sig, args):
-        return read(builder, address(context, builder, sig, args, 0, args[1], WIDTH), vector(lanes))
-
-    return lanes(array, types.int64), emit
-
-
-@intrinsic
-def write_lanes(typing_context, array, at, value):
-    """Write `array[at : at + WIDTH]`."""
-
-    def emit(context, builder, sig, args):
-        write(builder, args[2], address(context, builder, sig, args, 0, args[1], WIDTH))
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64, value), emit
+load = loader(WIDTH)
 
 
 @intrinsic

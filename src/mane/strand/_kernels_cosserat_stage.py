@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from mane.geometry._kernels_eights import load, spread, store
-from mane.geometry._kernels_lanes import greater, use_wide_registers
+from mane.geometry._kernels_eights import load, spread
+from mane.geometry._kernels_lanes import greater, store, use_wide_registers
 from mane.strand._kernels_cosserat_rows import (
     AXIS,
     CONSTANT_STRIDE,

@@ -10,8 +10,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from mane.geometry._kernels_eights import NUMBERS, load, store
-from mane.geometry._kernels_lanes import address, in_lanes, read, shuffle, use_wide_registers, write
+from mane.geometry._kernels_eights import NUMBERS, load
+from mane.geometry._kernels_lanes import address, in_lanes, read, shuffle, store, use_wide_registers, write
 from mane.strand._kernels_small import LANE_COUNT, LANES, LANES_2, LANES_3, LANES_6
 
 LINE = 64  # bytes of a line of the cache: a row

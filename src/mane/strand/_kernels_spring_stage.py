@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-from mane.geometry._kernels_eights import load, spread, store
-from mane.geometry._kernels_lanes import choose, greater, lesser, use_wide_registers
+from mane.geometry._kernels_eights import load, spread
+from mane.geometry._kernels_lanes import choose, greater, lesser, store, use_wide_registers
 from mane.strand._kernels_rows import load3, load4, store3, store4
 from mane.strand._kernels_small import LANES, LANES_3, cross, in_lanes
 from mane.strand._kernels_spring import (

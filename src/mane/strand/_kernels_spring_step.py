@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.geometry._kernels_eights import load, spread, store
-from mane.geometry._kernels_lanes import choose, greater, lesser, use_wide_registers
+from mane.geometry._kernels_eights import load, spread
+from mane.geometry._kernels_lanes import choose, greater, lesser, store, use_wide_registers
 from mane.strand._kernels_rows import copy_in, copy_out, load3, load6, store3, store6
 from mane.strand._kernels_small import FASTMATH, LANE_COUNT, LANES, in_lanes
 from mane.strand._kernels_spring import (

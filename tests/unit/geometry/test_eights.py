@@ -15,10 +15,9 @@ from mane.geometry._kernels_eights import (
     load_vectors,
     moved_up,
     pick_pairs,
-    store,
     store_vectors,
 )
-from mane.geometry._kernels_lanes import choose, greater, root, with_sign_of
+from mane.geometry._kernels_lanes import choose, greater, root, store, with_sign_of
 from mane.geometry._kernels_powers import exponential, natural_logarithm
 
 EPS = np.finfo(np.float64).eps

@@ -4,32 +4,31 @@ import numpy as np
 import pytest
 from numba import config, njit
 
-from mane.geometry._kernels_lanes import WIDTH, choose, greater, lesser, magnitude, narrow, root
+from mane.geometry._kernels_lanes import WIDTH, choose, greater, lesser, magnitude, narrow, root, store
 from mane.geometry._kernels_sixteens import (
     copy_numbers,
     first_lanes,
+    load,
     marked,
     pack_numbers,
     pack_places,
     pick_fours,
-    read_lanes,
     repeat_number,
     unmark,
-    write_lanes,
     write_rows,
 )
 
 
 @njit(error_model="numpy")
 def _operate(rows, number, out):
-    a, b = read_lanes(rows, 0), read_lanes(rows, WIDTH)
+    a, b = load(rows, 0), load(rows, WIDTH)
     results = (
         a + b, a - number, number - a, a * b, a / b, lesser(a, b), greater(a, number), magnitude(a), root(b),
         choose((a < b) & ~(a > number) | (b == 2.0), a, number),
         choose((a <= number) | (a >= b), number, b),
     )  # fmt: skip
     for k, value in enumerate(results):
-        write_lanes(out, k * WIDTH, value)
+        store(out, k * WIDTH, value)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -51,7 +50,7 @@ def test_operations_are_those_of_every_lane(kind):
 
 @njit(error_model="numpy")
 def _list(rows, numbers, marks, count, values, chosen, places):
-    mask = (read_lanes(rows, 0) < 0.0) & first_lanes(count)
+    mask = (load(rows, 0) < 0.0) & first_lanes(count)
     here = pack_places(mask, 100, places, 1)
     there = pack_numbers(mask, numbers, 2, chosen, 1)
     before = pack_places(marked(marks, 1), 0, places, WIDTH + 2)
@@ -88,12 +87,12 @@ def test_lists_hold_what_a_mask_has_chosen_in_order(count):
 def _pick(table, numbers, out):
     columns = pick_fours(table, numbers, 1, 7, 2)
     for k in range(4):
-        write_lanes(out, k * WIDTH, columns[k])
+        store(out, k * WIDTH, columns[k])
 
 
 @njit(error_model="numpy")
 def _write(rows, out, at, stride):
-    a, b, c, d = read_lanes(rows, 0), read_lanes(rows, WIDTH), read_lanes(rows, 2 * WIDTH), read_lanes(rows, 3 * WIDTH)
+    a, b, c, d = load(rows, 0), load(rows, WIDTH), load(rows, 2 * WIDTH), load(rows, 3 * WIDTH)
     write_rows((a, b, c, d, d, c, b, a, b, c, d, a, d, d, a, b), out, at, stride)
 
 
@@ -113,7 +112,7 @@ def test_rows_of_a_table_become_columns_and_back():
 
 @njit(error_model="numpy")
 def _narrow(rows, out):
-    write_lanes(out, 0, narrow(read_lanes(rows, 0)))
+    store(out, 0, narrow(load(rows, 0)))
 
 
 def test_narrow_rounds():
@@ -129,7 +128,7 @@ def test_lanes_beyond_the_end_are_found_where_indices_are_checked(at, monkeypatc
 
     @njit(error_model="numpy")
     def read_and_write(rows, at):
-        write_lanes(rows, 0, read_lanes(rows, at))
+        store(rows, 0, load(rows, at))
 
     rows = np.zeros(WIDTH + 4)
     read_and_write(rows, 4)
