@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OUT    ?= out
 
-.PHONY: help demo test lint stress bounds bench gallery blender lock clean
+.PHONY: help demo test lint stress bounds narrow bench gallery blender lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ stress: $(READY)  ## what takes longer: fuzzing, large sizes, thousands of frame
 bounds: $(READY)  ## random scenes with every index of every kernel checked (compiles all of them anew)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(OUT)/bounds MANE_STRESS_EXAMPLES=40 \
 	  $(BIN)/python -m pytest -m stress tests/unit/scene/test_random_scenes.py
+
+narrow: $(READY)  ## all tests with kernels for an x86 CPU without AVX-512 (compiles all of them anew)
+	NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx,+avx2,+fma,+bmi,+bmi2,+popcnt,+sse4.2 NUMBA_CACHE_DIR=$(OUT)/narrow \
+	  $(BIN)/python -m pytest -n 2
 
 bench: $(READY)  ## every benchmark, one after the other (run nothing else meanwhile)
 	$(BIN)/mane bench all
