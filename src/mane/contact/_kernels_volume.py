@@ -4,6 +4,8 @@ A vertex at `cells` (in cells, axes of the head) touches the nodes base, base + 
 floor(cells - 1/2). Sums over vertices are made slab by slab, a slab being SLAB bases wide along the first axis: every
 second slab at once, which share no node, then the others. The order of each sum is that of the vertices, on any number
 of threads.
+
+A node is four numbers, a mass and a momentum or velocity, and they are added and read as one value.
 """
 
 # mypy: allow-untyped-defs
@@ -13,12 +15,17 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from mane.geometry._kernels_fours import lane, load, together
+from mane.geometry._kernels_lanes import store
+
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
+# For every vertex: a call, and counting arrays as in use, would take as long as what is done.
+inlined = njit(cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True, _nrt=False)  # type: ignore[call-overload]
 SLAB = 4
 OUTSIDE = -1
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@inlined
 def spline(coordinate):
     """Base node of a coordinate in cells, the place relative to it, and the weights of the three nodes."""
     base = int(math.floor(coordinate - 0.5))
@@ -26,7 +33,7 @@ def spline(coordinate):
     return base, f, 0.5 * (1.5 - f) ** 2, 0.75 - (f - 1.0) ** 2, 0.5 * (f - 0.5) ** 2
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@inlined
 def pick(n, a, b, c):
     """The n-th of three."""
     return a if n == 0 else (b if n == 1 else c)
@@ -59,23 +66,20 @@ def sort_by_slab(cells, takes_part, first, size, slab, starts, order):
     `first` (3,) is the lowest node of the box, `size` (3,) its number of nodes. Vertices that are not within it, or
     take no part, are left out: their `slab` is OUTSIDE.
     """
-    vertices = cells.shape[1]
     starts[:] = 0
-    for p in range(len(slab)):
-        g, v = p // vertices, p % vertices
-        slab[p] = OUTSIDE
-        if not takes_part[g]:
-            continue
-        inside = True
-        for axis in range(3):
-            base = int(math.floor(cells[g, v, axis] - 0.5)) - first[axis]
-            inside = inside and base >= 0 and base + 2 < size[axis]
-            if axis == 0:
-                slab[p] = base // SLAB
-        if inside:
-            starts[slab[p] + 1] += 1
-        else:
+    p = 0
+    for g in range(cells.shape[0]):
+        for v in range(cells.shape[1]):
             slab[p] = OUTSIDE
+            if takes_part[g]:
+                x = int(math.floor(cells[g, v, 0] - 0.5)) - first[0]
+                y = int(math.floor(cells[g, v, 1] - 0.5)) - first[1]
+                z = int(math.floor(cells[g, v, 2] - 0.5)) - first[2]
+                lowest = min(x, min(y, z))
+                if lowest >= 0 and x + 2 < size[0] and y + 2 < size[1] and z + 2 < size[2]:
+                    slab[p] = x // SLAB
+                    starts[slab[p] + 1] += 1
+            p += 1
     for s in range(len(starts) - 1):
         starts[s + 1] += starts[s]
     for p in range(len(slab)):
@@ -87,38 +91,36 @@ def sort_by_slab(cells, takes_part, first, size, slab, starts, order):
     starts[0] = 0
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@inlined
 def row_of(bx, by, bz, first, size):
-    """Number of a node of the box; unsigned, so that no access has to ask whether it counts from the end."""
-    return np.uint64(((bx - first[0]) * size[1] + by - first[1]) * size[2] + bz - first[2])
+    """Number of a node of the box."""
+    return ((bx - first[0]) * size[1] + by - first[1]) * size[2] + bz - first[2]
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@inlined
 def add_motion(place, first, size, mass, velocity, rows, scale, nodes):
     """Add mass and momentum of a vertex to its nodes (4 n,); its velocity changes by `scale` times `rows` per cell."""
     bx, fx, x0, x1, x2 = spline(place[0])
     by, fy, y0, y1, y2 = spline(place[1])
     bz, fz, z0, z1, z2 = spline(place[2])
-    (ax, ay, az), (cx, cy, cz), (ex, ey, ez) = rows
-    az, cz, ez = scale * az, scale * cz, scale * ez
+    along_x = together(0.0, scale * rows[0][0], scale * rows[1][0], scale * rows[2][0])
+    along_y = together(0.0, scale * rows[0][1], scale * rows[1][1], scale * rows[2][1])
+    along_z = together(0.0, scale * rows[0][2], scale * rows[1][2], scale * rows[2][2])
+    # One, and the velocity, at the first node.
+    at_base = together(1.0, velocity[0], velocity[1], velocity[2]) - along_x * fx - along_y * fy - along_z * fz
     for i in range(3):
-        dx = scale * (i - fx)
+        at_i = at_base + along_x * i
         for j in range(3):
-            at = np.uint64(4) * row_of(bx + i, by + j, bz, first, size)
-            share, dy = mass * pick(i, x0, x1, x2) * pick(j, y0, y1, y2), scale * (j - fy)
-            u = velocity[0] + ax * dx + ay * dy - az * fz
-            v = velocity[1] + cx * dx + cy * dy - cz * fz
-            w = velocity[2] + ex * dx + ey * dy - ez * fz
-            for k in range(3):
-                part = share * pick(k, z0, z1, z2)
-                node = at + np.uint64(4 * k)
-                nodes[node] += part
-                nodes[node + np.uint64(1)] += part * (u + az * k)
-                nodes[node + np.uint64(2)] += part * (v + cz * k)
-                nodes[node + np.uint64(3)] += part * (w + ez * k)
+            at = 4 * row_of(bx + i, by + j, bz, first, size)
+            share = mass * pick(i, x0, x1, x2) * pick(j, y0, y1, y2)
+            near = at_i + along_y * j
+            middle = near + along_z
+            store(nodes, at, load(nodes, at) + near * (share * z0))
+            store(nodes, at + 4, load(nodes, at + 4) + middle * (share * z1))
+            store(nodes, at + 8, load(nodes, at + 8) + (middle + along_z) * (share * z2))
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@inlined
 def to_head(turn, x, y, z):
     """Take a vector of the world to the axes of the head."""
     return (
@@ -128,13 +130,17 @@ def to_head(turn, x, y, z):
     )
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@inlined
 def to_world(turn, x, y, z):
     """Take a vector in the axes of the head to the world."""
-    return to_head(turn.T, x, y, z)
+    return (
+        turn[0, 0] * x + turn[0, 1] * y + turn[0, 2] * z,
+        turn[1, 0] * x + turn[1, 1] * y + turn[1, 2] * z,
+        turn[2, 0] * x + turn[2, 1] * y + turn[2, 2] * z,
+    )
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@inlined
 def matrix_to_head(turn, m):
     """Take a matrix of the world, nine numbers by rows, to the axes of the head; returns its rows."""
     a, b, c = to_head(turn, m[0], m[1], m[2])
@@ -148,7 +154,7 @@ def matrix_to_head(turn, m):
     )
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@inlined
 def add_matrix(turn, rows, old_share, scale, m):
     """Set nine numbers `m` to `old_share` of themselves plus `scale` times the matrix of these rows, in the world."""
     a, b, c = to_world(turn, *rows[0]), to_world(turn, *rows[1]), to_world(turn, *rows[2])
@@ -185,7 +191,7 @@ def velocities(count, nodes):
             nodes[4 * n + axis] *= inverse
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@inlined
 def read_nodes(place, first, size, nodes):
     """Four channels of `nodes` (4 n,) at a place: a number, and a vector with its moments (rows) and its divergence.
 
@@ -195,29 +201,36 @@ def read_nodes(place, first, size, nodes):
     by, fy, y0, y1, y2 = spline(place[1])
     bz, fz, z0, z1, z2 = spline(place[2])
     g0, g1, g2 = fz - 1.5, 2.0 - 2.0 * fz, fz - 0.5
-    total = u = v = w = ux = uy = uz = vx = vy = vz = wx = wy = wz = spread = 0.0
+    nothing = together(0.0, 0.0, 0.0, 0.0)
+    total, moment_x, moment_y, moment_z = nothing, nothing, nothing, nothing
+    change_x, change_y, change_z = nothing, nothing, nothing
     for i in range(3):
-        sx, gx, dx = pick(i, x0, x1, x2), pick(i, fx - 1.5, 2.0 - 2.0 * fx, fx - 0.5), i - fx
+        sx, gx = pick(i, x0, x1, x2), pick(i, fx - 1.5, 2.0 - 2.0 * fx, fx - 0.5)
         for j in range(3):
-            sy, gy, dy = pick(j, y0, y1, y2), pick(j, fy - 1.5, 2.0 - 2.0 * fy, fy - 0.5), j - fy
-            n0 = np.uint64(4) * row_of(bx + i, by + j, bz, first, size)
-            n1, n2 = n0 + np.uint64(4), n0 + np.uint64(8)
-            one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
-            a0, a1, a2 = nodes[n0 + one], nodes[n1 + one], nodes[n2 + one]
-            b0, b1, b2 = nodes[n0 + two], nodes[n1 + two], nodes[n2 + two]
-            c0, c1, c2 = nodes[n0 + three], nodes[n1 + three], nodes[n2 + three]
-            a, b, c = z0 * a0 + z1 * a1 + z2 * a2, z0 * b0 + z1 * b1 + z2 * b2, z0 * c0 + z1 * c1 + z2 * c2
+            sy, gy = pick(j, y0, y1, y2), pick(j, fy - 1.5, 2.0 - 2.0 * fy, fy - 0.5)
+            at = 4 * row_of(bx + i, by + j, bz, first, size)
+            near, middle, far = load(nodes, at), load(nodes, at + 4), load(nodes, at + 8)
             share = sx * sy
-            total += share * (z0 * nodes[n0] + z1 * nodes[n1] + z2 * nodes[n2])
-            spread += gx * sy * a + sx * gy * b + share * (g0 * c0 + g1 * c1 + g2 * c2)
-            uz += share * (z1 * a1 + 2.0 * z2 * a2 - fz * a)
-            vz += share * (z1 * b1 + 2.0 * z2 * b2 - fz * b)
-            wz += share * (z1 * c1 + 2.0 * z2 * c2 - fz * c)
-            a, b, c = share * a, share * b, share * c
-            u, v, w = u + a, v + b, w + c
-            ux, vx, wx = ux + a * dx, vx + b * dx, wx + c * dx
-            uy, vy, wy = uy + a * dy, vy + b * dy, wy + c * dy
-    return total, (u, v, w), ((ux, uy, uz), (vx, vy, vz), (wx, wy, wz)), spread
+            here, second, third = near * z0, middle * z1, far * z2
+            here = here + second + third
+            mean = here * share
+            total = total + mean
+            moment_x = moment_x + mean * (i - fx)
+            moment_y = moment_y + mean * (j - fy)
+            moment_z = moment_z + (second + third * 2.0 - here * fz) * share
+            change_x = change_x + here * (gx * sy)
+            change_y = change_y + here * (sx * gy)
+            change_z = change_z + (near * g0 + middle * g1 + far * g2) * share
+    return (
+        lane(total, 0),
+        (lane(total, 1), lane(total, 2), lane(total, 3)),
+        (
+            (lane(moment_x, 1), lane(moment_y, 1), lane(moment_z, 1)),
+            (lane(moment_x, 2), lane(moment_y, 2), lane(moment_z, 2)),
+            (lane(moment_x, 3), lane(moment_y, 3), lane(moment_z, 3)),
+        ),
+        lane(change_x, 1) + lane(change_y, 2) + lane(change_z, 3),
+    )
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -241,24 +254,23 @@ def gather_motion(
             add_matrix(turn, moment, 1.0 - share, share * cell, affine[p])
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def add_push(p, cells, first, size, energy, push):
+@inlined
+def add_push(place, first, size, energy, push):
     """Add `energy` [J] times the gradient of its weight, per cell, to each node (4 n,) of one vertex, and mark it."""
-    bx, fx, x0, x1, x2 = spline(cells[p, 0])
-    by, fy, y0, y1, y2 = spline(cells[p, 1])
-    bz, fz, z0, z1, z2 = spline(cells[p, 2])
+    bx, fx, x0, x1, x2 = spline(place[0])
+    by, fy, y0, y1, y2 = spline(place[1])
+    bz, fz, z0, z1, z2 = spline(place[2])
+    g0, g1, g2 = fz - 1.5, 2.0 - 2.0 * fz, fz - 0.5
     for i in range(3):
-        wx, gx = pick(i, x0, x1, x2), pick(i, fx - 1.5, 2.0 - 2.0 * fx, fx - 0.5)
+        wx, gx = energy * pick(i, x0, x1, x2), energy * pick(i, fx - 1.5, 2.0 - 2.0 * fx, fx - 0.5)
         for j in range(3):
             wy, gy = pick(j, y0, y1, y2), pick(j, fy - 1.5, 2.0 - 2.0 * fy, fy - 0.5)
-            at = np.uint64(4) * row_of(bx + i, by + j, bz, first, size)
-            for k in range(3):
-                wz, gz = pick(k, z0, z1, z2), pick(k, fz - 1.5, 2.0 - 2.0 * fz, fz - 0.5)
-                node = at + np.uint64(4 * k)
-                push[node] = 1.0
-                push[node + np.uint64(1)] += energy * gx * wy * wz
-                push[node + np.uint64(2)] += energy * wx * gy * wz
-                push[node + np.uint64(3)] += energy * wx * wy * gz
+            at = 4 * row_of(bx + i, by + j, bz, first, size)
+            # Any number above zero is a mark.
+            across, along = together(1.0, gx * wy, wx * gy, 0.0), together(0.0, 0.0, 0.0, wx * wy)
+            store(push, at, load(push, at) + across * z0 + along * g0)
+            store(push, at + 4, load(push, at + 4) + across * z1 + along * g1)
+            store(push, at + 8, load(push, at + 8) + across * z2 + along * g2)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -272,7 +284,7 @@ def scatter_push(order, starts, cells, first, size, mass, coming, rest_density, 
                 p = order[n]
                 if coming[p] > rest_density[p]:
                     energy = mass[p] * speed * speed * (1.0 - rest_density[p] / coming[p])
-                    add_push(p, cells, first, size, energy, push)
+                    add_push(cells[p], first, size, energy, push)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
