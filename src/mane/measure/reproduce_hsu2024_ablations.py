@@ -53,8 +53,8 @@ def sweeps(report: Report, *, quick: bool, tell: Tell) -> None:
         "beyond it), so the distance to the converged solution holds that difference too."
     )
     report.note(
-        "One sweep runs in lanes of single precision; further sweeps and the start from the frame before run hair by "
-        "hair in double precision, for checking. Their times tell what they cost here, not what the sums need."
+        "One sweep runs in lanes of single precision; further sweeps and the start from the frame before in half "
+        "as many lanes of double precision, each with the exact multiplier."
     )
 
 

@@ -1,6 +1,6 @@
 """The first sweep for one hair after another: the plain form of `_kernels_physical`, in the precision of its input.
 
-`turn_one` starts the chain solve, in double precision; `plain_physical_sweep` is what lanes are compared with.
+`turn_one` serves the penetration torque, too; `plain_physical_sweep` is what lanes are compared with.
 """
 
 # mypy: allow-untyped-defs

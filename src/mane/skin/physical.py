@@ -103,7 +103,7 @@ class PhysicalSkin(LinearSkin):
             piece = self._bind(material, still, rows)
             if self.params.feels_beyond:
                 solved.append(piece)
-        self._chain = ChainSolve(joined(solved), self.params) if solved else None
+        self._chain = ChainSolve(self._lanes, joined(solved), self.params) if solved else None
         self._guidance: Guidance | None = None
         if self._is_simple:
             places = self._parameter[:, :, : segments + 1]

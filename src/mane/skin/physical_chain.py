@@ -5,66 +5,78 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.skin import _kernels_physical_chain as kernels
+from mane.skin import _kernels_physical_newton, _kernels_physical_sweeps
+from mane.skin._kernels_lanes import QUARTER
+from mane.skin._kernels_physical_rows import LANES
+from mane.skin.base import on_cache_lines
 from mane.skin.physical_forces import Felt
+from mane.skin.physical_lanes import Lanes
 from mane.skin.physical_params import PhysicalParams
 from mane.skin.physical_rest import HairRest, joint_stiffness
+from mane.strand.model import Float64Array
 
-ROWS_AT_ONCE = 8192  # hairs per piece, for which forces and targets are held in double precision
+BLOCKS_PER_TASK = 16
 
 
 class ChainSolve:
-    """Rebuilds hairs from targets and forces.
+    """Rebuilds hairs from targets and forces, sixteen side by side.
 
     Args:
+        lanes: of the hairs; two of its quarters are a block of the kernels.
         rest: of the hairs.
         params: settings of the skin.
     """
 
-    def __init__(self, rest: HairRest, params: PhysicalParams) -> None:
-        self._rest = rest
+    def __init__(self, lanes: Lanes, rest: HairRest, params: PhysicalParams) -> None:
         self._params = params
-        self._stiffness = joint_stiffness(rest.bend, rest.length)
-        # Frames of the last call, as seen from the roots.
-        self._turned = np.empty(rest.first.shape if params.warm_start == "previous" else (0, 0, 4))
+        quarters = lanes.quarters()  # no hair twice, but in one block: targets are read where points are written
+        pairs = np.minimum(np.arange(len(quarters) + len(quarters) % 2), len(quarters) - 1)
+        self._hair = lanes.hair.reshape(-1, QUARTER)[quarters[pairs]].reshape(-1, LANES)
+        self._bundle = lanes.bundle.reshape(-1)[quarters[pairs]].reshape(-1, 2)
+        self._rows = self._packed(rest)
+        # Orientations of the last call, as seen from the roots.
+        is_kept = params.warm_start == "previous"
+        self._turned = np.empty((len(self._hair), 4 * rest.length.shape[1] * LANES) if is_kept else (0, 0))
         self._has_turned = False
+
+    def _packed(self, rest: HairRest) -> Float64Array:
+        """Return the rest of the hairs as rows of lanes; see `_kernels_physical_rows`."""
+        stiffness = joint_stiffness(rest.bend, rest.length)
+        segments = np.concatenate([rest.length[..., None], stiffness[..., None], rest.first, rest.again], axis=2)
+        strain = rest.strain[:, None] / (1 - self._params.alpha)
+        records = np.concatenate([strain, segments.reshape(len(segments), -1)], axis=1)
+        # In double precision: hair that barely stands falls for less than the rounding of float32.
+        rows = on_cache_lines((len(self._hair), 2 * records.shape[1] * LANES)).view(np.float64)
+        rows.reshape(len(rows), -1, LANES)[:] = records[self._hair].swapaxes(1, 2)
+        return rows
 
     def solve(self, felt: Felt, points: NDArray[np.float32]) -> None:
         """Replace the targets in `points (S, V, 3)` [m] by the hairs that feel `felt`."""
-        params, rest = self._params, self._rest
-        is_warm, is_kept = self._has_turned, params.warm_start == "previous"
+        params, shared = self._params, felt.by_bundle
         pull = params.alpha * params.drift
-        more = -1 if isinstance(params.sweeps, str) else params.sweeps - (0 if is_warm else 1)
-        for start in range(0, len(points), ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            force, root = felt.of_hairs(rows)
-            frames = self._turned[rows] if is_kept else np.empty(rest.first[rows].shape)
-            out = np.empty(points[rows].shape)
-            kernels.solve_hairs(
-                rest.first[rows],
-                rest.again[rows],
-                rest.length[rows],
-                rest.bend[rows],
-                self._stiffness[rows],
-                rest.strain[rows] / (1 - params.alpha),
-                (1 - params.alpha) * force,
-                points[rows].astype(np.float64),
-                root,
-                pull,
-                pull if params.overshoots else 0.0,
-                1 / params.drift if params.stretch_by_blend else 0.0,
-                more,
-                is_warm,
-                is_kept,
-                frames,
-                out,
-            )
-            points[rows] = out
-        self._has_turned = is_kept
+        given = (
+            self._rows,
+            self._hair,
+            shared.of_bundle[self._bundle],
+            shared.guide,
+            shared.weight,
+            shared.force,
+            1 - params.alpha,
+            shared.turns,
+            pull,
+            pull if params.overshoots else 0.0,
+            1 / params.drift if params.stretch_by_blend else 0.0,
+            BLOCKS_PER_TASK,
+        )
+        out = points.reshape(len(points), -1)
+        if isinstance(params.sweeps, str):
+            _kernels_physical_newton.converge_hairs(*given, out)
+            return
+        more = params.sweeps - (0 if self._has_turned else 1)
+        _kernels_physical_sweeps.sweep_often(*given, more, self._has_turned, self._turned, out)
+        self._has_turned = len(self._turned) > 0
 
     @property
     def nbytes(self) -> int:
         """Bytes that it holds."""
-        rest = self._rest
-        held = (rest.first, rest.again, rest.length, rest.bend, rest.strain, self._stiffness)
-        return sum(array.nbytes for array in held) + self._turned.nbytes
+        return sum(array.nbytes for array in (self._hair, self._bundle, self._rows, self._turned))

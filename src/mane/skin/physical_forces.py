@@ -99,6 +99,44 @@ class Felt:
             force[own], turn[own] = felt.of_hairs(place[own])
         return force, turn
 
+    @property
+    def by_bundle(self) -> ByBundle:
+        """The same with hairs that feel inserted guides in bundles of their own, behind all others."""
+        of_bundle = np.arange(len(self.guide))
+        if self.regrouped is None:
+            return ByBundle(self.force, self.guide, self.weight, self.turns, of_bundle)
+        hairs, felt = self.regrouped
+        of_bundle[self.of_hair[hairs]] = len(self.guide) + felt.of_hair
+        more = felt.guide.shape[1] - self.guide.shape[1]
+        weight = np.pad(self.weight, ((0, 0), (0, more)))
+        weight[hairs] = felt.weight
+        return ByBundle(
+            np.concatenate([np.pad(self.force, ((0, 0), (0, more), (0, 0), (0, 0))), felt.force]),
+            np.concatenate([np.pad(self.guide, ((0, 0), (0, more))), felt.guide + np.int32(len(self.turns))]),
+            weight,
+            np.concatenate([self.turns, felt.turns]),
+            of_bundle,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ByBundle:
+    """What the kernels of further sweeps read of `Felt`; M bundles of K guides, S hairs of N segments.
+
+    Attributes:
+        force: loads of the guides of each bundle at the places of the hairs' segments, shape (M, K, N, 3).
+        guide: of each bundle, shape (M, K).
+        weight: of the guides of each hair, shape (S, K).
+        turns: how the skin has turned at each guide's root, and behind them the head, shape (G + 1, 4).
+        of_bundle: which of these each bundle of the skin is.
+    """
+
+    force: FloatArray
+    guide: NDArray[np.int32]
+    weight: FloatArray
+    turns: Float64Array
+    of_bundle: IntArray
+
 
 def root_turns(frame: GuideFrame) -> Float64Array:
     """How the skin has turned at each guide's root, then the head (G + 1, 4), all with the sign of the head's."""

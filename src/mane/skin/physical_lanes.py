@@ -60,11 +60,15 @@ class Lanes:
         is_filled.reshape(-1, QUARTER)[len(bundle) :] = False
         return cls(hair[chosen].reshape(-1, LANES), is_filled.reshape(-1, LANES), bundle[chosen])
 
+    def quarters(self) -> IntArray:
+        """Numbers of the quarters that have hairs of their own, counted over all blocks."""
+        return np.flatnonzero(self.is_filled[:, ::QUARTER])
+
     def of_bundles(self, wanted: NDArray[np.bool_], data: NDArray[np.float32]) -> tuple[Lanes, NDArray[np.float32]]:
         """Return the lanes of the bundles that are `wanted (M,)`, and their part of `data`."""
         hair, is_filled = self.hair.reshape(-1, QUARTER), self.is_filled.reshape(-1, QUARTER)
-        bundle = self.bundle.reshape(-1)
-        chosen = np.flatnonzero(wanted[bundle] & is_filled[:, 0])
+        bundle, chosen = self.bundle.reshape(-1), self.quarters()
+        chosen = chosen[wanted[bundle[chosen]]]
         lanes = self._of_quarters(hair[chosen], is_filled[chosen], bundle[chosen])
         block, quarter = np.divmod(chosen[_fours(len(chosen))], 4)
         rows = data.reshape(*data.shape[:2], 4, QUARTER)[block, :, quarter]  # (B, 4, R, 8)

@@ -175,7 +175,7 @@ def test_a_hair_without_guides_is_carried_by_the_head():
     np.testing.assert_allclose(PhysicalSkin(groom, guides)(gone), expected, atol=3 * ROUNDING)
 
 
-@pytest.mark.parametrize("settings", [{}, {"sweeps": 2}, {"stretch": "paper", "drift": 10.0}])
+@pytest.mark.parametrize("settings", [{}, {"sweeps": 2}, {"sweeps": "converged"}, {"stretch": "paper", "drift": 10.0}])
 def test_the_thread_count_changes_no_byte(settings):
     groom = curls(600, 12)
     skin = PhysicalSkin(groom, guides_of(groom, 10), **settings)

@@ -96,10 +96,21 @@ def test_more_sweeps_come_closer_to_the_balance(sagged):
     assert off[-1] < 0.01
 
 
+def packed_rest(skin):
+    """What the kernel reads of hairs at rest, from its rows of sixteen lanes."""
+    chain = skin._chain
+    rows = chain._rows.reshape(len(chain._hair), -1, 16)
+    records = np.empty((skin.groom.strand_count, rows.shape[1]))
+    records[chain._hair] = rows.swapaxes(1, 2)
+    strain, segments = records[:, 0] * (1 - skin.params.alpha), records[:, 1:].reshape(len(records), -1, 10)
+    length, stiffness = segments[..., 0], segments[..., 1]
+    bend = stiffness[:, 0] * length[:, 0] / 8  # 4 E I over half a segment
+    return reference.Hairs(length, segments[..., 2:6], segments[..., 6:], bend, strain)
+
+
 def felt_by(skin, frame):
     """What the kernel gets, for the reference."""
-    rest = skin._chain._rest
-    hairs = reference.Hairs(rest.length, rest.first, rest.again, rest.bend, rest.strain)
+    hairs = packed_rest(skin)
     felt = skin._felt(
         skin._loads.of_frame(frame), np.tile(frame.head.rotation, (skin.guides.capacity + 1, 1)), skin._weight
     )
@@ -136,14 +147,29 @@ def test_sweeps_are_those_of_the_reference(settings):
     np.testing.assert_allclose(skin(frame), expected, atol=3e-7)
 
 
-def test_the_chain_is_balanced_where_sweeps_would_end():
-    """Newton's method on the whole chain against hundreds of sweeps of the reference, without drift correction."""
+@pytest.mark.parametrize("settings", [{"alpha": 0.0}, {}, {"stretch": "paper"}, {"drift": 30.0}])
+def test_the_chain_is_balanced_where_sweeps_would_end(settings):
+    """Newton's method on the whole chain against sweeps of the reference that hardly change anything any more.
+
+    What sweeps leave, if each changes a hair by the same factor less than the one before, is the sum of a geometric
+    series; beside it there is the float32 of the points. Some hairs that are drawn to their targets, sweeps do not
+    bring to rest in that time, and say nothing.
+    """
     groom = curls(12, 6)
     guides = guides_of(groom, 4)
-    skin = PhysicalSkin(groom, guides, material=HAIR, sweeps="converged", alpha=0.0)
+    skin = PhysicalSkin(groom, guides, material=HAIR, sweeps="converged", **settings)
     frame = pulled(guides)
-    expected, _ = reference.sweeps(*felt_by(skin, frame), 300)
-    np.testing.assert_allclose(skin(frame), expected, atol=1e-5)
+    given = felt_by(skin, frame)
+    points, frames = reference.sweeps(*given, 300)
+    change = []
+    for _ in range(21):
+        before, (points, frames) = points, reference.sweep(*given, frames)
+        change.append(np.abs(points - before).max(axis=(1, 2)))
+    factor = (np.maximum(change[-1], 1e-15) / np.maximum(change[0], 1e-15)) ** (1 / 20)
+    left = change[-1] / np.maximum(1 - factor, 1e-3)
+    is_resting = left < 1e-5
+    assert is_resting.sum() >= 8
+    assert (np.abs(skin(frame) - points).max(axis=(1, 2)) < left + 3e-7)[is_resting].all()
 
 
 def test_a_warm_start_carries_on_from_the_frame_before():
