@@ -15,7 +15,6 @@ from mane.geometry._kernels_eights import (
     EIGHT,
     add_vectors,
     empty_rows,
-    largest,
     load_row,
     load_vectors,
     moved_up,
@@ -24,7 +23,7 @@ from mane.geometry._kernels_eights import (
     store_row,
     store_vectors,
 )
-from mane.geometry._kernels_lanes import choose, greater, in_lanes, root, use_wide_registers
+from mane.geometry._kernels_lanes import choose, greater, in_lanes, largest, root, use_wide_registers
 
 # Rows of each place for a link of a block: where the tied point's vertex begins in all coordinates (as bits of a whole
 # number), where between it and the next the point is, where the segment remembers it (along, across, across); what the

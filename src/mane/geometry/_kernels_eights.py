@@ -26,6 +26,7 @@ from mane.geometry._kernels_lanes import (
     read,
     repeat,
     shuffle,
+    spreader,
     store,
     vector,
     write,
@@ -34,6 +35,7 @@ from mane.geometry._kernels_lanes import (
 EIGHT = 8
 ALL = LanesType(EIGHT, types.float64)
 load = loader(EIGHT)
+spread = spreader(ALL)
 NUMBERS, INDICES, MASK = vector(ALL), ir.VectorType(INDEX, EIGHT), ir.VectorType(BIT, EIGHT)
 POINTER = INDEX.as_pointer()
 ROUNDER = 1.5 * 2.0**52  # a number this large has no fraction: whole numbers added to it are its last bits
@@ -61,16 +63,6 @@ def store_row(rows, at, number, value):
 
 
 @intrinsic
-def spread(typing_context, number):
-    """Give all lanes the same number."""
-
-    def emit(context, builder, sig, args):
-        return repeat(builder, args[0], EIGHT)
-
-    return ALL(types.float64), emit
-
-
-@intrinsic
 def moved_up(typing_context, value, before):
     """Each lane gets what the one before it has; the first gets what the last of `before` has."""
 
@@ -78,21 +70,6 @@ def moved_up(typing_context, value, before):
         return shuffle(builder, args[1], args[0], list(range(EIGHT - 1, 2 * EIGHT - 1)))
 
     return ALL(ALL, ALL), emit
-
-
-@intrinsic
-def largest(typing_context, value):
-    """The largest number of all lanes."""
-
-    def emit(context, builder, sig, args):
-        value, width = args[0], EIGHT
-        while width > 1:
-            width //= 2
-            other = shuffle(builder, value, value, [(lane + width) % EIGHT for lane in range(EIGHT)])
-            value = builder.select(builder.fcmp_ordered(">", value, other), value, other)
-        return builder.extract_element(value, INT(0))
-
-    return types.float64(ALL), emit
 
 
 def _known(builder, at, limit):

@@ -284,6 +284,21 @@ def choose(typing_context, mask, a, b):
 
 
 @intrinsic
+def largest(typing_context, value):
+    """The largest number of all lanes, a power of two of them."""
+
+    def emit(context, builder, sig, args):
+        most, width = args[0], value.count
+        while width > 1:
+            width //= 2
+            a, b = (shuffle(builder, most, most, list(range(first, first + width))) for first in (0, width))
+            most = builder.select(builder.fcmp_ordered(">", a, b), a, b)
+        return builder.extract_element(most, INT(0))
+
+    return value.number(value), emit
+
+
+@intrinsic
 def narrow(typing_context, value):
     """The same numbers as float32."""
 
@@ -307,6 +322,21 @@ def loader(count):
         return lanes(rows, types.int64), emit
 
     return load
+
+
+def spreader(lanes):
+    """Make the intrinsic that gives all lanes of a value of this type the same number."""
+
+    @intrinsic
+    def spread(typing_context, number):
+        """Give all lanes the same number."""
+
+        def emit(context, builder, sig, args):
+            return repeat(builder, args[0], lanes.count)
+
+        return lanes(lanes.number), emit
+
+    return spread
 
 
 @intrinsic

@@ -20,9 +20,11 @@ from mane.geometry._kernels_lanes import (
     WIDTH,
     LanesType,
     address,
+    loader,
     read,
     repeat,
     shuffle,
+    spreader,
     vector,
     write,
 )
@@ -36,55 +38,9 @@ ALL, FOUR = LanesType(LANES), LanesType(4)
 ROW, HALF_ROW, FOUR_NUMBERS = vector(ALL), ir.VectorType(FLOAT, HALF), vector(FOUR)
 
 
-@intrinsic
-def load(typing_context, rows, at):
-    """Read a row, `rows[at : at + LANES]`."""
-
-    def emit(context, builder, sig, args):
-        return read(builder, address(context, builder, sig, args, 0, args[1], LANES), ROW)
-
-    return ALL(rows, types.int64), emit
-
-
-@intrinsic
-def load_four(typing_context, numbers, at):
-    """Read `numbers[at : at + 4]`: a vector and whatever is behind it."""
-
-    def emit(context, builder, sig, args):
-        return read(builder, address(context, builder, sig, args, 0, args[1], 4), FOUR_NUMBERS)
-
-    return FOUR(numbers, types.int64), emit
-
-
-@intrinsic
-def store(typing_context, rows, at, value):
-    """Write a row, `rows[at : at + LANES]`, or four numbers."""
-
-    def emit(context, builder, sig, args):
-        write(builder, args[2], address(context, builder, sig, args, 0, args[1], value.count))
-        return context.get_dummy_value()
-
-    return types.void(rows, types.int64, value), emit
-
-
-@intrinsic
-def spread(typing_context, number):
-    """Give all lanes the same number."""
-
-    def emit(context, builder, sig, args):
-        return repeat(builder, args[0], LANES)
-
-    return ALL(types.float32), emit
-
-
-@intrinsic
-def spread_four(typing_context, number):
-    """The same number four times."""
-
-    def emit(context, builder, sig, args):
-        return repeat(builder, args[0], 4)
-
-    return FOUR(types.float32), emit
+load = loader(LANES)
+load_four = loader(4)  # a vector and whatever is behind it
+spread, spread_four = spreader(ALL), spreader(FOUR)
 
 
 @intrinsic

@@ -26,7 +26,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from mane.geometry._kernels_lanes import in_lanes, use_wide_registers
+from mane.geometry._kernels_lanes import in_lanes, store, use_wide_registers
 from mane.skin._kernels_lanes import (
     HALF,
     LANES,
@@ -38,7 +38,6 @@ from mane.skin._kernels_lanes import (
     spread,
     spread_four,
     spread_parts,
-    store,
     store_columns,
 )
 

@@ -20,7 +20,17 @@ blocks, although forces depend on all segments before.
 from numba import njit, prange
 
 from mane.geometry._kernels_eights import EIGHT, empty_rows
-from mane.geometry._kernels_lanes import choose, greater, in_lanes, lesser, magnitude, root, store, use_wide_registers
+from mane.geometry._kernels_lanes import (
+    choose,
+    greater,
+    in_lanes,
+    largest,
+    lesser,
+    magnitude,
+    root,
+    store,
+    use_wide_registers,
+)
 from mane.geometry._kernels_sixteens import load
 from mane.skin._kernels_physical_rows import (
     AGAIN,
@@ -39,7 +49,6 @@ from mane.skin._kernels_physical_rows import (
     TURN,
     VERTEX,
     gather_hairs,
-    largest,
     load_quaternion,
     load_vector,
     scatter_hairs,

@@ -10,16 +10,13 @@ import math
 
 import numpy as np
 from numba import njit, types
-from numba.extending import intrinsic
 
 from mane.geometry import _kernels_eights as eights
 from mane.geometry._kernels_eights import EIGHT
 from mane.geometry._kernels_lanes import (
-    INT,
     LanesType,
     in_lanes,
-    repeat,
-    shuffle,
+    spreader,
     store,
     use_wide_registers,
 )
@@ -27,6 +24,7 @@ from mane.geometry._kernels_sixteens import load
 
 LANES = 2 * EIGHT
 ALL = LanesType(LANES, types.float64)
+spread = spreader(ALL)
 
 # Rows of lanes that hairs have at rest. Of a hair: stretch per unit of force. Then of a segment:
 # length, stiffness of the joint at its start (k_bt / W), rest rotation of that joint in the first sweep and afterwards.
@@ -36,32 +34,6 @@ LENGTH, STIFFNESS, FIRST, AGAIN, REST = 0, LANES, 2 * LANES, 6 * LANES, 10 * LAN
 # force on the segment from there, its place, the orientation of that segment.
 TURN, HELD, HEAD = 0, 4 * LANES, 5 * LANES
 TARGET, FORCE, PLACE, FRAME, VERTEX = 0, 3 * LANES, 6 * LANES, 9 * LANES, 13 * LANES
-
-
-@intrinsic
-def spread(typing_context, number):
-    """Give all lanes the same number."""
-
-    def emit(context, builder, sig, args):
-        return repeat(builder, args[0], LANES)
-
-    return ALL(types.float64), emit
-
-
-@intrinsic
-def largest(typing_context, value):
-    """The largest number of all lanes."""
-
-    def emit(context, builder, sig, args):
-        value, width = args[0], LANES
-        while width > 1:
-            width //= 2
-            halves = (shuffle(builder, value, value, list(range(first, first + width))) for first in (0, width))
-            a, b = halves
-            value = builder.select(builder.fcmp_ordered(">", a, b), a, b)
-        return builder.extract_element(value, INT(0))
-
-    return types.float64(ALL), emit
 
 
 @in_lanes

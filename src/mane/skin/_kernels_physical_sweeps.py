@@ -14,7 +14,7 @@ what the last orientation makes of it, q . (A q + B), which is off by the square
 from numba import njit, prange
 
 from mane.geometry._kernels_eights import EIGHT, empty_rows
-from mane.geometry._kernels_lanes import choose, greater, in_lanes, lesser, magnitude, root, use_wide_registers
+from mane.geometry._kernels_lanes import choose, greater, in_lanes, largest, lesser, magnitude, root, use_wide_registers
 from mane.geometry._kernels_sixteens import load
 from mane.skin._kernels_physical_rows import (
     AGAIN,
@@ -34,7 +34,6 @@ from mane.skin._kernels_physical_rows import (
     TURN,
     VERTEX,
     gather_hairs,
-    largest,
     load_quaternion,
     load_vector,
     scatter_hairs,

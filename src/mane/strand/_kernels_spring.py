@@ -17,8 +17,8 @@ import math
 import numpy as np
 from numba import njit
 
-from mane.geometry._kernels_eights import largest, load, spread
-from mane.geometry._kernels_lanes import choose, greater, store, use_wide_registers
+from mane.geometry._kernels_eights import load, spread
+from mane.geometry._kernels_lanes import choose, greater, largest, store, use_wide_registers
 from mane.strand._kernels_rows import load3, load4, load6, store3, store6
 from mane.strand._kernels_small import LANES, LANES_2, LANES_3, cross, in_lanes, rows, symmetric_times_vector
 

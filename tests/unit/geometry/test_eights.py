@@ -10,14 +10,13 @@ from mane.geometry._kernels_eights import (
     EIGHT,
     add_sixes,
     add_vectors,
-    largest,
     load,
     load_vectors,
     moved_up,
     pick_pairs,
     store_vectors,
 )
-from mane.geometry._kernels_lanes import choose, greater, root, store, with_sign_of
+from mane.geometry._kernels_lanes import choose, greater, largest, root, store, with_sign_of
 from mane.geometry._kernels_powers import exponential, natural_logarithm
 
 EPS = np.finfo(np.float64).eps

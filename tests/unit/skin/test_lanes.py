@@ -6,6 +6,7 @@ from numba import njit
 from skin_frames import curls, guides_of
 
 from mane.geometry import quaternion
+from mane.geometry._kernels_lanes import store
 from mane.skin._kernels_lanes import (
     HALF,
     LANES,
@@ -16,7 +17,6 @@ from mane.skin._kernels_lanes import (
     load,
     spread,
     spread_parts,
-    store,
     store_columns,
 )
 from mane.skin.physical import PhysicalSkin
