@@ -7,8 +7,8 @@ the default. Links and strips act at every one.
 
 The number of guides grows in two ways. On one scalp they lie ever closer, and the thickness shrinks with the distance
 between their roots, as the cluster that each stands for does; segments stay as long as they are, so that each meets
-more of the others: contacts grow by a power of about 1.4, and time with the contacts. In a field of hair that grows
-there is simply more of the same.
+more of the others: contacts grow by a power of about 1.4, and time with the contacts. In a field of hair that grows,
+and is shaken sideways, there is simply more of the same.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ TARGET_MS = 10.0
 TARGET_GROWTH = 1.2  # exponent; 1 is linear
 COUNTS = (100, 200, 400, 800)
 GRID_COUNTS = (500, 1000, 2000)
-FIELD_SIDES = (10, 14, 20, 28)
+FIELD_SIDES = (14, 20, 28, 40)  # several times as far as its hair leans: at the edges there are fewer to meet
 FIELD_SPACING, FIELD_LENGTH, FIELD_LEAN = 0.016, 0.2, 0.2  # [m], as on a head of 200 guides, and 0.2 across for 1 down
+FIELD_SHIFT = 0.04  # [m] to either side
 THICKNESS = 0.002  # [m] for 200 guides on a head
 RETOUCH = 0.007  # [s]: every second substep of 5 ms
 FRAMES = 24
@@ -101,17 +102,20 @@ def _report_one_core(figures: Figures, guides: Guides, frames: int) -> None:
 
 def _bench_field(figures: Figures, sides: Sequence[int], frames: int, progress: Callable[[str], None] | None) -> None:
     """Time how links and strips grow with guides that lie equally close: those of a growing field of hair."""
-    own = {}
+    own, contacts = {}, {}
     for side in sides:
         if progress:
             progress(f"mutual: {side * side} guides of a field")
         guides, cases = make_field(side), _cases(PAPER_GUIDES)
-        alone, with_both = (_measure(guides, cases[name], frames)[0] for name in ("alone", "links and strips"))
+        alone, _ = _measure(guides, cases["alone"], frames, motion=_shifted)
+        with_both, contacts[side * side] = _measure(guides, cases["links and strips"], frames, motion=_shifted)
         own[side * side] = with_both - alone
     growth = growth_exponent(list(own), list(own.values()))
     case = f"links and strips, {min(own)} to {max(own)} guides of a field"
     linear = {"reference": 1.0, "source": "linear", "target": TARGET_GROWTH}
     figures.add(case, "exponent of growth with guides", growth, "1", **linear)
+    growth = growth_exponent(list(contacts), list(contacts.values()))
+    figures.add(case, "exponent of growth of contacts with guides", growth, "1")
 
 
 def make_field(side: int) -> Guides:
@@ -170,15 +174,30 @@ def _strips(count: int, **settings: float) -> TriangleStrips:
     return TriangleStrips(thickness=thickness, neighbours="horizontal", **settings)
 
 
+def _turned(swing: float) -> Pose:
+    """A head that is turned to the side by a share of the swing."""
+    angle = SWING * swing
+    return Pose(np.zeros(3), np.array([0.0, math.sin(angle / 2), 0.0, math.cos(angle / 2)]))
+
+
+def _shifted(swing: float) -> Pose:
+    """A field that is shifted sideways, everywhere alike."""
+    return Pose(np.array([FIELD_SHIFT * swing, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0]))
+
+
 def _measure(
-    guides: Guides, parts: list[Part], frames: int, *, clock: Callable[[], float] = time.perf_counter
+    guides: Guides,
+    parts: list[Part],
+    frames: int,
+    *,
+    motion: Callable[[float], Pose] = _turned,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[float, float]:
     """Median time of a frame [ms] and median of its contacts; the first one, which makes strips, is left out."""
     simulation = Simulation(guides, forces=parts, frame_rate=FRAME_RATE)
     times, contacts = [], []
     for number in range(frames + 1):
-        angle = SWING * math.sin(2 * math.pi * SWINGS_PER_SECOND * number / FRAME_RATE)
-        pose = Pose(np.zeros(3), np.array([0.0, math.sin(angle / 2), 0.0, math.cos(angle / 2)]))
+        pose = motion(math.sin(2 * math.pi * SWINGS_PER_SECOND * number / FRAME_RATE))
         started = clock()
         frame = simulation.step(pose)
         times.append(1e3 * (clock() - started))
