@@ -5,6 +5,8 @@
 import numpy as np
 from numba import njit
 
+from mane.geometry.quaternion import TIE
+
 
 @njit(cache=True, error_model="numpy", inline="always")
 def quat_multiply(ax, ay, az, aw, bx, by, bz, bw):
@@ -36,9 +38,10 @@ def quat_between(ax, ay, az, bx, by, bz):
     w = np.float32(1.0) + ax * bx + ay * by + az * bz
     if w < np.float32(1e-6):  # opposite: half a turn about the axis that a is least aligned with, made perpendicular
         hx, hy, hz = np.float32(0.0), np.float32(0.0), np.float32(0.0)
-        if abs(ax) <= abs(ay) and abs(ax) <= abs(az):
+        # Which one it is must not hang on rounding: on the axes two are equally far.
+        if abs(ax) <= min(abs(ay), abs(az)) + TIE:
             hx = np.float32(1.0)
-        elif abs(ay) <= abs(az):
+        elif abs(ay) <= abs(az) + TIE:
             hy = np.float32(1.0)
         else:
             hz = np.float32(1.0)

@@ -18,6 +18,8 @@ Array = NDArray[Any]
 
 # Below this angle [rad] sin(x)/x is 1 to double precision, and dividing by x is no longer safe.
 TINY_ANGLE = 1e-8
+# Components of a unit vector that are closer than this count as equal where one of them is chosen.
+TIE = 1e-3
 
 
 def _floats(value: ArrayLike) -> Array:
@@ -128,7 +130,9 @@ def any_perpendicular(v: ArrayLike) -> Array:
     """Return a unit vector perpendicular to each unit vector, chosen the same way every time."""
     v = _floats(v)
     helper = np.zeros_like(v)
-    np.put_along_axis(helper, np.abs(v).argmin(axis=-1)[..., None], 1, axis=-1)
+    size = np.abs(v)
+    is_least = size <= size.min(axis=-1, keepdims=True) + TIE  # the first of these, so that rounding does not choose
+    np.put_along_axis(helper, is_least.argmax(axis=-1)[..., None], 1, axis=-1)
     cross = np.cross(v, helper)
     return cross / np.linalg.norm(cross, axis=-1, keepdims=True)
 

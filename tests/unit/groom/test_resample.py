@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -234,6 +234,7 @@ curves = st.lists(
 
 @settings(deadline=None, max_examples=60)
 @given(curves, st.integers(2, 12))
+@example([[(0.0, 2.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 2.0)]], 9)  # turns back
 def test_any_curves_keep_their_ends_come_back_and_err_by_less_than_half_a_step(strands, vertices):
     """Folds, repeated points and strands without length included; the bound h / 2 holds for every curve."""
     groom = Groom.from_strands(strands)
