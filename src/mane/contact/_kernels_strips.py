@@ -14,14 +14,12 @@ A strip between guides A and B has two triangles per segment i, numbered 2 i and
 
 import math
 
-from numba import njit
-
 from mane.geometry._kernels_lanes import in_lanes
+from mane.geometry._kernels_leaf import leaf
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 LEAST_SCALE = 0.01  # of a force that is worth while: parts within 8 degrees of each other pass freely
-# Arrays are not counted as in use, which for each of a contact's would take longer than the contact.
-kernel = njit(cache=True, error_model="numpy", fastmath=FASTMATH, _nrt=False)  # type: ignore[call-overload]
+kernel = leaf(fastmath=FASTMATH)
 THIN = 1e-8  # a triangle whose area is this small a part of its longest edge squared has no inside
 
 

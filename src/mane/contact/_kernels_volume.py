@@ -17,10 +17,10 @@ from numba import njit, prange
 
 from mane.geometry._kernels_fours import lane, load, together
 from mane.geometry._kernels_lanes import store
+from mane.geometry._kernels_leaf import leaf
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
-# For every vertex: a call, and counting arrays as in use, would take as long as what is done.
-inlined = njit(cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True, _nrt=False)  # type: ignore[call-overload]
+inlined = leaf(fastmath=FASTMATH, forceinline=True)
 SLAB = 4
 OUTSIDE = -1
 

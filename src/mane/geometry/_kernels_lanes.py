@@ -16,16 +16,18 @@ import math
 import operator
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils, config
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from mane.geometry._kernels_leaf import leaf
 
 WIDTH = 16  # float32 numbers in the widest register that CPUs have
 FASTMATH = ("contract", "arcp", "nsz", "afn")
 FLOAT, DOUBLE, BIT, BYTE, INT, INDEX = ir.FloatType(), ir.DoubleType(), *(ir.IntType(n) for n in (1, 8, 32, 64))
 
-in_lanes = njit(cache=True, error_model="numpy", forceinline=True, _nrt=False)  # type: ignore[call-overload]
+in_lanes = leaf(forceinline=True)
 
 
 class LanesType(types.Type):
