@@ -49,7 +49,7 @@ class Candidates:
 
 
 class Grid:
-    """Cells of equal size around vertices or segments, with buffers that only grow."""
+    """Cells of equal size around vertices or segments, with buffers that are made once."""
 
     def __init__(self, room: int) -> None:
         self.rows = np.zeros((room, kernels.ROW), np.float32)
@@ -76,7 +76,6 @@ class Search:
         faces: a row per strip.
         table: the hair as lanes read it: columns, rows, unit vectors along segments and at vertices; see
             `_kernels_strips_table`.
-        scratch: a row per thread each: a list of candidates, planes of triangles, and their exact columns.
     """
 
     def __init__(self, model: StrandModel, params: StripParams) -> None:

@@ -65,7 +65,7 @@ def unmark(typing_context, mask, marks, at):
     return types.void(mask, marks, types.int64), emit
 
 
-def _pack(context, builder, sig, mask, value, out, place):
+def _pack(builder, mask, value, out, place):
     """Write the lanes that a mask has side by side, zeros behind them, and return the place behind them."""
     kind = ir.FunctionType(value.type, [value.type, mask.type, value.type])
     name = f"llvm.experimental.vector.compress.v{WIDTH}i32"
@@ -85,7 +85,7 @@ def pack_numbers(typing_context, mask, numbers, at, out, place):
     def emit(context, builder, sig, args):
         mask, _, at, _, place = args
         value = read(builder, address(context, builder, sig, args, 1, at, WIDTH), ir.VectorType(INT, WIDTH))
-        return _pack(context, builder, sig, mask, value, address(context, builder, sig, args, 3, place, WIDTH), place)
+        return _pack(builder, mask, value, address(context, builder, sig, args, 3, place, WIDTH), place)
 
     return types.int64(mask, numbers, types.int64, out, types.int64), emit
 
@@ -98,7 +98,7 @@ def pack_places(typing_context, mask, first, out, place):
         mask, first, _, place = args
         steps = ir.Constant(ir.VectorType(INT, WIDTH), list(range(WIDTH)))
         value = builder.add(repeat(builder, builder.trunc(first, INT), WIDTH), steps)
-        return _pack(context, builder, sig, mask, value, address(context, builder, sig, args, 2, place, WIDTH), place)
+        return _pack(builder, mask, value, address(context, builder, sig, args, 2, place, WIDTH), place)
 
     return types.int64(mask, types.int64, out, types.int64), emit
 
