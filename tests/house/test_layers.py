@@ -10,6 +10,7 @@ import mane
 SOURCE = Path(mane.__file__).parent
 ROOMS = (
     "geometry",
+    "stage",
     "body",
     "groom",
     "strand",

@@ -18,12 +18,12 @@ from mane.render.panels import side_by_side
 from mane.render.sheet import read_picture, write_png
 from mane.scene.build import Assembly
 from mane.scene.cache import Cache
-from mane.scene.clock import StageClock
 from mane.scene.config import SkinTable
 from mane.scene.loop import play_cache
 from mane.scene.sink_metrics import MetricsSink
 from mane.scene.sink_pictures import PICTURE, PictureSink
 from mane.scene.sinks import Sink
+from mane.stage.clock import StageClock
 from mane.strand.frame import GuideFrame
 
 HALF_SIZE = (720, 720)  # of each half of the comparison [pixels]
@@ -80,7 +80,7 @@ def compare_skins(assembly: Assembly, cache: Cache, file: Path) -> tuple[Path, s
 class _Keeper(Sink):
     """Keeps the points of the last frame."""
 
-    name = "keep"
+    name = label = "keep"
     points: FloatArray
 
     def open(self, *, resume: bool) -> None:
@@ -101,7 +101,7 @@ def _wildest(cache: Cache, assembly: Assembly) -> int:
 
     def drift(index: int) -> float:
         frame = cache.read_frame(index)
-        carried = frame.head.apply(assembly.rest.points)
+        carried = frame.head.apply(assembly.source.rest.points)
         return float(np.linalg.norm(frame.points - carried, axis=2).mean())
 
     return max(cache.frames, key=drift)

@@ -95,9 +95,10 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
         "seconds": round(summary.seconds, 3),
         "setup_seconds": {name: round(value, 4) for name, value in summary.setup.items()},
         "stage_seconds": {name: round(value, 4) for name, value in summary.stages.items()},
+        "beside_seconds": {name: round(value, 4) for name, value in summary.beside.items()},
         "largest_stretch": summary.stretch,
         "deepest_penetration": summary.penetration,
-        "hold": summary.hold,
+        "note": summary.note,
         "files": [str(path) for path in summary.files],
     }
 
@@ -114,11 +115,14 @@ def summary_text(summary: RunSummary, *, simulated: bool = True) -> str:
     if simulated:
         lines.append(
             f"largest stretch {100 * summary.stretch:.2g} %, deepest penetration {1e3 * summary.penetration:.2g} mm; "
-            f"{summary.hold}"
+            f"{summary.note}"
         )
     lines += [f"{'stage':<16}{'ms per frame':>14}{'share':>8}"]
     for name, seconds in sorted(summary.stages.items(), key=lambda item: -item[1]):
         lines.append(f"{name:<16}{1e3 * seconds / count:>14.2f}{seconds / max(spent, 1e-12):>8.0%}")
+    if summary.beside:
+        times = ", ".join(f"{name} {1e3 * seconds / count:.0f} ms" for name, seconds in summary.beside.items())
+        lines.append(f"beside that, per frame: {times}")
     lines += [f"before that: {', '.join(f'{name} {value:.1f} s' for name, value in summary.setup.items())}"]
     return "\n".join([*lines, *map(str, summary.files)]) + "\n"
 

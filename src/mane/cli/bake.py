@@ -27,7 +27,7 @@ examples:
   mane bake hero.cache -o hero_hair.usda --layer
   mane bake curls.cache --movie curls.mp4 --set camera.direction=rear
 """
-BAKED_TABLES = ("skin", "finish", "camera")
+BAKED_TABLES = ("skin", "finish", "passes", "camera")
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -94,5 +94,5 @@ def _scene(args: argparse.Namespace, cache: Cache, output: OutputTable) -> Scene
     scene = cache.scene
     if args.skin is not None and args.skin != scene.skin.method:
         # Settings of one method mean nothing to another.
-        scene = overridden(dataclasses.replace(scene, skin=type(scene.skin)("linear")), [f"skin.method={args.skin}"])
+        scene = dataclasses.replace(scene, skin=type(scene.skin)(args.skin))
     return dataclasses.replace(overridden(scene, settings), output=output)

@@ -89,6 +89,11 @@ class AdaptiveGuides(Part):
         settings: fields of `AdaptiveParams`.
     """
 
+    name = "adaptive"
+    settings = AdaptiveParams
+    needs = ("guides",)
+    is_single = True
+
     def __init__(self, *, groups: ArrayLike | None = None, guides: Guides | None = None, **settings: Any) -> None:
         self.params = AdaptiveParams(**settings)
         painted = None if guides is None else guides.strands.strand.get("group_id")

@@ -40,6 +40,10 @@ class Attraction(Force):
         guides: whose painted maps `rate` may name.
     """
 
+    name = "attraction"
+    needs = ("guides",)
+    is_mutual = False
+
     def __init__(
         self,
         target: Target = None,

@@ -24,6 +24,10 @@ class RootDamping(Force):
         guides: whose painted maps `rate` may name.
     """
 
+    name = "root_damping"
+    needs = ("guides",)
+    is_mutual = False
+
     def __init__(self, rate: Varying, *, guides: Guides | Groom | None = None) -> None:
         self._rate_given = rate
         self._guides = guides

@@ -21,6 +21,7 @@ wind of any speed ends between the hair's velocity and the wind's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,11 @@ class Drag(Force):
         viscosity: of the air [Pa s].
         guides: whose painted maps `scale` may name.
     """
+
+    name = "drag"
+    label = "air"
+    needs = ("guides",)
+    is_mutual = False
 
     def __init__(
         self,
@@ -93,7 +99,9 @@ class Drag(Force):
         self._air = np.zeros((model.strand_count, model.vertex_count, 3))
         self._passing = np.ones((model.strand_count, model.vertex_count))
         self._next_look = -np.inf
-        for shelter in self.shelters:
+        # Copies, since a shelter learns of its guides and may be given to another simulation as well.
+        self._prepared = [copy(shelter) for shelter in self.shelters]
+        for shelter in self._prepared:
             shelter.prepare(model)
 
     def add(self, strands: StrandView, load: Load) -> None:
@@ -133,7 +141,7 @@ class Drag(Force):
         speed = np.linalg.norm(air, axis=1, keepdims=True)
         upwind = np.divide(-air, speed, out=np.zeros_like(air), where=speed > CALM)
         self._passing.fill(1.0)
-        for shelter in self.shelters:
+        for shelter in self._prepared:
             self._passing *= shelter.passing(strands, upwind).reshape(self._passing.shape)
         self._next_look = strands.time + self.refresh
 

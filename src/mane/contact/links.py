@@ -67,6 +67,9 @@ class StaticLinks(Force):
         guides: whose painted maps `rate` may name.
     """
 
+    name = "links"
+    needs = ("guides",)
+
     def __init__(
         self,
         *,

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from mane.body.solid import Solid
 from mane.contact import _kernels_projection as kernels
-from mane.contact._kernels_depth import measure_depth
 from mane.contact._kernels_wishes import RISE, SCRATCH_COUNT
 from mane.contact.solid_geometry import Clearances, KernelSolid, pose_pair, safe_margin
 from mane.geometry.checks import as_array, require_positive
@@ -60,11 +59,15 @@ class SolidProjection(Constraint):
         settings: fields of `ProjectionParams`.
     """
 
+    name = "projection"
+    label = "contact"
+    settings = ProjectionParams
+    is_mutual = False
+
     def __init__(self, *, clearances: Clearances | None = None, **settings: Any) -> None:
         self.params = ProjectionParams(**settings)
         self._clearances = clearances or Clearances()
         self._buffers: dict[int, _Buffers] = {}
-        self._report: dict[str, float] = {}
 
     def prepare(self, model: StrandModel) -> None:
         """Get ready for guides of this model."""
@@ -78,7 +81,6 @@ class SolidProjection(Constraint):
             np.zeros((strands, vertices)),
             np.zeros((strands, SCRATCH_COUNT, vertices, 3)),
         )
-        self._deepest = np.zeros(strands)
         self._before = np.zeros((strands, vertices, 3))
         self._ways = np.zeros((strands, vertices, 3))
         self._is_known = np.zeros(strands, np.bool_)
@@ -90,7 +92,6 @@ class SolidProjection(Constraint):
         if lost.any():
             self._before[lost] = points[lost] - strands.dt * velocity[lost]
         self._moved.fill(False)
-        depth = 0.0
         for moving in strands.solids:
             if moving.solid.animation is not None:
                 continue
@@ -115,24 +116,13 @@ class SolidProjection(Constraint):
                 *self._scratch,
                 self._moved,
             )
-            measure_depth(
-                buffers.kernel.packed,
-                self._poses,
-                points,
-                self._held,
-                strands.active,
-                buffers.measured,
-                self._deepest,
-            )
-            depth = max(depth, float(self._deepest.max()))
         self._before[...] = points
         self._is_known[...] = strands.active
-        self._report = {"penetration": depth, "projected": float(self._moved.sum())}
         return self._moved
 
     def report(self) -> dict[str, float]:
-        """Deepest vertex inside a solid after the projection [m]; number of strands that were moved."""
-        return self._report
+        """Number of strands that were moved."""
+        return {"projected": float(self._moved.sum())}
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """Where guides were at the end of the last step, and of which of them that is known."""

@@ -97,12 +97,16 @@ class SolidContact(Force):
         settings: fields of `ContactParams`.
     """
 
+    name = "contact"
+    label = "contact"
+    settings = ContactParams
+    is_mutual = False
+
     def __init__(self, *, clearances: Clearances | None = None, **settings: Any) -> None:
         self.params = ContactParams(**settings)
         self._clearances = clearances or Clearances()
         self._solids: list[_OneSolid] = []
         self._restored: dict[str, NDArray[Any]] = {}
-        self._report: dict[str, float] = {}
 
     def prepare(self, model: StrandModel) -> None:
         """Get ready for guides of this model."""
@@ -122,17 +126,18 @@ class SolidContact(Force):
             one.find(strands, moving, self._inertia[1], self._arc, self._held, laws, load)
 
     def settle(self, strands: StrandView) -> None:
-        """Measure how hard each contact was pressed, and how deep vertices are inside."""
-        depth, contacts = 0.0, 0
-        for one, moving in zip(self._solids, strands.solids, strict=True):
+        """Measure how hard each contact was pressed."""
+        for one in self._solids:
             one.settle(strands)
-            depth = max(depth, one.depth(strands, moving, self._held))
-            contacts += int(one.last.count.sum())
-        self._report = {"penetration": depth, "contacts": float(contacts)}
 
     def report(self) -> dict[str, float]:
-        """Deepest vertex inside a solid at the end of the step [m], before any constraint; number of contacts."""
-        return self._report
+        """Number of contacts."""
+        return {"contacts": float(sum(int(one.last.count.sum()) for one in self._solids))}
+
+    def measure(self, strands: StrandView) -> dict[str, float]:
+        """Deepest vertex inside a solid, rigid or deforming, at the end of the step and after all constraints [m]."""
+        depths = [one.depth(strands, self._held) for one in self._solids]
+        return {"penetration": max(depths, default=0.0)}
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """Contacts of the last step, by solid."""
@@ -230,7 +235,7 @@ class _OneSolid:
         )
         self.last, self._next = new, self.last
 
-    def depth(self, strands: StrandView, moving: MovingSolid, held: NDArray[np.bool_]) -> float:
+    def depth(self, strands: StrandView, held: NDArray[np.bool_]) -> float:
         """How deep a vertex is inside at the end of the step [m]."""
         if self.surface is not None:
             return self.surface.depth(strands, self.thickness)

@@ -52,6 +52,9 @@ class TriangleStrips(Force):
         settings: fields of `StripParams`.
     """
 
+    name = "strips"
+    settings = StripParams
+
     def __init__(self, *, groups: ArrayLike | None = None, **settings: Any) -> None:
         self.params = StripParams(**settings)
         self._groups_given = groups
@@ -268,6 +271,8 @@ class WispCollisions(TriangleStrips):
 
     The baseline that `TriangleStrips` is compared with. Arguments are the same.
     """
+
+    name = "wisps"
 
     def __init__(self, *, groups: ArrayLike | None = None, **settings: Any) -> None:
         super().__init__(groups=groups, **{**settings, "strips": False})

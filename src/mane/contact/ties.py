@@ -122,6 +122,9 @@ class Ties(Force):
         ties: one or more.
     """
 
+    name = "ties"
+    needs = ("guides",)
+
     def __init__(self, ties: Sequence[Tie]) -> None:
         if not ties:
             raise ValueError("ties: must hold at least one tie, got none")
@@ -164,6 +167,8 @@ class Ties(Force):
         if style is not None or point is None or radius is None:
             raise ValueError("ties: must have point and radius, or style, got " + _given(point, radius, style))
         return cls([Tie.around(guides, point, radius, **settings)])
+
+    for_scene = around  # type: ignore[assignment]  # what a scene file cannot write is a list of ties
 
     @classmethod
     def of_style(cls, name: str, guides: Guides, *, options: Mapping[str, Any] | None = None, **settings: Any) -> Ties:

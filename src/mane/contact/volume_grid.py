@@ -62,6 +62,8 @@ class VolumeGrid(Force):
             is one hair group; groups that shall not feel each other have a grid each.
     """
 
+    name = "grid"
+
     def __init__(
         self,
         *,

@@ -73,7 +73,7 @@ def stage_megabytes(size: Size, folder: str, frames: int) -> Iterator[tuple[str,
     yield "groom", peak_megabytes()
     assembly = build(scene, hair=hair)
     yield "guides and simulation", peak_megabytes()
-    assembly.dresser  # noqa: B018 - made when it is first looked at
+    assembly.hair_stage  # noqa: B018 - made when it is first looked at
     yield "binding the skin", peak_megabytes()
     told: list[tuple[str, float]] = []
 

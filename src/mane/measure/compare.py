@@ -16,10 +16,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from mane.geometry.checks import FloatArray, IntArray, require_choice
+from mane.contact.table import INTERACTIONS
+from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.guides import Guides
 from mane.io.atomic import atomic_write
 from mane.measure.captions import describe
@@ -27,22 +29,22 @@ from mane.measure.compare_pictures import Panels
 from mane.measure.compare_table import to_markdown
 from mane.measure.figures import Figures
 from mane.metrics.summary import METRICS, measure_all
+from mane.scene.background import WAITING
 from mane.scene.build import Assembly, build
 from mane.scene.cache import Cache
-from mane.scene.clock import StageClock
+from mane.scene.cached import CachedSource
 from mane.scene.config import OutputTable, Scene, SkinTable
 from mane.scene.loop import Progress, play_cache, run_assembly
 from mane.scene.outputs import check_output
 from mane.scene.sink_metrics import MetricsSink
+from mane.scene.sinks import SINKS
 from mane.skin.table import SKINS
+from mane.stage.clock import StageClock
+from mane.stage.table import Table
 from mane.strand.solver import SOLVERS
 from mane.strand.stepping import SolverDiverged
 
 PANEL = (480, 540)  # pixels
-# Interactions that act on each strand by itself; the others need neighbours, which sampled hairs do not have.
-ALONE = ("attraction", "root_damping")
-NOT_OF_A_FRAME = ("read cache", "write cache", "metrics", "draw")  # stages that a comparison adds
-
 Told = Callable[[str, Progress], None]
 
 
@@ -110,9 +112,9 @@ def compare(
     return _Comparing(scene, target.absolute(), *chosen, reference, movie, size, progress).run()
 
 
-def _checked(names: Sequence[str], what: str, known: dict[str, tuple[str, str]]) -> tuple[str, ...]:
+def _checked(names: Sequence[str], what: str, known: Table[Any]) -> tuple[str, ...]:
     for name in names:
-        require_choice(what, name, list(known))
+        known.find(name, what)
     if not names:
         raise ValueError(f"{what}: must name at least one of {', '.join(known)}")
     return tuple(dict.fromkeys(names))
@@ -184,7 +186,8 @@ class _Comparing:
             raise ValueError(f"reference: must be at most {len(others)} (= hairs besides guides), got {self.reference}")
         strands = np.sort(np.random.default_rng(self.scene.seed).choice(others, self.reference, replace=False))
         scene = self._scene(model, f"{model}.reference.cache")
-        alone = tuple(part for part in scene.interactions if part.kind in ALONE)
+        # Sampled hairs have no neighbours for what acts between strands.
+        alone = tuple(part for part in scene.interactions if not INTERACTIONS.find(part.kind).is_mutual)
         check_output(scene, resume=False, restart=True)
         built = build(replace(scene, interactions=alone), hair=assembly.hair, guides=Guides.chosen(groom, strands))
         _, cache, _ = self._run(built, f"{model}: simulating {self.reference} hairs")
@@ -272,7 +275,8 @@ class _Stages:
     @property
     def milliseconds(self) -> dict[str, float]:
         """Medians over the frames, so that compiling in the first one does not count."""
-        names = dict.fromkeys(name for row in self._rows for name in row if name not in NOT_OF_A_FRAME)
+        added = {WAITING, CachedSource.label, *(SINKS[name].label for name in SINKS)}  # by the comparison itself
+        names = dict.fromkeys(name for row in self._rows for name in row if name not in added)
         return {name: 1e3 * float(np.median([row.get(name, 0.0) for row in self._rows])) for name in names}
 
 

@@ -17,9 +17,9 @@ from mane.measure.strands_setup import (
     GRAVITY,
     HAIR,
     LINE_DENSITY,
-    MODEL_COLOURS,
     Run,
     free_model,
+    model_colour,
     stepped,
     still_roots,
     straight_points,
@@ -60,7 +60,7 @@ def frequency(figures: Figures, models: list[str], *, quick: bool) -> None:
             value = frequency_of(run.tips[1:, 0, 1], dt)
             case = f"small oscillation, {model}, {segments} segments"
             figures.add(case, "frequency", value, "Hz", reference=reference, source="beam theory")
-            target = CANTILEVER_TARGETS[model].get(segments)
+            target = CANTILEVER_TARGETS.get(model, {}).get(segments)
             figures.add(case, "relative error", abs(value / reference - 1), "1", target=target)
 
 
@@ -102,7 +102,7 @@ def energy(figures: Figures, models: list[str], *, quick: bool) -> dict[str, Any
             rise = float(np.maximum(level - np.minimum.accumulate(level), 0).max())
             figures.add(case, "largest rise of energy / (m g L)", rise, "1", target=ENERGY_TARGET)
             figures.add(case, "energy lost in the first 0.5 s / (m g L)", -level[round(0.5 * substeps / FRAME)], "1")
-            label, colour = f"{model}, {1e3 * FRAME / substeps:g} ms", MODEL_COLOURS[model]
+            label, colour = f"{model}, {1e3 * FRAME / substeps:g} ms", model_colour(model)
             curves.append(Curve(label, run.times, level, markers=False, colour=colour, fade=fade))
     plot = ("Energy of an undamped swing", Axis("time [s]"), Axis("(energy - first) / (m g L)"), curves)
     return {"energy": plot}

@@ -15,11 +15,10 @@ from mane.strand.material import Material
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
-from mane.strand.solver import StrandSolver
+from mane.strand.solver import SOLVERS, StrandSolver
 from mane.strand.state import StrandState
 
 GRAVITY = 9.81  # [m/s^2]
-MODEL_COLOURS = {"cosserat": 1, "chain": 2, "spring": 3}  # of `plot.Curve`
 FADES = (0.0, 0.4, 0.65)  # for the members of a model's family of curves, from coarse to fine
 HAIR = Material(young=3.9e9, radius=40e-6, density=1320.0, damping=0.0)
 SECTION = np.pi * 40e-6**2  # [m^2]
@@ -155,3 +154,8 @@ def stepped(
 def free_model(points: Float64Array, gravity: ArrayLike = (0.0, -GRAVITY, 0.0)) -> StrandModel:
     """Return undamped hair that nothing holds."""
     return HAIR.model(points, root=RootKind.FREE, gravity=gravity)
+
+
+def model_colour(model: str) -> int:
+    """Colour of a strand model in plots, for `plot.Curve`; 0 is that of references."""
+    return 1 + list(SOLVERS).index(model)

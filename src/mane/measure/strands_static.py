@@ -17,9 +17,9 @@ from mane.measure.strands_setup import (
     BENDING,
     FADES,
     HAIR,
-    MODEL_COLOURS,
     TWISTING,
     length_of,
+    model_colour,
     settle,
     still_roots,
     straight_points,
@@ -52,7 +52,7 @@ def cantilever(figures: Figures, models: list[str], *, quick: bool) -> dict[str,
     shapes, errors = [Curve("elastica", NUMBERS, references, markers=False)], []
     for model in models:
         found = {}
-        colour = MODEL_COLOURS[model]
+        colour = model_colour(model)
         for segments, fade in zip((25, 50) if quick else (25, 50, 100), FADES, strict=False):
             found[segments] = cantilever_ratios(model, segments)
             off = np.abs(found[segments] / references - 1)
@@ -85,7 +85,7 @@ def _add_cantilever(figures: Figures, model: str, segments: int, found: Float64A
     for number, value, reference in zip(NUMBERS, found, references, strict=True):
         case = f"cantilever, {model}, {segments} segments, G = {number:g}"
         figures.add(case, "height / width", value, "1", reference=float(reference), source="elastica")
-        promised = CANTILEVER_TARGETS[model].get(segments) if number <= PROMISED_UP_TO else None
+        promised = CANTILEVER_TARGETS.get(model, {}).get(segments) if number <= PROMISED_UP_TO else None
         figures.add(case, "relative error", abs(value / reference - 1), "1", target=promised)
 
 
@@ -120,14 +120,14 @@ def helix(figures: Figures, models: list[str], *, quick: bool) -> dict[str, Any]
             solver, height, distance, reference = helix_figures(model, segments)
             case = f"helix of {HELIX_TURNS:g} turns, {model}, {segments} segments, G = {HELIX_NUMBER:g}"
             source = "Kirchhoff rod" if solver.has_twist else "Kirchhoff rod without twist"
-            target = HELIX_TARGETS[segments]
+            target = HELIX_TARGETS.get(segments)
             figures.add(case, "height / length", height, "1", reference=reference, source=source)
             figures.add(case, "relative error of the height", abs(height / reference - 1), "1", target=target)
             figures.add(case, "largest distance / length", distance.max(), "1", target=target)
             curves.append(
                 Curve(
                     f"{model}, {segments} segments", np.linspace(0, 1, segments + 1), distance, markers=False,
-                    colour=MODEL_COLOURS[model], fade=fade,
+                    colour=model_colour(model), fade=fade,
                 )
             )  # fmt: skip
     plot = (

@@ -30,6 +30,7 @@ from mane.groom.guides import Guides
 from mane.io.atomic import atomic_write
 from mane.scene.config import Scene
 from mane.scene.scene_file import scene_from_dict
+from mane.stage import memory as checkpoints
 from mane.strand.frame import GuideFrame, InsertedGuides
 
 FORMAT = 1
@@ -57,14 +58,17 @@ class Cache:
     # -- beginning and finding one ---------------------------------------------------------------------------------
 
     @classmethod
-    def make(cls, path: Path, scene: Scene, guides: Guides, keys: Mapping[str, str]) -> Cache:
-        """Begin a cache in a folder, without the frames that it may hold."""
+    def make(
+        cls, path: Path, scene: Scene, guides: Guides, keys: Mapping[str, str], stages: Mapping[str, int]
+    ) -> Cache:
+        """Begin a cache in a folder, without the frames that it may hold; `stages` are versions of what makes them."""
         _make_folder(path)
         for old in [path / CHECKPOINT, *(path / name for name in os.listdir(path) if _is_ours(name))]:
             old.unlink(missing_ok=True)
         header = {
             "format": FORMAT,
             "versions": _versions(),
+            "stages": dict(stages),
             "keys": dict(keys),
             "scene": scene.to_dict(),
             "scene_folder": os.path.relpath(scene.folder, path),
@@ -99,13 +103,31 @@ class Cache:
         folder = Path(os.path.normpath(self.path / self.header["scene_folder"]))
         return scene_from_dict(self.header["scene"], folder=folder, text=self.header["scene_text"])
 
-    def difference(self, scene: Scene, keys: Mapping[str, str]) -> str | None:
-        """Say in what a scene is another one than that of the cache, outputs and the last frame apart; or None."""
-        ours, theirs = _deciding(self.header["scene"]), _deciding(json.loads(json.dumps(scene.to_dict())))
+    def difference(self, scene: Scene, keys: Mapping[str, str], *, hair_decides: bool = False) -> str | None:
+        """Say in what a scene is another one than that of the cache, outputs and the last frame apart; or None.
+
+        With `hair_decides`, a skin and finishing passes that push the guides must be the same too.
+        """
+        written = json.loads(json.dumps(scene.to_dict()))
+        ours, theirs = (_deciding(one, hair_decides) for one in (self.header["scene"], written))
         for name in theirs:
             if ours.get(name) != theirs[name]:
                 return f"{name} was {ours.get(name)!r} and is {theirs[name]!r}"
         return self.changed(keys)
+
+    def upgraded(self, stages: Mapping[str, int]) -> str | None:
+        """Say which program made the cache, where going on with this one would mix two, and the remedy; or None."""
+        made, now = self.header["versions"], _versions()
+        for name, version in now.items():
+            if made.get(name) != version:
+                return (
+                    f"it was made with {name} {made.get(name)} and this is {version}, which may move hair otherwise; "
+                    f"`pip install {name}=={made.get(name)}` goes on"
+                )
+        if "stages" not in self.header:
+            return "it was made by an older mane, which did not say with which methods; install that one to go on"
+        different = checkpoints.difference(self.header["stages"], stages)
+        return None if different is None else f"{different}; install the mane that made it to go on"
 
     def changed(self, keys: Mapping[str, str]) -> str | None:
         """Say which of hair and guides are other ones than those of the cache; or None."""
@@ -178,9 +200,10 @@ class Cache:
         return int(arrays.pop(FRAME_INDEX)[0]), arrays
 
 
-def _deciding(scene: Mapping[str, Any]) -> dict[str, Any]:
+def _deciding(scene: Mapping[str, Any], hair_decides: bool) -> dict[str, Any]:
     """Values that decide what is simulated, by dotted name."""
-    kept = {name: value for name, value in scene.items() if name not in ("output", "camera", "skin", "finish")}
+    ignored = ("output", "camera") if hair_decides else ("output", "camera", "skin", "finish", "passes")
+    kept = {name: value for name, value in scene.items() if name not in ignored}
     flat: dict[str, Any] = {}
     for name, value in kept.items():
         if isinstance(value, dict):

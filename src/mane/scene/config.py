@@ -35,9 +35,11 @@ __all__ = [
     "HeadTable",
     "InteractionTable",
     "OutputTable",
+    "PassTable",
     "Scene",
     "SkinTable",
     "SolidTable",
+    "SourceTable",
     "StrandTable",
     "WindTable",
     "field_lines",
@@ -47,7 +49,7 @@ Vector3 = tuple[float, float, float]
 Settings = Mapping[str, Any]
 
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
-OPEN_TABLES = ("groom", "solids", "interactions", "skin")
+OPEN_TABLES = ("groom", "source", "solids", "interactions", "skin", "passes")
 OWN_BODY, NO_BODY, BUST = "own", "none", "bust"
 
 
@@ -132,6 +134,19 @@ class GuidesTable:
             raise ValueError('count: must be left out with method "marked", which takes all that are marked')
         require(self.count is None or self.count >= 1, "count", "must be at least 1", self.count)
         require(self.vertices is None or self.vertices >= 3, "vertices", "must be at least 3", self.vertices)
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """What makes the guides move. Settings of that kind are further keys of the table.
+
+    Attributes:
+        kind: "simulation", which [strand], [contact], [wind] and [[interactions]] describe
+        settings: of that kind
+    """
+
+    kind: str = "simulation"
+    settings: Settings = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -319,6 +334,19 @@ class SkinTable:
 
 
 @dataclass(frozen=True)
+class PassTable:
+    """Something else that is done to every hair after the skin. Its settings are further keys of the table.
+
+    Attributes:
+        kind: what is done: push_out, subdivide ...
+        settings: of that kind
+    """
+
+    kind: str
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Scene:
     """A whole scene: what `read_scene` returns and `run_scene` runs.
 
@@ -327,6 +355,7 @@ class Scene:
         seed: of everything random
         frames: which frames are made
         guides: the strands that are simulated
+        source: what makes them move
         body: what the hair grows on
         head: how the head moves
         solids: what else hair collides with
@@ -336,6 +365,7 @@ class Scene:
         interactions: what else acts on the guides, in this order
         skin: how guides carry every hair
         finish: what is done to every hair after that
+        passes: what else is done to it, in this order, after push_out and before subdivide of [finish]
         output: what is written
         camera: how pictures look
         folder: that paths are relative to; the scene file's own
@@ -347,6 +377,7 @@ class Scene:
     seed: int = 0
     frames: FramesTable = field(default_factory=FramesTable)
     guides: GuidesTable = field(default_factory=GuidesTable)
+    source: SourceTable = field(default_factory=SourceTable)
     body: BodyTable = field(default_factory=BodyTable)
     head: HeadTable = field(default_factory=HeadTable)
     solids: tuple[SolidTable, ...] = ()
@@ -356,6 +387,7 @@ class Scene:
     interactions: tuple[InteractionTable, ...] = ()
     skin: SkinTable = field(default_factory=SkinTable)
     finish: FinishTable = field(default_factory=FinishTable)
+    passes: tuple[PassTable, ...] = ()
     output: OutputTable = field(default_factory=OutputTable)
     camera: CameraTable = field(default_factory=CameraTable)
     folder: Path = field(default_factory=Path, compare=False)
@@ -371,6 +403,13 @@ class Scene:
             if self.finish.subdivide:
                 raise TableError("finish", "subdivide", "subdivide: must be 0 with usd_layer, which keeps vertices")
         check_settings(self)
+
+    @property
+    def finishing(self) -> tuple[PassTable, ...]:
+        """All finishing passes in their order: those of [finish] and [[passes]]."""
+        before = (PassTable("push_out", {"thickness": self.finish.thickness}),) if self.finish.push_out else ()
+        after = (PassTable("subdivide", {"levels": self.finish.subdivide}),) if self.finish.subdivide else ()
+        return (*before, *self.passes, *after)
 
     def path(self, name: str) -> Path:
         """Return a path of the scene, seen from its folder."""

@@ -1,6 +1,9 @@
 """The frame loop: the one place that owns the order of a frame.
 
-    motion -> Simulation.step -> skin -> finish -> sinks
+    source of guides -> skin -> finishing passes -> sinks
+          ^                |
+          +- forces that --+
+             hair returns
 
 `run_scene` simulates, `bake_cache` takes guides from a cache instead; from the skin on they are the same.
 """
@@ -9,20 +12,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from mane.geometry.checks import FloatArray
+from mane.scene.background import BackgroundWriter
 from mane.scene.build import Assembly, build
 from mane.scene.cache import Cache
-from mane.scene.clock import StageClock
+from mane.scene.cached import CachedSource
 from mane.scene.config import OutputTable, Scene
-from mane.scene.outputs import cache_folder, check_output, make_log, make_sinks, open_or_make
+from mane.scene.outputs import cache_folder, check_output, make_log, open_or_make
 from mane.scene.run_log import RunLog
 from mane.scene.scene_file import naming_place
-from mane.scene.sinks import Sink
+from mane.scene.sinks import OutputRequest, Sink, make_sinks, makes_hair, remembered_stages
+from mane.stage import memory as checkpoints
 from mane.strand.frame import GuideFrame
 from mane.strand.stepping import SolverDiverged, StepReport
 
@@ -59,10 +66,11 @@ class RunSummary:
         guides: simulated.
         setup: seconds before the first frame, by stage.
         stages: seconds over all frames, by stage.
+        beside: seconds that were spent writing while frames were made, by stage.
         seconds: of the whole run.
         stretch: largest of all frames.
         penetration: deepest of all frames [m].
-        hold: which guides stand by themselves, in one line.
+        note: what to know of the guides, in one line: which stand by themselves.
         files: that were made.
     """
 
@@ -72,10 +80,11 @@ class RunSummary:
     guides: int = 0
     setup: dict[str, float] = field(default_factory=dict)
     stages: dict[str, float] = field(default_factory=dict)
+    beside: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     stretch: float = 0.0
     penetration: float = 0.0
-    hold: str = ""
+    note: str = ""
     files: list[Path] = field(default_factory=list)
 
     @property
@@ -85,11 +94,12 @@ class RunSummary:
         return self.frames / spent if spent > 0 else 0.0
 
 
-Told = Callable[[Progress], None]
-NumberedFrame = tuple[int, GuideFrame, StepReport | None]
+ProgressCallback = Callable[[Progress], None]
 
 
-def run_scene(scene: Scene, *, resume: bool = False, restart: bool = False, progress: Told | None = None) -> RunSummary:
+def run_scene(
+    scene: Scene, *, resume: bool = False, restart: bool = False, progress: ProgressCallback | None = None
+) -> RunSummary:
     """Simulate a scene and write what its [output] asks for.
 
     Args:
@@ -110,11 +120,10 @@ def run_scene(scene: Scene, *, resume: bool = False, restart: bool = False, prog
     return summary
 
 
-def run_assembly(assembly: Assembly, *, resume: bool = False, progress: Told | None = None) -> RunSummary:
+def run_assembly(assembly: Assembly, *, resume: bool = False, progress: ProgressCallback | None = None) -> RunSummary:
     """Run a scene that was built already; what its cache holds of an earlier run is lost, or gone on with."""
     started = time.perf_counter()
     cache_path = cache_folder(assembly.scene)
-    assembly.clock.watch_parts(assembly.simulation)
     try:
         summary = _run(assembly, cache_path, resume, progress)
     except OSError as error:
@@ -131,7 +140,7 @@ def bake_cache(
     scene: Scene | None = None,
     strands: int | None = None,
     every: int = 1,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> RunSummary:
     """Make the full head of the frames of a cache, with its own skin or another.
 
@@ -155,24 +164,30 @@ def bake_cache(
     if not frames:
         raise ValueError(f"{cache.path}: holds no finished frame yet; `mane simulate --resume` goes on with it")
     numbers = range(frames[0], frames[-1] + 1, every)
-    summary = play_cache(cache, assembly, make_sinks(assembly, output, None, numbers), numbers, progress)
+    sinks = make_sinks(OutputRequest(assembly, output, None, numbers))
+    summary = play_cache(cache, assembly, sinks, numbers, progress)
     summary.seconds = time.perf_counter() - started
     return summary
 
 
 def play_cache(
-    cache: Cache, assembly: Assembly, sinks: Sequence[Sink], numbers: Sequence[int], progress: Told | None = None
+    cache: Cache,
+    assembly: Assembly,
+    sinks: Sequence[Sink],
+    numbers: Sequence[int],
+    progress: ProgressCallback | None = None,
 ) -> RunSummary:
     """Take frames of a cache through skin, finish and sinks; `assembly` has the hair that its guides carry."""
     started = time.perf_counter()
     for sink in sinks:
         sink.open(resume=False)
-    _bind_if_needed(assembly, sinks)
+    run = _Run(assembly, sinks)
     assembly.clock.end_setup()
     summary = _summary_of(assembly)
-    frames = _cached(cache, numbers, assembly.clock)
-    _play(frames, assembly, sinks, summary, _Teller(progress, len(numbers), 0))
+    with BackgroundWriter(assembly.clock) as writer:
+        run.play(run.cached(cache, numbers), writer, summary, _Reporter(progress, len(numbers), 0))
     _close(sinks, summary)
+    summary.beside = dict(assembly.clock.beside)
     summary.seconds = time.perf_counter() - started
     return summary
 
@@ -180,133 +195,167 @@ def play_cache(
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: Told | None) -> RunSummary:
-    scene, clock = assembly.scene, assembly.clock
-    frames = scene.frames
+def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: ProgressCallback | None) -> RunSummary:
+    scene, clock, frames = assembly.scene, assembly.clock, assembly.scene.frames
     cache = None if cache_path is None else open_or_make(cache_path, assembly, resume)
     checkpoint = cache.read_checkpoint() if cache is not None and resume else None
     last = None if checkpoint is None else checkpoint[0]
-    goes_on = last is not None
-    sinks = make_sinks(assembly, scene.output, cache, range(frames.start, frames.end + 1))
+    sinks = make_sinks(OutputRequest(assembly, scene.output, cache, range(frames.start, frames.end + 1)))
     for sink in sinks:
         with naming_place(scene.places, "output"):
-            sink.open(resume=goes_on)
+            sink.open(resume=last is not None)
     log = make_log(scene, cache_path, None if last is None else last + 1)
-    _bind_if_needed(assembly, sinks)
+    run = _Run(assembly, sinks)
     clock.end_setup()
-    if log is not None and not goes_on:
+    if log is not None and last is None:
         log.write("setup", clock.setup)
     summary = _summary_of(assembly)
     summary.resumed_after = last
-    first = frames.start
-    if cache is not None and checkpoint is not None and last is not None:
-        with clock.stage("catch up"):
-            _catch_up(cache, assembly, sinks, last)
-        _restore(assembly, checkpoint[1])
-        clock.end_setup()
-        first = last + 1
-    teller = _Teller(progress, frames.count, first - frames.start, log)
-    _play(_simulated(assembly, first), assembly, sinks, summary, teller)
+    first = frames.start if last is None else last + 1
+    with BackgroundWriter(clock) as writer:
+        if cache is not None and checkpoint is not None:
+            with clock.stage("catch up"):
+                run.catch_up(cache, *checkpoint, writer)
+            clock.end_setup()
+        reporter = _Reporter(progress, frames.count, first - frames.start, log)
+        run.play(run.simulated(range(first, frames.end + 1)), writer, summary, reporter)
     _close(sinks, summary)
+    summary.beside = dict(clock.beside)
     if log is not None:
         summary.files.append(log.path)
     return summary
 
 
-def _bind_if_needed(assembly: Assembly, sinks: Sequence[Sink]) -> None:
-    """Bind the skin before the first frame, where anybody asks for hair."""
-    if any(sink.needs_hair for sink in sinks):
-        assembly.dresser  # noqa: B018 - made when it is first looked at
+@dataclass(frozen=True, eq=False)
+class _MadeFrame:
+    """A frame of guides, and the full head where it was made already."""
 
-
-def _simulated(assembly: Assembly, first: int) -> Iterator[NumberedFrame]:
-    """Step the guides through the frames from `first` on; the first frame of a scene is that after the pre-roll."""
-    frames, simulation, clock = assembly.scene.frames, assembly.simulation, assembly.clock
-    for index in range(first, frames.end + 1):
-        with clock.stage("guides"):
-            if index == frames.start:
-                frame = _preroll(assembly)
-                report = simulation.report if frames.preroll else AT_REST
-            else:
-                frame = _stepped(assembly, index)
-                report = simulation.report
-        yield index, frame, report
-
-
-def _preroll(assembly: Assembly) -> GuideFrame:
-    frames, simulation = assembly.scene.frames, assembly.simulation
-    steps = round(frames.preroll * frames.rate)
-    frame = simulation.reset(time=-steps / frames.rate)
-    for _ in range(steps):
-        frame = _stepped(assembly, frames.start)
-    return frame
-
-
-def _stepped(assembly: Assembly, index: int) -> GuideFrame:
-    try:
-        return assembly.simulation.step()
-    except SolverDiverged as error:
-        raise SolverDiverged(f"frame {index}: {error}") from None
-
-
-def _cached(cache: Cache, numbers: Iterable[int], clock: StageClock) -> Iterator[NumberedFrame]:
-    """Read the frames of a cache."""
-    for index in numbers:
-        with clock.stage("read cache"):
-            frame = cache.read_frame(index)
-        yield index, frame, None
-
-
-def _play(
-    frames: Iterable[NumberedFrame], assembly: Assembly, sinks: Sequence[Sink], summary: RunSummary, teller: _Teller
-) -> None:
-    """Take each frame through skin, finish and sinks."""
-    clock = assembly.clock
-    for index, frame, report in frames:
-        _hand_out(index, frame, assembly, sinks)
-        seconds = clock.end_frame()
-        summary.frames += 1
-        summary.stages = dict(clock.total)
-        if report is not None:
-            summary.stretch = max(summary.stretch, report.stretch)
-            summary.penetration = max(summary.penetration, report.penetration)
-        teller.tell(index, report, seconds)
-
-
-def _hand_out(index: int, frame: GuideFrame, assembly: Assembly, sinks: Sequence[Sink]) -> None:
-    """Give a frame to the sinks that lack it, and show it to those that have it."""
-    wanting = {sink: not sink.has(index) for sink in sinks}
+    index: int
+    guides: GuideFrame
+    report: StepReport | None
     points: FloatArray | None = None
-    is_needed = any(sink.needs_hair and (wants or sink.history) for sink, wants in wanting.items())
-    if is_needed or _has_memory(assembly, sinks):
-        points = assembly.dresser(frame)
-    for sink, wants in wanting.items():
-        with assembly.clock.stage(sink.name):
-            (sink.write if wants else sink.recall)(index, frame, points)
 
 
-def _catch_up(cache: Cache, assembly: Assembly, sinks: Sequence[Sink], last: int) -> None:
-    """Bring sinks that lack frames of the cache, or must remember the last ones, to where the cache is."""
-    start = assembly.scene.frames.start
-    needed = [_first_needed(sink, start, last) for sink in sinks]
-    if _has_memory(assembly, sinks):
-        needed.append(start)
-    for index, frame, _ in _cached(cache, range(min(needed), last + 1), assembly.clock):
-        _hand_out(index, frame, assembly, sinks)
+class _Run:
+    """Takes frames through skin, finishing passes and sinks."""
+
+    def __init__(self, assembly: Assembly, sinks: Sequence[Sink]) -> None:
+        self._assembly, self._sinks, self._clock = assembly, sinks, assembly.clock
+        self._makes_hair = makes_hair(assembly, sinks)
+        if self._makes_hair:
+            assembly.hair_stage  # noqa: B018 - bound before the first frame, so that no frame counts its time
+        self._hair_remembers = self._makes_hair and assembly.hair_stage.remembers
+
+    # -- frames ------------------------------------------------------------------------------------------------------
+
+    def simulated(self, numbers: Sequence[int]) -> Iterator[_MadeFrame]:
+        """Let the source make frames; the first frame of a scene is that after the pre-roll."""
+        source, frames = self._assembly.source, self._assembly.scene.frames
+        for index in numbers:
+            with self._clock.stage(source.label):
+                if index == frames.start:
+                    frame, points = self._preroll()
+                    report = source.report if frames.preroll else AT_REST
+                else:
+                    frame, points = self._stepped(index)
+                    report = source.report
+            yield _MadeFrame(index, frame, report, points)
+
+    def cached(self, cache: Cache, numbers: Sequence[int]) -> Iterator[_MadeFrame]:
+        """Read frames that were simulated before."""
+        source = CachedSource(cache, numbers, self._assembly.source)
+        for index in numbers:
+            with self._clock.stage(source.label):
+                frame = source.step()
+            yield _MadeFrame(index, frame, source.report)
+
+    def _preroll(self) -> tuple[GuideFrame, FloatArray | None]:
+        frames = self._assembly.scene.frames
+        steps = round(frames.preroll * frames.rate)
+        frame = self._assembly.source.reset(time=-steps / frames.rate)
+        points = self._returned(frame)
+        for _ in range(steps):
+            frame, points = self._stepped(frames.start)
+        return frame, points
+
+    def _stepped(self, index: int) -> tuple[GuideFrame, FloatArray | None]:
+        try:
+            frame = self._assembly.source.step()
+        except SolverDiverged as error:
+            raise SolverDiverged(f"frame {index}: {error}") from None
+        return frame, self._returned(frame)
+
+    def _returned(self, frame: GuideFrame) -> FloatArray | None:
+        """Where the skin may push the guides: make the hair, and let what it returns act in the next step."""
+        if not self._assembly.may_return_load:
+            return None
+        points = self._assembly.hair_stage(frame)
+        load = self._assembly.hair_stage.skin.guide_load()
+        if load is not None:
+            self._assembly.source.receive(load)
+        return points
+
+    # -- sinks -------------------------------------------------------------------------------------------------------
+
+    def play(
+        self, frames: Iterator[_MadeFrame], writer: BackgroundWriter, summary: RunSummary, reporter: _Reporter
+    ) -> None:
+        """Take each frame through skin, finishing passes and sinks."""
+        for made in frames:
+            self._hand_out(made, writer)
+            seconds = self._clock.end_frame()
+            summary.frames += 1
+            summary.stages = dict(self._clock.total)
+            if made.report is not None:
+                summary.stretch = max(summary.stretch, made.report.stretch)
+                summary.penetration = max(summary.penetration, made.report.penetration)
+            reporter.tell(made.index, made.report, seconds)
+
+    def _hand_out(self, made: _MadeFrame, writer: BackgroundWriter) -> None:
+        """Give a frame to the sinks that lack it, and show it to those that have it."""
+        wanting = {sink: not sink.has(made.index) for sink in self._sinks}
+        points = made.points
+        is_needed = any(sink.needs_hair and (wants or sink.history) for sink, wants in wanting.items())
+        if points is None and (is_needed or self._hair_remembers):
+            points = self._assembly.hair_stage(made.guides)
+        for sink, wants in wanting.items():
+            job = None
+            with self._clock.stage(sink.label):
+                if wants:
+                    job = sink.take(made.index, made.guides, points)
+                else:
+                    sink.recall(made.index, made.guides, points)
+            if job is not None:
+                writer.submit(sink.label, job)
+
+    # -- resuming ----------------------------------------------------------------------------------------------------
+
+    def catch_up(
+        self, cache: Cache, last: int, checkpoint: Mapping[str, NDArray[Any]], writer: BackgroundWriter
+    ) -> None:
+        """Bring everything to where it was after frame `last`.
+
+        What has its memory in the checkpoint needs nothing else. Sinks that lack frames, or were not there when the
+        checkpoint was written, see the frames of the cache again; a skin that remembers then sees all of them.
+        """
+        known = checkpoints.saved_versions(checkpoint)
+        stages = checkpoints.keyed(remembered_stages(self._assembly, self._sinks))
+        forgotten = {stage for key, stage in stages.items() if known.get(key) != stage.version}
+        start = self._assembly.scene.frames.start
+        needed = [_first_needed(sink, start, last, sink in forgotten) for sink in self._sinks]
+        if self._hair_remembers and (min(needed) <= last or not forgotten.isdisjoint(self._assembly.hair_stage.stages)):
+            needed.append(start)
+        for made in self.cached(cache, range(min(needed), last + 1)):
+            self._hand_out(made, writer)
+        self._assembly.source.load_checkpoint(checkpoint)
+        others = [stage for stage in stages.values() if stage not in forgotten]
+        checkpoints.load([stage for stage in others if stage not in self._assembly.source.stages], checkpoint)
 
 
-def _has_memory(assembly: Assembly, sinks: Sequence[Sink]) -> bool:
-    """Whether hair is made at all, by a skin that must see every frame."""
-    return any(sink.needs_hair for sink in sinks) and assembly.dresser.remembers
-
-
-def _first_needed(sink: Sink, start: int, last: int) -> int:
-    missing = (index for index in range(start, last + 1) if not sink.has(index))
-    return min(next(missing, last + 1), max(start, last + 1 - sink.history))
-
-
-def _restore(assembly: Assembly, checkpoint: dict[str, Any]) -> None:
-    assembly.simulation.restore(checkpoint)
+def _first_needed(sink: Sink, start: int, last: int, is_forgotten: bool) -> int:
+    """First frame that a sink must see again."""
+    missing = next((index for index in range(start, last + 1) if not sink.has(index)), last + 1)
+    return min(missing, max(start, last + 1 - sink.history)) if is_forgotten or missing <= last else last + 1
 
 
 def _close(sinks: Sequence[Sink], summary: RunSummary) -> None:
@@ -319,14 +368,14 @@ def _summary_of(assembly: Assembly) -> RunSummary:
         strands=assembly.hair.groom.strand_count,
         guides=assembly.guides.count,
         setup=assembly.clock.setup,
-        hold=" ".join(str(assembly.simulation.hold_report).split()),
+        note=assembly.source.note,
     )
 
 
-class _Teller:
-    """Tells progress and writes the log."""
+class _Reporter:
+    """Reports progress and writes the log."""
 
-    def __init__(self, progress: Told | None, count: int, done: int, log: RunLog | None = None) -> None:
+    def __init__(self, progress: ProgressCallback | None, count: int, done: int, log: RunLog | None = None) -> None:
         self._progress, self._count, self._done, self._log = progress, count, done, log
 
     def tell(self, index: int, report: StepReport | None, seconds: dict[str, float]) -> None:

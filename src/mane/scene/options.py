@@ -14,50 +14,22 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from mane.geometry.checks import require_choice
 from mane.scene.values import VARYING, fit
+from mane.stage.protocol import Stage
+from mane.strand.ports import Part
 
 if TYPE_CHECKING:
-    from mane.scene.config import Scene, SkinTable, SolidTable
+    from mane.scene.config import Scene, SolidTable
+    from mane.stage.table import Table
 
 Options = dict[str, Any]  # name -> type
 
 PLAIN = (bool, int, float, str, float | None, int | None, str | None, int | Literal["converged"])
-# kind -> module and class; a kind is offered where its module is there
-INTERACTIONS = {
-    "attraction": ("mane.contact.attraction", "Attraction"),
-    "root_damping": ("mane.contact.damping", "RootDamping"),
-    "links": ("mane.contact.links", "StaticLinks"),
-    "strips": ("mane.contact.strips", "TriangleStrips"),
-    "ties": ("mane.contact.ties", "Ties"),
-    "grid": ("mane.contact.volume_grid", "VolumeGrid"),
-    "adaptive": ("mane.contact.adaptive", "AdaptiveGuides"),
-}
-SINGLE = ("adaptive",)  # kinds of which a scene may have one
 PROPS = ("comb", "gear", "hairbrush", "hand", "rod")
 SHAPES = ("box", "capsule", "plane", "sphere", "torus")
-
-
-def interaction_kinds() -> list[str]:
-    """Kinds of interactions that there are."""
-    return [kind for kind, (module, _) in INTERACTIONS.items() if find_spec(module) is not None]
-
-
-def interaction_maker(kind: str) -> Any:
-    """Return what makes the part of that kind: its class, or its method `around` where it has one."""
-    require_choice("kind", kind, interaction_kinds())
-    module, name = INTERACTIONS[kind]
-    part = getattr(import_module(module), name)
-    return getattr(part, "around", part)
-
-
-def needs_guides(maker: Any) -> bool:
-    """Whether a part can only be made for given guides."""
-    parameter = inspect.signature(maker).parameters.get("guides")
-    return parameter is not None and parameter.default is inspect.Parameter.empty
 
 
 def prop_maker(name: str) -> Any:
@@ -72,24 +44,6 @@ def shape_class(name: str) -> Any:
     return getattr(import_module("mane.body.shapes"), name.capitalize())
 
 
-def model_params(name: str) -> Any:
-    """Return the settings class of a strand model."""
-    from mane.strand.solver import SOLVERS
-
-    require_choice("model", name, list(SOLVERS))
-    module, solver = SOLVERS[name]
-    return getattr(import_module(module), solver.replace("Solver", "Params"))
-
-
-def skin_class(name: str) -> Any:
-    """Return the skin of that name."""
-    from mane.skin.table import SKINS
-
-    require_choice("method", name, list(SKINS))
-    module, attribute = SKINS[name]
-    return getattr(import_module(module), attribute)
-
-
 def style_options(name: str) -> Options:
     """Options of a procedural style."""
     from mane.groom.styles import STYLES
@@ -98,24 +52,33 @@ def style_options(name: str) -> Options:
     return dict.fromkeys(STYLES[name].options, float)
 
 
-def arguments_of(thing: Any) -> Options:
-    """Options of a function, a class or its settings class, as far as a scene file can write them."""
-    function = thing.__init__ if inspect.isclass(thing) else thing
-    parameters = inspect.signature(function).parameters
-    hints = typing.get_type_hints(function)
-    options = {name: _written_as(hints.get(name)) for name in parameters if name != "self"}
-    takes_more = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-    params = params_of(thing) if takes_more else None
-    if params is not None:
-        options |= {f.name: _written_as(typing.get_type_hints(params)[f.name]) for f in dataclasses.fields(params)}
+def arguments_of(function: Any) -> Options:
+    """Options of a function or a class: its arguments, as far as a scene file can write them."""
+    called = function.__init__ if inspect.isclass(function) else function
+    hints = typing.get_type_hints(called)
+    options = {name: _written_as(hints.get(name)) for name in inspect.signature(called).parameters if name != "self"}
     return {name: hint for name, hint in options.items() if hint is not None}
 
 
-def params_of(thing: Any) -> Any:
-    """Return the settings class of a class that takes `**settings`, or None: the one `...Params` beside it."""
-    module = import_module(thing.__module__)
-    found = [value for name, value in vars(module).items() if name.endswith("Params") and inspect.isclass(value)]
-    return found[0] if found else None
+def stage_options(stage: type[Stage]) -> Options:
+    """Settings of a stage that a scene file can write: arguments of what makes it, and fields of its settings class."""
+    options = arguments_of(maker_of(stage))
+    if stage.settings is not None:
+        hints = typing.get_type_hints(stage.settings)
+        options |= {f.name: _written_as(hints[f.name]) for f in dataclasses.fields(stage.settings)}
+    return {name: hint for name, hint in options.items() if hint is not None and name not in stage.needs}
+
+
+def maker_of(stage: type[Stage]) -> Any:
+    """Return what makes a stage for a scene: the class, or its `for_scene` where it has one of its own."""
+    is_own = stage.for_scene.__func__ is not Stage.for_scene.__func__  # type: ignore[attr-defined]
+    return stage.for_scene if is_own else stage
+
+
+def lacks(stage: type[Stage]) -> list[str]:
+    """What a stage cannot be made without: needs whose argument has no default."""
+    parameters = inspect.signature(maker_of(stage)).parameters
+    return [need for need in stage.needs if need in parameters and parameters[need].default is inspect.Parameter.empty]
 
 
 def _written_as(hint: Any) -> Any:
@@ -192,13 +155,27 @@ def _open_settings(scene: Scene) -> Iterator[tuple[str, Options, Mapping[str, An
         material, model = _material_options(scene.strand.material), _model_options(scene.strand.model)
     yield "strand.properties", material, scene.strand.properties, {}
     yield "strand.settings", model, scene.strand.settings, {}
-    for index, part in enumerate(scene.interactions):
-        with blaming(f"interactions.{index}"):
-            options = arguments_of(interaction_maker(part.kind))
-        yield f"interactions.{index}", options, part.settings, _own(part)
-    with blaming("skin"):
-        options = arguments_of(skin_class(scene.skin.method))
-    yield "skin", options, scene.skin.settings, _own(scene.skin)
+    for place, table, stage in _stages(scene):
+        yield place, stage_options(stage), table.settings, _own(table)
+
+
+def _stages(scene: Scene) -> Iterator[tuple[str, Any, type[Stage]]]:
+    """Place, table and class of every stage that a scene names."""
+    from mane.contact.table import INTERACTIONS
+    from mane.scene.sources import SOURCES
+    from mane.skin.finish import FINISHING_PASSES
+    from mane.skin.table import SKINS
+
+    named: list[tuple[str, Any, str, Table[Any], str]] = [
+        ("source", scene.source, scene.source.kind, SOURCES, "kind"),
+        ("skin", scene.skin, scene.skin.method, SKINS, "method"),
+        *((f"interactions.{i}", one, one.kind, INTERACTIONS, "kind") for i, one in enumerate(scene.interactions)),
+        *((f"passes.{i}", one, one.kind, FINISHING_PASSES, "kind") for i, one in enumerate(scene.passes)),
+    ]
+    for place, table, name, listed, key in named:
+        with blaming(place):
+            stage = listed.find(name, key)
+        yield place, table, stage
 
 
 def _solid_options(solid: SolidTable) -> Options:
@@ -208,8 +185,16 @@ def _solid_options(solid: SolidTable) -> Options:
 
 
 def _model_options(name: str) -> Options:
-    hints = typing.get_type_hints(model_params(name))
+    params = model_params(name)
+    hints = {} if params is None else typing.get_type_hints(params)
     return {key: hint for key, hint in hints.items() if hint in PLAIN and key != "sag_free"}
+
+
+def model_params(name: str) -> Any:
+    """Return the settings class of a strand model, or None where it has none."""
+    from mane.strand.solver import SOLVERS
+
+    return SOLVERS.find(name).settings
 
 
 def _material_options(name: str) -> Options:
@@ -225,20 +210,18 @@ def _own(table: Any) -> Options:
 
 def _check_ranges(scene: Scene) -> None:
     """Let the things themselves say which values are out of range, as far as that needs no hair."""
-    from mane.scene.parts import make_interaction, make_material, make_shape_or_prop, make_wind
+    from mane.scene.parts import make_material, make_shape_or_prop, make_wind
 
     with blaming("strand.settings"):
-        model_params(scene.strand.model)(**scene.strand.settings)
+        params = model_params(scene.strand.model)
+        if params is not None:
+            params(**scene.strand.settings)
     with blaming("strand.properties"):
         make_material(scene.strand)
-    with blaming("skin"):
-        _check_skin(scene.skin)
-    for index, part in enumerate(scene.interactions):
-        if part.kind in SINGLE and any(other.kind == part.kind for other in scene.interactions[:index]):
-            raise TableError(f"interactions.{index}", "kind", f"kind: there may be one {part.kind!r}, got another")
-        if not needs_guides(interaction_maker(part.kind)):
-            with blaming(f"interactions.{index}"):
-                make_interaction(part, None)
+    for place, table, stage in _stages(scene):
+        with blaming(place):
+            _check_stage(stage, table.settings)
+    _check_interactions(scene)
     for index, solid in enumerate(scene.solids):
         if solid.mesh is None:
             with blaming(f"solids.{index}"):
@@ -247,11 +230,33 @@ def _check_ranges(scene: Scene) -> None:
         make_wind(scene.wind, scene.seed)
 
 
-def _check_skin(table: SkinTable) -> None:
-    params = params_of(skin_class(table.method))
-    if params is not None:
-        names = {f.name for f in dataclasses.fields(params)}
-        params(**{name: value for name, value in table.settings.items() if name in names})
+def _check_stage(stage: type[Stage], settings: Mapping[str, Any]) -> None:
+    """Make the settings of a stage, or the stage itself where it needs nothing of the scene."""
+    from mane.scene.parts import make_stage
+    from mane.skin.finish import FinishingPass
+
+    if stage.settings is not None:
+        names = {f.name for f in dataclasses.fields(stage.settings)}
+        stage.settings(**{name: value for name, value in settings.items() if name in names})
+    elif issubclass(stage, Part | FinishingPass) and not lacks(stage):
+        make_stage(stage, settings, lambda need: None)
+
+
+def _check_interactions(scene: Scene) -> None:
+    from mane.contact.table import INTERACTIONS
+    from mane.scene.sources import SOURCES
+
+    source = SOURCES.find(scene.source.kind)
+    for index, part in enumerate(scene.interactions):
+        again = any(other.kind == part.kind for other in scene.interactions[:index])
+        if again and INTERACTIONS.find(part.kind).is_single:
+            raise TableError(f"interactions.{index}", "kind", f"kind: there may be one {part.kind!r}, got another")
+    for place, is_given, need in (
+        ("interactions.0", bool(scene.interactions), "forces"),
+        ("wind", any(scene.wind.velocity), "wind"),
+    ):
+        if is_given and need not in source.needs:
+            raise TableError(place, "", f"{title(place)} must be left out: source {source.name!r} takes no {need}")
 
 
 def title(where: str) -> str:

@@ -1,4 +1,4 @@
-"""What a scene's [output] asks for: its sinks, its cache, its log, and the refusals before a long run."""
+"""What a scene's [output] asks for: its cache, its log, and the refusals before a long run."""
 
 from __future__ import annotations
 
@@ -6,34 +6,12 @@ from pathlib import Path
 
 from mane.scene.build import Assembly
 from mane.scene.cache import HEADER, Cache, remove_leftovers
-from mane.scene.config import OutputTable, Scene
+from mane.scene.config import Scene
 from mane.scene.run_log import RunLog
 from mane.scene.scene_file import SceneError, place
-from mane.scene.sinks import CacheSink, Sink, UsdSink
+from mane.stage.memory import versions
 
 LOG_NAME = "log.csv"
-
-
-def make_sinks(assembly: Assembly, output: OutputTable, cache: Cache | None, numbers: range) -> list[Sink]:
-    """Return the sinks that an output asks for, in their order; the cache is the last."""
-    sinks: list[Sink] = []
-    path = assembly.scene.path
-    if output.usd is not None:
-        sinks.append(UsdSink(path(output.usd), assembly, layer=output.usd_layer))
-    if output.pictures is not None or output.movie is not None:
-        from mane.scene.sink_pictures import PictureSink
-
-        folder = None if output.pictures is None else path(output.pictures)
-        movie = None if output.movie is None else path(output.movie)
-        drawn = numbers[:: output.every]
-        sinks.append(PictureSink(assembly, folder=folder, movie=movie, drawn=drawn, numbers=numbers))
-    if output.metrics is not None:
-        from mane.scene.sink_metrics import MetricsSink
-
-        sinks.append(MetricsSink(path(output.metrics), assembly))
-    if cache is not None:
-        sinks.append(CacheSink(cache, assembly.simulation))
-    return sinks
 
 
 def cache_folder(scene: Scene) -> Path | None:
@@ -69,15 +47,19 @@ def check_cache(scene: Scene, path: Path | None, resume: bool, restart: bool) ->
 
 
 def open_or_make(path: Path, assembly: Assembly, resume: bool) -> Cache:
-    """Return the cache of a run that is resumed, if it is of the same scene, or a new one."""
+    """Return the cache of a run that is resumed, if it is of the same scene and the same methods, or a new one."""
+    stages = versions(assembly.source.stages)
     if resume and (path / HEADER).is_file():
         cache = Cache.open(path)
-        different = cache.difference(assembly.scene, assembly.keys)
+        different = cache.difference(assembly.scene, assembly.keys, hair_decides=assembly.may_return_load)
         if different:
             raise ValueError(f"{path}: cannot be gone on with, {different}; --restart begins anew")
+        upgraded = cache.upgraded(stages)
+        if upgraded:
+            raise ValueError(f"{path}: cannot be gone on with, {upgraded}, or --restart begins anew")
         remove_leftovers(path)
         return cache
-    return Cache.make(path, assembly.scene, assembly.guides, assembly.keys)
+    return Cache.make(path, assembly.scene, assembly.guides, assembly.keys, stages)
 
 
 def make_folders(scene: Scene) -> None:

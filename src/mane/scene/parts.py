@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mane.scene.options import arguments_of, interaction_maker, prop_maker, shape_class
+from mane.scene.options import prop_maker, shape_class, stage_options
 from mane.scene.values import VARYING
+from mane.stage.protocol import Stage, needed
 
 if TYPE_CHECKING:
     from mane.body.motion import Motion
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from mane.body.solid import Solid
     from mane.contact.wind import Wind
     from mane.contact.wind_shelter import Shelter
-    from mane.groom.guides import Guides
-    from mane.scene.config import HeadTable, InteractionTable, SolidTable, StrandTable, WindTable
+    from mane.scene.config import HeadTable, SolidTable, StrandTable, WindTable
     from mane.strand.material import Material
-    from mane.strand.ports import Part
 
 MOTION_FILES = (".json", ".csv")
 
@@ -107,17 +105,11 @@ def make_shelters(table: WindTable) -> list[Shelter]:
     return [*([SolidShelter()] if table.solids_shelter else []), *([HairShelter()] if table.hair_shelters else [])]
 
 
-def make_interaction(table: InteractionTable, guides: Guides | None) -> Part:
-    """Return a part that acts on the guides."""
-    kind = interaction_maker(table.kind)
-    options = arguments_of(kind)
-    settings = {
-        name: varying(value) if options.get(name) is VARYING else value for name, value in table.settings.items()
-    }
-    if guides is not None and "guides" in inspect.signature(kind).parameters:
-        settings["guides"] = guides
-    part: Part = kind(**settings)
-    return part
+def make_stage(stage: type[Stage], settings: Mapping[str, Any], provide: Callable[[str], Any]) -> Any:
+    """Return a stage with the settings of a scene file and what it needs of the scene."""
+    options = stage_options(stage)
+    written = {name: varying(value) if options.get(name) is VARYING else value for name, value in settings.items()}
+    return stage.for_scene(**needed(stage, provide), **written)
 
 
 def make_material(table: StrandTable) -> Material:

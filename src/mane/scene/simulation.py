@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -25,23 +25,29 @@ from mane.body.solid import Solid
 from mane.contact.adaptive import AdaptiveGuides
 from mane.contact.drag import Drag
 from mane.contact.projection import SolidProjection
+from mane.contact.returned import ReturnedForce
 from mane.contact.solid_geometry import Clearances
-from mane.contact.solids import SolidContact
+from mane.contact.solids import ContactParams, SolidContact
 from mane.contact.wind import AnyWind
 from mane.contact.wind_shelter import Shelter
 from mane.geometry import quaternion
-from mane.geometry.checks import require_choice, require_positive
+from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.guides import Guides
 from mane.scene.spare import adaptive_part, single_precision, with_spare
 from mane.scene.surroundings import Surroundings
+from mane.stage import memory as checkpoints
+from mane.stage.clock import StageClock
+from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.halfway import halfway_roots
-from mane.strand.hold import HoldReport, hold
+from mane.strand.hold import hold as hold_strands
+from mane.strand.hold import stiffening
 from mane.strand.material import MATERIALS, Material
 from mane.strand.model import STANDARD_GRAVITY, StrandModel
-from mane.strand.ports import Constraint, Force, MovingSolid, Part
+from mane.strand.ports import Constraint, Force, GuideLoad, MovingSolid, Part
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
+from mane.strand.source import GuideSource
 from mane.strand.state import StrandState
 from mane.strand.stepping import StepPath, Stepper, StepReport
 from mane.strand.variation import Varying
@@ -56,7 +62,7 @@ MAX_SUBSTEPS = 64
 LOCK_DRAG = 0.1
 
 
-class Simulation:
+class Simulation(GuideSource):
     """Steps guides; see the module's example.
 
     Args:
@@ -86,7 +92,31 @@ class Simulation:
         hold_report: which strands stand by themselves, and what was done about the others; `str` of it is one line.
         time: of the current frame [s].
         adaptive: the part that inserts guides, or None.
+        material: of the guides.
     """
+
+    name = "simulation"
+    needs = (
+        "guides",
+        "model",
+        "material",
+        "body",
+        "surroundings",
+        "forces",
+        "head",
+        "wind",
+        "shelters",
+        "drag",
+        "contact",
+        "root",
+        "sag_free",
+        "hold",
+        "gravity",
+        "frame_rate",
+        "substeps",
+        "model_settings",
+    )
+    report: StepReport
 
     def __init__(
         self,
@@ -110,7 +140,7 @@ class Simulation:
         substeps: int | str = "auto",
         **settings: Any,
     ) -> None:
-        require_choice("model", model, list(SOLVERS))
+        SOLVERS.find(model)
         require_positive("frame_rate", frame_rate)
         if substeps != "auto" and not (isinstance(substeps, int) and substeps >= 1):
             raise ValueError(f'substeps: must be "auto" or a whole number of at least 1, got {substeps!r}')
@@ -121,8 +151,11 @@ class Simulation:
         self.head = head
         self.adaptive = adaptive_part(forces)
         mode = hold if sag_free else "off"
-        self._own, self.hold_report = _held_model(guides, material, root, gravity, mode)
+        self.material = _material(material)
+        self._own, self.hold_report = hold_strands(self.material.model(guides, root=root, gravity=gravity), mode=mode)
         self.surroundings = Surroundings(body, solids)
+        self.solids, self.has_body = self.surroundings.solids, self.surroundings.body is not None
+        self.note = " ".join(str(self.hold_report).split())
         strands = self._own
         if self.adaptive is not None:
             strands = with_spare(self._own, self.adaptive, guides.active, self.surroundings.body, mode)
@@ -130,17 +163,19 @@ class Simulation:
         self.active = np.concatenate([guides.active, np.zeros(spare, np.bool_)])
         self.weight = np.concatenate([guides.weight, np.zeros(spare, np.float32)])
         self._solver = make_solver(model, strands, sag_free=sag_free, **settings)
+        self._returned = ReturnedForce()
         self._rest_roots = strands.rest_points[:, 0].copy()
         own_forces, own_constraints = self._own_parts(
             Drag(wind, scale=drag, shelters=shelters, guides=guides), contact or {}
         )
         self._stepper = Stepper(
             self._solver,
-            [*own_forces, *(part for part in forces if isinstance(part, Force))],
+            [*own_forces, *(part for part in forces if isinstance(part, Force)), self._returned],
             [*(part for part in forces if isinstance(part, Constraint)), *own_constraints],
             self.active,
         )
         if self.adaptive is not None:
+            self.adaptive.join(self, "forces")
             self.adaptive.prepare(strands)
         self._require_parts(forces)
         self._reach = float(strands.strand_length.max())
@@ -149,9 +184,12 @@ class Simulation:
     def _own_parts(self, drag: Drag, contact: Mapping[str, Any]) -> tuple[list[Force], list[Constraint]]:
         if not self.surroundings.solids:
             return [drag], []
-        clearances = Clearances()
-        projection = SolidProjection(clearances=clearances, thickness=contact.get("thickness", 0.0))
-        return [drag, SolidContact(clearances=clearances, **contact)], [projection]
+        params, clearances = ContactParams(**contact), Clearances()
+        forces = [drag, SolidContact(clearances=clearances, **contact)]
+        if params.mode == "penalty":  # lets hair sink in, which a projection would undo
+            return forces, []
+        settings = {"thickness": params.thickness, "push_out_speed": params.push_out_speed}
+        return forces, [SolidProjection(clearances=clearances, **settings)]
 
     def _require_parts(self, parts: Sequence[Part]) -> None:
         for part in parts:
@@ -159,27 +197,44 @@ class Simulation:
                 raise ValueError(f"forces: must be Force, Constraint or AdaptiveGuides, got {type(part).__name__}")
 
     @property
+    def clock(self) -> StageClock:
+        """Counts the time of every part for its label."""
+        return self._stepper.clock
+
+    @clock.setter
+    def clock(self, clock: StageClock) -> None:
+        self._stepper.clock = clock
+
+    @property
     def strands(self) -> StrandModel:
         """The guides as mechanics sees them, stiffened where that was asked for."""
         return self._own
 
     @property
-    def solids(self) -> tuple[Solid, ...]:
-        """Body first, if there is one, then the solids: the order of `GuideFrame.solid_poses`."""
-        return self.surroundings.solids
-
-    @property
     def frame(self) -> GuideFrame:
         """The guides as they are now; its arrays are copies."""
+        inserted = None if self.adaptive is None else self._inserted()
+        return self._frame_of(self._state, self._roots, self._pose, self.time, inserted)
+
+    @cached_property
+    def rest(self) -> GuideFrame:
+        """The guides at rest on the head in its rest pose, whatever they are doing now."""
+        pose = Pose.identity()
+        roots = RootPose.carried(self._rest_roots, pose)
+        return self._frame_of(self._solver.rest_state(roots), roots, pose, 0.0, None)
+
+    def _frame_of(
+        self, state: StrandState, roots: RootPose, pose: Pose, time: float, inserted: InsertedGuides | None
+    ) -> GuideFrame:
         own = slice(0, self._own.strand_count)
         return GuideFrame(
-            **single_precision(self._state, self._roots, own),
+            **single_precision(state, roots, own),
             active=self.active[own].copy(),
             weight=self.weight[own].copy(),
-            head=self._pose,
-            solid_poses=self.surroundings.poses(self._pose, self.time),
-            time=self.time,
-            inserted=None if self.adaptive is None else self._inserted(),
+            head=pose,
+            solid_poses=self.surroundings.poses(pose, time),
+            time=time,
+            inserted=inserted,
         )
 
     def _inserted(self) -> InsertedGuides:
@@ -268,36 +323,61 @@ class Simulation:
         """
         return np.where(self.active | ~self._solver.model.is_spare, self._solver.energy(self._state), 0.0)
 
-    def checkpoint(self) -> dict[str, NDArray[Any]]:
-        """Everything that is needed to continue exactly, as arrays by name; copies."""
+    # -- what a stage answers ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def for_scene(
+        cls, *, surroundings: Sequence[Solid] = (), model_settings: Mapping[str, Any] | None = None, **given: Any
+    ) -> Simulation:
+        """Make one from what a scene gives: `surroundings` are the solids, `model_settings` those of the model."""
+        return cls(**given, solids=surroundings, **(model_settings or {}))
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The simulation, its solver and all parts."""
+        return (self, self._solver, *self.parts)
+
+    def provide(self, need: str) -> Any:
+        """Return what a stage that needs it is given, see `mane.stage.protocol.NEEDS`; None where there is none."""
+        own = {
+            "material": lambda: self.material,
+            "guide_model": lambda: self._own,
+            "guide_hold": lambda: stiffening(self._own, self.material.model(self.guides)),
+        }
+        return own[need]() if need in own else super().provide(need)
+
+    def receive(self, load: GuideLoad) -> None:
+        """Let what a skin found out about the last frame act on the guides of the next."""
+        self._returned.receive(load)
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """State of the strands, time, pose of the head and the roots, and which guides are there."""
         arrays = {f"strand.{name}": array.copy() for name, array in self._state.arrays().items()}
         arrays["time"] = np.array([self.time])
         arrays["pose"] = np.concatenate([self._pose.position, self._pose.rotation])
         arrays["roots.positions"] = self._roots.positions.copy()
         arrays["roots.rotations"] = self._roots.rotations.copy()
         arrays["active"], arrays["weight"] = self.active.copy(), self.weight.copy()
-        for index, part in enumerate(self.parts):
-            arrays.update({f"part{index}.{name}": np.array(array) for name, array in part.memory().items()})
         return arrays
 
-    def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> GuideFrame:
-        """Go back to what `checkpoint` returned, in a simulation that was made in the same way."""
-        strand = {
-            name.removeprefix("strand."): array for name, array in checkpoint.items() if name.startswith("strand.")
-        }
-        if strand["points"].shape != self._state.points.shape:
-            raise ValueError(
-                f"checkpoint: must hold guides of shape {self._state.points.shape}, got {strand['points'].shape}"
-            )
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned; `load_checkpoint` does so with all parts."""
+        strand = {name.removeprefix("strand."): array for name, array in memory.items() if name.startswith("strand.")}
+        as_array("checkpoint", strand["points"], self._state.points.shape, np.float64)
         self._state = StrandState.from_arrays(strand)
-        self.time = float(checkpoint["time"][0])
-        self._pose = Pose(checkpoint["pose"][:3], checkpoint["pose"][3:])
-        self._roots = RootPose(np.array(checkpoint["roots.positions"]), np.array(checkpoint["roots.rotations"]))
-        self.active[...], self.weight[...] = checkpoint["active"], checkpoint["weight"]
-        for index, part in enumerate(self.parts):
-            prefix = f"part{index}."
-            part.restore({name.removeprefix(prefix): a for name, a in checkpoint.items() if name.startswith(prefix)})
-        return self.frame
+        self.time = float(memory["time"][0])
+        self._pose = Pose(memory["pose"][:3], memory["pose"][3:])
+        self._roots = RootPose(np.array(memory["roots.positions"]), np.array(memory["roots.rotations"]))
+        self.active[...], self.weight[...] = memory["active"], memory["weight"]
+
+    def load_checkpoint(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `checkpoint` returned, in a simulation that was made in the same way."""
+        mine = checkpoints.keyed(self.stages)
+        parts = (key for key in checkpoints.saved_versions(checkpoint) if key.startswith(f"{Part.family}."))
+        foreign = [key for key in parts if key not in mine]
+        if foreign:
+            raise ValueError(f"checkpoint: holds {foreign[0]!r}, which this simulation lacks; give it the same forces")
+        super().load_checkpoint(checkpoint)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -371,10 +451,8 @@ class Simulation:
         return StepPath(roots_at, solids_at)
 
 
-def _held_model(
-    guides: Guides, material: Material | str, root: Any, gravity: ArrayLike, mode: str
-) -> tuple[Any, HoldReport]:
-    if isinstance(material, str):
-        require_choice("material", material, list(MATERIALS))
-        material = MATERIALS[material]
-    return hold(material.model(guides, root=root, gravity=gravity), mode=mode)
+def _material(material: Material | str) -> Material:
+    if isinstance(material, Material):
+        return material
+    require_choice("material", material, list(MATERIALS))
+    return MATERIALS[material]

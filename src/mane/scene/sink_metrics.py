@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mane.body.motion import Pose
 from mane.body.solid import Solid
@@ -17,7 +18,8 @@ from mane.geometry.checks import FloatArray, IntArray, as_floats
 from mane.io.atomic import atomic_write
 from mane.metrics.flicker import WINDOW, flicker
 from mane.metrics.summary import METRICS, measure_all
-from mane.scene.sinks import Sink
+from mane.scene.sinks import OutputRequest, Sink
+from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 
 if TYPE_CHECKING:
@@ -53,21 +55,39 @@ class MetricsSink(Sink):
     """
 
     name = "metrics"
+    label = "metrics"
     history = WINDOW - 1
 
     def __init__(self, path: Path, assembly: Assembly, reference: Reference | None = None) -> None:
         self.path = path
-        self._solids = assembly.simulation.solids
+        self._solids = assembly.source.solids
         groom = assembly.hair.groom
         self._reference = reference
         count = min(SAMPLED_STRANDS, groom.strand_count)
         spread = np.linspace(0, groom.strand_count - 1, count).astype(np.int64)
         self._rows = spread if reference is None else np.concatenate([reference.strands, spread])
         self._rest = np.ascontiguousarray(groom.as_uniform()[self._rows])
-        self._stride = 2**assembly.scene.finish.subdivide
+        self._stride = assembly.hair_stage.stride
         self._window: deque[FloatArray] = deque(maxlen=WINDOW)
         self._guide_window: deque[FloatArray] = deque(maxlen=WINDOW)
         self._measured: dict[int, dict[str, float]] = {}
+
+    @classmethod
+    def for_output(cls, request: OutputRequest) -> MetricsSink | None:
+        """Return a sink where metrics are asked for."""
+        path = request.path(request.output.metrics)
+        return None if path is None else cls(path, request.assembly)
+
+    def memory(self) -> Memory:
+        """The last frames, from which the next ones tell flicker."""
+        windows = (("hair", self._window), ("guides", self._guide_window))
+        return {f"{name}.{place}": points.copy() for name, window in windows for place, points in enumerate(window)}
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        for name, window in (("hair", self._window), ("guides", self._guide_window)):
+            window.clear()
+            window.extend(np.array(memory[f"{name}.{place}"]) for place in range(WINDOW) if f"{name}.{place}" in memory)
 
     def open(self, *, resume: bool) -> None:
         """Read the frames that were measured."""

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mane.body.mesh import Mesh
+from mane.body.motion import Pose
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
-from mane.scene.sinks import Sink
+from mane.scene.sinks import OutputRequest, Sink
 from mane.strand.frame import GuideFrame
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class PictureSink(Sink):
         numbers: of all frames, for the camera.
     """
 
-    name = "draw"
+    name = "pictures"
+    label = "draw"
 
     def __init__(
         self, assembly: Assembly, *, folder: Path | None, movie: Path | None, drawn: Container[int], numbers: range
@@ -46,6 +48,15 @@ class PictureSink(Sink):
         self._folder, self._movie, self._drawn_numbers, self._numbers = folder, movie, drawn, numbers
         self._reel = None if movie is None else movie.with_name(f"{movie.name}.frames")
         self._is_resumed = False
+
+    @classmethod
+    def for_output(cls, request: OutputRequest) -> PictureSink | None:
+        """Return a sink where pictures or a movie are asked for."""
+        folder, movie = request.path(request.output.pictures), request.path(request.output.movie)
+        if folder is None and movie is None:
+            return None
+        drawn = request.numbers[:: request.output.every]
+        return cls(request.assembly, folder=folder, movie=movie, drawn=drawn, numbers=request.numbers)
 
     def open(self, *, resume: bool) -> None:
         """Make the folders, and see that movies can be made at all."""
@@ -110,7 +121,7 @@ class PictureSink(Sink):
     @cached_property
     def _drawn(self) -> Groom:
         """The strands with numbers, from which looks make the colour of each: a moving root must not change it."""
-        groom = self._assembly.dresser.drawn
+        groom = self._assembly.hair_stage.drawn(self._assembly.source.rest)
         return groom if "id" in groom.strand else groom.with_strand(id=np.arange(groom.strand_count, dtype=np.int32))
 
     def _look(self, groom: Groom) -> str:
@@ -125,7 +136,7 @@ class PictureSink(Sink):
     @cached_property
     def _still_meshes(self) -> list[Mesh]:
         meshes = []
-        for solid in self._assembly.simulation.solids:
+        for solid in self._assembly.source.solids:
             if solid.mesh is not None:
                 meshes.append(solid.mesh)
             else:
@@ -138,16 +149,12 @@ class PictureSink(Sink):
         """One camera per frame: it frames the groomed head at every pose that the head will take."""
         from mane.render.cameras import follow, look_at, outline
 
-        scene, simulation = self._assembly.scene, self._assembly.simulation
-        body = self._still_meshes[0] if self._has_body else None
+        scene, source = self._assembly.scene, self._assembly.source
+        body = self._still_meshes[0] if source.has_body else None
         still = outline(self._assembly.hair.groom, body)
         rate = scene.frames.rate
-        assert simulation.head is not None
-        poses = [simulation.head.pose((index - scene.frames.start) / rate) for index in self._numbers]
+        times = [(index - scene.frames.start) / rate for index in self._numbers]
+        poses = [Pose.identity() if source.head is None else source.head.pose(time) for time in times]
         preset = follow if scene.camera.follow else look_at
         aspect = scene.camera.size[0] / scene.camera.size[1]
         return preset([pose.apply(still) for pose in poses], direction=scene.camera.direction, aspect=aspect)
-
-    @property
-    def _has_body(self) -> bool:
-        return len(self._assembly.simulation.solids) > len(self._assembly.scene.solids)

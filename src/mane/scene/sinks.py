@@ -1,37 +1,72 @@
 """Where finished frames go: small objects of one interface, in one fixed order.
 
 A sink is opened before the first frame and closed after the last; every `write` leaves complete files, so that a run
-may end at any moment. The cache comes last: a frame in the cache is a frame in every other sink.
+may end at any moment. What only waits for a disk is left to a writer beside the simulation (`background`), in the order
+of the sinks. The cache comes last: a frame in the cache is a frame in every other sink.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mane.geometry.checks import FloatArray
 from mane.scene.cache import Cache
+from mane.stage import memory as checkpoints
+from mane.stage.protocol import Stage
+from mane.stage.table import Table
 from mane.strand.frame import GuideFrame
 
 if TYPE_CHECKING:
     from mane.io.usd.sequence import UsdSequenceWriter
     from mane.scene.build import Assembly
-    from mane.scene.simulation import Simulation
+    from mane.scene.config import OutputTable
+
+Job = Callable[[], None]
 
 
-class Sink(ABC):
+@dataclass(frozen=True, eq=False)
+class OutputRequest:
+    """What somebody wants to be written.
+
+    Attributes:
+        assembly: what is run.
+        output: the files that are asked for.
+        cache: that was opened, or None.
+        numbers: of all frames.
+    """
+
+    assembly: Assembly
+    output: OutputTable
+    cache: Cache | None
+    numbers: range
+
+    def path(self, name: str | None) -> Path | None:
+        """Return a path of the output, seen from the folder of the scene; None for None."""
+        return None if name is None else self.assembly.scene.path(name)
+
+
+class Sink(Stage):
     """Takes frames.
 
     Attributes:
-        name: of its stage in timings.
-        needs_hair: whether `write` needs the full head; without it `points` may be None.
-        history: how many frames before the next one it must have seen to go on.
+        needs_hair: whether it needs the full head; without it `points` may be None.
+        history: how many frames before the next one it must have seen to go on, where it cannot remember them.
     """
 
-    name: str
+    family = "sink"
     needs_hair = True
     history = 0
+
+    @classmethod
+    def for_output(cls, request: OutputRequest) -> Sink | None:
+        """Return a sink for what is asked for, or None where nothing of its kind is."""
+        return None
 
     @abstractmethod
     def open(self, *, resume: bool) -> None:
@@ -45,7 +80,16 @@ class Sink(ABC):
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Take a frame; when this returns, it is on disk. `points` (S, V, 3) [m] are only lent."""
 
-    def recall(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:  # noqa: B027 - most need nothing
+    def take(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Job | None:
+        """Take a frame and return what is left to do, which need not wait for anything but a disk.
+
+        The job runs in another thread, must not call a kernel, and has copies of all that it needs. By default all is
+        done at once.
+        """
+        self.write(index, frame, points)
+        return None
+
+    def recall(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Look at a frame that is there already."""
 
     def close(self) -> list[Path]:
@@ -56,13 +100,21 @@ class Sink(ABC):
 class UsdSink(Sink):
     """The full head as a USD stage with one file per frame; a new stage, or a layer over the groom's own file."""
 
-    name = "write USD"
+    name = "usd"
+    label = "write USD"
 
     def __init__(self, path: Path, assembly: Assembly, *, layer: bool = False) -> None:
         self.path = path
         self._assembly, self._layer = assembly, layer
         self._writer: UsdSequenceWriter | None = None
         self._done: set[float] = set()
+        self._spare: list[FloatArray] = []  # buffers that no job holds
+
+    @classmethod
+    def for_output(cls, request: OutputRequest) -> UsdSink | None:
+        """Return a sink where a stage is asked for."""
+        path = request.path(request.output.usd)
+        return None if path is None else cls(path, request.assembly, layer=request.output.usd_layer)
 
     def open(self, *, resume: bool) -> None:
         """Write the stage with the frames that are there."""
@@ -74,10 +126,14 @@ class UsdSink(Sink):
                 raise ValueError(f"{self.path}: must lie over the groom's own USD file, and this hair has none")
             self._writer = UsdSequenceWriter(self.path, assembly.hair.usd, resume=resume)
         else:
-            still = assembly.dresser.drawn if assembly.scene.finish.subdivide else assembly.hair.source
+            still = assembly.hair_stage.drawn(assembly.source.rest) if self._is_finer else assembly.hair.source
             rate = assembly.scene.frames.rate
             self._writer = UsdSequenceWriter.new(self.path, still, time_codes_per_second=rate, resume=resume)
         self._done = set(self._writer.times)
+
+    @property
+    def _is_finer(self) -> bool:
+        return self._assembly.hair_stage.stride > 1
 
     def has(self, index: int) -> bool:
         """Whether the stage lists the frame."""
@@ -85,11 +141,26 @@ class UsdSink(Sink):
 
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Write the frame at the time code of its number."""
-        assert points is not None
         assert self._writer is not None
-        is_finer = self._assembly.scene.finish.subdivide > 0
-        own = points.reshape(-1, 3) if is_finer else self._assembly.hair.own_points(points, frame)
-        self._writer.write(float(index), own)
+        self._writer.write(float(index), self._own_points(frame, points))
+
+    def take(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Job:
+        """Copy the points, and leave the writing to the job."""
+        own = self._own_points(frame, points)
+        copy = self._spare.pop() if self._spare else np.empty_like(own)
+        np.copyto(copy, own)
+
+        def job() -> None:
+            assert self._writer is not None
+            self._writer.write(float(index), copy)
+            self._spare.append(copy)
+
+        return job
+
+    def _own_points(self, frame: GuideFrame, points: FloatArray | None) -> FloatArray:
+        """Points of the strands as their file has them (P, 3) [m], or of the finer ones that the passes made."""
+        assert points is not None
+        return points.reshape(-1, 3) if self._is_finer else self._assembly.hair.own_points(points, frame)
 
     def close(self) -> list[Path]:
         """Name the stage."""
@@ -99,12 +170,19 @@ class UsdSink(Sink):
 class CacheSink(Sink):
     """The guides of every frame, and the checkpoint to go on from."""
 
-    name = "write cache"
+    name = "cache"
+    label = "write cache"
     needs_hair = False
 
-    def __init__(self, cache: Cache, simulation: Simulation) -> None:
-        self.cache, self._simulation = cache, simulation
+    def __init__(self, cache: Cache, assembly: Assembly) -> None:
+        self.cache, self._assembly = cache, assembly
         self._last: int | None = None
+        self.remembered: tuple[Stage, ...] = assembly.source.stages
+
+    @classmethod
+    def for_output(cls, request: OutputRequest) -> CacheSink | None:
+        """Return a sink where a cache is open."""
+        return None if request.cache is None else cls(request.cache, request.assembly)
 
     def open(self, *, resume: bool) -> None:
         """Find the last frame that can be gone on from."""
@@ -117,9 +195,55 @@ class CacheSink(Sink):
 
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Write the frame, then the checkpoint after it."""
-        self.cache.write_frame(index, frame)
-        self.cache.write_checkpoint(index, self._simulation.checkpoint())
+        self.take(index, frame, points)()
+
+    def take(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Job:
+        """Save the memory of all stages, every so many frames, and leave the writing to the job."""
+        frames = self._assembly.scene.frames
+        interval = max(stage.save_every for stage in self.remembered)
+        is_due = (index - frames.start) % interval == 0 or index == frames.end
+        memory = checkpoints.save(self.remembered) if is_due else None
+
+        def job() -> None:
+            self.cache.write_frame(index, frame)
+            if memory is not None:
+                self.cache.write_checkpoint(index, memory)
+
+        return job
 
     def close(self) -> list[Path]:
         """Name the cache."""
         return [self.cache.path]
+
+
+# In the order in which they take a frame; the cache is the last.
+SINKS: Table[Sink] = Table(
+    "sink",
+    "mane.scene.sinks:Sink",
+    {
+        "usd": "mane.scene.sinks:UsdSink",
+        "pictures": "mane.scene.sink_pictures:PictureSink",
+        "metrics": "mane.scene.sink_metrics:MetricsSink",
+        "cache": "mane.scene.sinks:CacheSink",
+    },
+)
+
+
+def make_sinks(request: OutputRequest) -> list[Sink]:
+    """Return the sinks that an output asks for, in their order; the cache is the last."""
+    made = (SINKS[name].for_output(request) for name in SINKS)
+    sinks = sorted((sink for sink in made if sink is not None), key=lambda sink: isinstance(sink, CacheSink))
+    if sinks and isinstance(sinks[-1], CacheSink):
+        sinks[-1].remembered = remembered_stages(request.assembly, sinks)
+    return sinks
+
+
+def makes_hair(assembly: Assembly, sinks: Sequence[Sink]) -> bool:
+    """Whether somebody needs the full head: a sink, or the guides themselves."""
+    return assembly.may_return_load or any(sink.needs_hair for sink in sinks)
+
+
+def remembered_stages(assembly: Assembly, sinks: Sequence[Sink]) -> tuple[Stage, ...]:
+    """Everything of a run whose memory belongs to a checkpoint."""
+    hair = assembly.hair_stage.stages if makes_hair(assembly, sinks) else ()
+    return (*assembly.source.stages, *hair, *sinks)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
 from mane.geometry.checks import FloatArray, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame, InsertedGuides
+from mane.strand.ports import GuideLoad
 
 CACHE_LINE = 64  # bytes that a CPU reads and writes at once
 
@@ -26,13 +29,18 @@ def on_cache_lines(shape: tuple[int, ...]) -> FloatArray:
     return room[start : start + count].reshape(shape)
 
 
-class Skin(ABC):
+class Skin(Stage):
     """Carries every hair of a groom by its guides.
 
     Attributes:
         groom: the dense hair at rest, all strands with the same vertex count.
         guides: what carries it, at rest.
+        may_return_load: whether some of its settings make it push the guides of the next frame (`guide_load`).
     """
+
+    family = "skin"
+    label = "skin"
+    may_return_load: ClassVar[bool] = False
 
     def __init__(self, groom: Groom, guides: Guides) -> None:
         if not groom.is_uniform:
@@ -57,6 +65,13 @@ class Skin(ABC):
 
     @abstractmethod
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None: ...
+
+    def guide_load(self) -> GuideLoad | None:
+        """What the hairs of the last frame do to their guides in the next (`GuideSource.receive`); None for nothing.
+
+        The only way back in a frame. A skin with such forces has them in its memory as well.
+        """
+        return None
 
     @property
     @abstractmethod

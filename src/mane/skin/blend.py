@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray
 from mane.skin.base import Skin
+from mane.stage import memory as checkpoints
+from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 
 
@@ -21,6 +27,8 @@ class BlendedSkin(Skin):
         share: how much of the second, 0 to 1.
     """
 
+    name = "blended"
+
     def __init__(self, first: Skin, second: Skin, share: float = 0.5) -> None:
         if first.groom is not second.groom or first.guides is not second.guides:
             raise ValueError("second: must be bound to the same groom and guides as the first, got others")
@@ -34,6 +42,20 @@ class BlendedSkin(Skin):
         other = self.second(frame)
         self.first(frame, out)
         out += self.share * (other - out)
+
+    def memory(self) -> Memory:
+        """What both skins remember."""
+        return checkpoints.save((self.first, self.second)) if self.remembers else {}
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        if self.remembers:
+            checkpoints.load((self.first, self.second), memory)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether either skin does."""
+        return self.first.remembers or self.second.remembers
 
     @property
     def nbytes(self) -> int:

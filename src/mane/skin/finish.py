@@ -9,8 +9,8 @@ for finish in (SolidAdjustment(solids), HermiteSubdivision(levels=2)):
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +22,31 @@ from mane.skin import _kernels_finish as kernels
 from mane.skin._kernels_solid import FLAT
 from mane.skin.near_grid import NearGrid
 from mane.skin.solid_table import PackedSolid, require_poses
+from mane.stage.protocol import Stage
+from mane.stage.table import Table
 from mane.strand.frame import GuideFrame
 
 Distance = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
-class FinishingPass(Protocol):
-    """Anything that changes the dense hair of a frame."""
+class FinishingPass(Stage):
+    """Changes the dense hair of a frame.
 
+    Attributes:
+        stride: every so many vertices of what it returns are those that it was given; more than 1 for a pass that adds
+            vertices between them.
+    """
+
+    family = "pass"
+    label = "finish"
+    stride: int = 1
+
+    @abstractmethod
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
         """Return the hairs (S, V', 3) [m], from `points (S, V, 3)`, which it may change in place."""
-        ...
 
 
-class SolidAdjustment:
+class SolidAdjustment(FinishingPass):
     """Hairs out of solids (chang2002 5.1 and 3.3): from root to tip, each vertex inside one goes to its surface.
 
     What lies beyond a moved vertex is drawn along with its segment lengths kept, and so is the moved vertex itself, as
@@ -50,6 +61,9 @@ class SolidAdjustment:
     Limitations: vertices are tested, not the segments between them. Solids are dealt with one after another, so a hair
     caught between two may remain in the first.
     """
+
+    name = "push_out"
+    needs = ("solids",)
 
     def __init__(self, solids: Sequence[Solid], *, thickness: float = 0.0, rounds: int = 3) -> None:
         if not (np.isfinite(thickness) and thickness >= 0):
@@ -137,7 +151,7 @@ def _drawn(
     return previous + way * np.divide(length[:, None], size, out=np.ones_like(size), where=size > 0)
 
 
-class HermiteSubdivision:
+class HermiteSubdivision(FinishingPass):
     """Smooth hairs (chang2002 5.2): a cubic Hermite spline through the vertices, cut into 2^levels pieces per segment.
 
     Vertices stay where they are. Tangents are those of the parabola through a vertex and its neighbours (its two
@@ -149,10 +163,13 @@ class HermiteSubdivision:
     The buffer that is returned is the pass's own, and the next call reuses it.
     """
 
+    name = "subdivide"
+
     def __init__(self, levels: int = 1) -> None:
         if levels < 1 or levels != int(levels):
             raise ValueError(f"levels: must be a whole number of at least 1, got {levels}")
         self.levels = int(levels)
+        self.stride = 2**self.levels
         self._out = np.empty((0, 0, 3), np.float32)
 
     def __call__(self, points: FloatArray, frame: GuideFrame | None = None) -> FloatArray:
@@ -171,3 +188,10 @@ def hermite_weights(pieces: int) -> FloatArray:
     t = np.arange(pieces) / pieces
     start, end = (1 + 2 * t) * (1 - t) ** 2, t * t * (3 - 2 * t)
     return np.stack([start, end, t * (1 - t) ** 2, t * t * (t - 1)], axis=1).astype(np.float32)
+
+
+FINISHING_PASSES: Table[FinishingPass] = Table(
+    "kind",
+    "mane.skin.finish:FinishingPass",
+    {"push_out": "mane.skin.finish:SolidAdjustment", "subdivide": "mane.skin.finish:HermiteSubdivision"},
+)

@@ -30,6 +30,8 @@ class LinearSkin(BoundSkin):
     Limitations: positions are blended, so lengths and curls are not kept where the guides of a hair go different ways.
     """
 
+    name = "linear"
+
     def __init__(self, groom: Groom, guides: Guides, *, binding: str = "triangle", count: int = 3) -> None:
         super().__init__(groom, guides, binding=binding, count=count)
         # Numbers near zero keep float32 exact for a figure that stands far from the origin.

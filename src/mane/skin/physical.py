@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from mane.skin.physical_lanes import Lanes
 from mane.skin.physical_loads import GuideLoads
 from mane.skin.physical_params import PhysicalParams
 from mane.skin.physical_rest import HairRest, joined, pieces, solve_rest
+from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
 from mane.strand.model import Float64Array, StrandModel
@@ -61,6 +62,10 @@ class PhysicalSkin(LinearSkin):
     Limitations: stiffness and weight are one number per hair, their mean from root to tip. Twisting is as stiff as
     bending.
     """
+
+    name = "physical"
+    settings = PhysicalParams
+    needs = ("material", "guide_model", "guide_hold", "rest")
 
     def __init__(
         self,
@@ -299,6 +304,20 @@ class PhysicalSkin(LinearSkin):
         rest = self._lanes.unpack(self._data, rows)
         force, turn = felt.of_hairs(rows)
         out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, targets[rows])
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a frame depends on the one before it: with a warm start from there."""
+        return self.params.warm_start == "previous"
+
+    def memory(self) -> Memory:
+        """Orientations of the last frame, for a warm start."""
+        return {} if self._chain is None else self._chain.memory()
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        if self._chain is not None:
+            self._chain.restore(memory)
 
     @property
     def nbytes(self) -> int:

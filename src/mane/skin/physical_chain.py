@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.geometry.checks import as_array
 from mane.skin import _kernels_physical_newton, _kernels_physical_sweeps
 from mane.skin._kernels_lanes import QUARTER
 from mane.skin._kernels_physical_rows import LANES
@@ -75,6 +79,16 @@ class ChainSolve:
         more = params.sweeps - (0 if self._has_turned else 1)
         _kernels_physical_sweeps.sweep_often(*given, more, self._has_turned, self._turned, out)
         self._has_turned = len(self._turned) > 0
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """Orientations of the last call, where the next one starts from them."""
+        return {"turned": self._turned.copy()} if self._has_turned else {}
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        self._has_turned = "turned" in memory
+        if self._has_turned:
+            self._turned[...] = as_array("physical skin memory", memory["turned"], self._turned.shape, np.float64)
 
     @property
     def nbytes(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from mane.geometry.checks import require_choice, require_positive
 
 CONVERGED = "converged"
+USUAL_CLOSING = 0.5
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,9 @@ class PhysicalParams:
             overshoots, more at every segment, into a zigzag.
         closing: share of the gap between a hair and its targets that the correction feels, 0 to 1; the rest of it turns
             segments parallel to those of their targets. Targets are shorter than hairs wherever guides part, so a hair
-            that is to close all of the gap (1, eq. 22 as printed) is pushed together, and kinks. Further sweeps, cut
-            forces alone, and eq. 12 and 22 as printed are as the paper has them: they close all of it.
+            that is to close all of the gap (1, eq. 22 as printed) is pushed together, and kinks. None is 0.5, but 1
+            with further sweeps, cut forces alone, and eq. 12 and 22 as printed, which are as the paper has them and
+            take no other value.
         sweeps: passes from root to tip. 1 is the paper's and never feels the moment of what lies further along a hair;
             n passes feel that of n - 1 segments; "converged" solves the whole chain with the exact multiplier.
         stretch: what a segment is stretched by. "material": the interpolated force and the hair's own E A.
@@ -53,7 +55,7 @@ class PhysicalParams:
 
     alpha: float = 0.1
     drift: float = 10.0
-    closing: float = 0.5
+    closing: float | None = None
     drift_from: str = "solution"
     sweeps: int | Literal["converged"] = 1
     stretch: str = "material"
@@ -67,7 +69,7 @@ class PhysicalParams:
         if not (np.isfinite(self.alpha) and 0 <= self.alpha < 1):
             raise ValueError(f"alpha: must be at least 0 and below 1, got {self.alpha}")
         require_positive("drift", self.drift)
-        if not (np.isfinite(self.closing) and 0 <= self.closing <= 1):
+        if self.closing is not None and not (np.isfinite(self.closing) and 0 <= self.closing <= 1):
             raise ValueError(f"closing: must be from 0 to 1, got {self.closing}")
         require_positive("penetration", self.penetration)
         require_positive("largest_force", self.largest_force)
@@ -79,6 +81,11 @@ class PhysicalParams:
             raise ValueError(f"sweeps: must be a whole number above zero or 'converged', got {self.sweeps!r}")
         if self.sweeps == CONVERGED and self.warm_start == "previous":
             raise ValueError("warm_start: must be 'rest' with sweeps='converged', whose result has no memory")
+        if self.closing not in (None, 1) and not self.carries_moments:
+            raise ValueError(
+                "closing: must be left out, or 1, unless sweeps is 1, load 'moment', warm_start 'rest', stretch "
+                f"'material' and drift_from 'solution', got {self.closing}"
+            )
 
     @property
     def feels_beyond(self) -> bool:
@@ -93,7 +100,9 @@ class PhysicalParams:
     @property
     def closing_used(self) -> float:
         """Share of the gap that the correction feels, all of it where the paper's own forces are taken."""
-        return self.closing if self.carries_moments else 1.0
+        if not self.carries_moments:
+            return 1.0
+        return USUAL_CLOSING if self.closing is None else self.closing
 
     @property
     def overshoots(self) -> bool:

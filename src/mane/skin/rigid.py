@@ -39,6 +39,8 @@ class RigidSkin(BoundSkin):
     Limitations: detail shrinks where a hair's guides turn different ways, since their turns are averaged.
     """
 
+    name = "rigid"
+
     def __init__(
         self,
         groom: Groom,

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from mane.geometry.checks import require_choice
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin.base import Skin
+from mane.stage.protocol import needed
+from mane.stage.table import Table
+from mane.strand.source import GuideSource
 
-# name -> module and class; the same table feeds `mane.skin`, scene files, the benchmark and the contract tests.
-SKINS = {
-    "rigid": ("mane.skin.rigid", "RigidSkin"),
-    "linear": ("mane.skin.linear", "LinearSkin"),
-    "physical": ("mane.skin.physical", "PhysicalSkin"),
-}
+SKINS: Table[Skin] = Table(
+    "skin",
+    "mane.skin.base:Skin",
+    {
+        "rigid": "mane.skin.rigid:RigidSkin",
+        "linear": "mane.skin.linear:LinearSkin",
+        "physical": "mane.skin.physical:PhysicalSkin",
+    },
+)
 
 
-def make_skin(name: str, groom: Groom, guides: Guides, **settings: Any) -> Skin:
-    """Bind a groom to its guides by the method of that name; `settings` are the keyword arguments of its class."""
-    require_choice("skin", name, list(SKINS))
-    module, attribute = SKINS[name]
-    skin: Skin = getattr(import_module(module), attribute)(groom, guides, **settings)
-    return skin
+def make_skin(name: str, groom: Groom, guides: Guides | GuideSource, **settings: Any) -> Skin:
+    """Bind a groom to its guides by the method of that name.
+
+    Args:
+        name: of a method, see `SKINS`.
+        groom: the dense hair at rest, all strands with the same vertex count.
+        guides: what carries it; a `Simulation` (or any other source of guide frames) where the method should know how
+            these guides were simulated: material, stiffening and forces at rest, as `mane simulate` binds it. Guides by
+            themselves are taken for hair of the method's own default material.
+        settings: keyword arguments of the method's class, in place of what the simulation would provide.
+    """
+    method = SKINS.find(name)
+    if isinstance(guides, GuideSource):
+        return method(groom, guides.guides, **{**needed(method, guides.provide), **settings})
+    return method(groom, guides, **settings)

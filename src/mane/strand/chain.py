@@ -99,6 +99,8 @@ class ChainSolver(StrandSolver):
         spin_inertia: of each strand about its own axis [kg m^2], shape (G,), which a free root turns with.
     """
 
+    name = "chain"
+    settings = ChainParams
     has_twist = False
 
     def __init__(self, model: StrandModel, *, sag_free: bool = True, **params: Any) -> None:

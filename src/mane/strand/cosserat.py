@@ -84,6 +84,8 @@ class CosseratSolver(StrandSolver):
         rest: lengths and rest orientations that the constraints compare with.
     """
 
+    name = "cosserat"
+    settings = CosseratParams
     has_twist = True
 
     def __init__(self, model: StrandModel, **settings: Any) -> None:

@@ -12,10 +12,9 @@ A `Constraint` moves vertices after the solve, where a force would come too late
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from mane.body.motion import Pose
 from mane.body.solid import Solid
 from mane.geometry.checks import IntArray
+from mane.stage.protocol import Stage
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.roots import RootPose
 
@@ -63,6 +63,19 @@ class Load:
         """Forget everything that was added."""
         for array in (self.force, self.resistance, self.coupling):
             array.fill(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class GuideLoad:
+    """What the full head does to its guides, as a skin found out from one frame: a force on them in the next one.
+
+    Attributes:
+        force: [N], world, shape (G, V, 3), of the guides that the skin is bound to.
+        resistance: against the velocity of each vertex, as in `Load` [kg/s], shape (G, V, 6); None for none.
+    """
+
+    force: Float64Array
+    resistance: Float64Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,31 +122,38 @@ class StrandView:
     dt: float
 
 
-class Part(ABC):  # noqa: B024 - the defaults are what most parts want; subclasses add `add` or `project`
-    """Something that acts on guides and may remember: contacts, damage, random streams."""
+class Part(Stage):
+    """Something that acts on guides and may remember: contacts, damage, random streams.
 
-    def prepare(self, model: StrandModel) -> None:  # noqa: B027
+    Attributes:
+        is_mutual: whether it acts between strands; one that acts on each by itself also suits a few hairs alone.
+        is_single: whether a simulation may have one of it at most.
+    """
+
+    family = "part"
+    label = "interactions"
+    is_mutual: ClassVar[bool] = True
+    is_single: ClassVar[bool] = False
+
+    def prepare(self, model: StrandModel) -> None:
         """Get ready for guides of this model; called once, before anything else."""
 
-    def memory(self) -> dict[str, NDArray[Any]]:
-        """What must be saved to continue later exactly as if nothing had happened; copies."""
-        return {}
-
-    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027
-        """Go back to what `memory` returned."""
-
-    def forget(self, strands: NDArray[np.bool_]) -> None:  # noqa: B027
+    def forget(self, strands: NDArray[np.bool_]) -> None:
         """Strands of the mask (G,) were carried elsewhere: what is remembered of where they were no longer holds."""
 
     def regroup(self, strands: NDArray[np.bool_]) -> None:
         """Spare strands of the mask (G,) were inserted or taken out between two frames."""
         self.forget(strands)
 
-    def reset(self) -> None:  # noqa: B027
+    def reset(self) -> None:
         """The guides were put back to rest: undo what has worn out or come loose."""
 
     def report(self) -> dict[str, float]:
-        """Numbers about the last step for the `StepReport`, by name; the largest of all substeps is kept."""
+        """Numbers about the last substep for the `StepReport`, by name; the largest of all substeps is kept."""
+        return {}
+
+    def measure(self, strands: StrandView) -> dict[str, float]:
+        """Numbers about the end of the whole step, by name, when everything has acted; called once per step."""
         return {}
 
 

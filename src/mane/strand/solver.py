@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from importlib import import_module
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.geometry.checks import IntArray, require_choice
+from mane.geometry.checks import IntArray
+from mane.stage.protocol import Stage
+from mane.stage.table import Table
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
 from mane.strand.state import StrandState
 
-# name -> module and class; the same table feeds `Simulation(model=...)`, the command line and the contract tests.
-SOLVERS = {
-    "chain": ("mane.strand.chain", "ChainSolver"),
-    "cosserat": ("mane.strand.cosserat", "CosseratSolver"),
-    "spring": ("mane.strand.spring", "SpringSolver"),
-}
 
-
-class StrandSolver(ABC):
+class StrandSolver(Stage):
     """Takes guides from one state to the next. Holds the model, its settings and scratch buffers, never the state.
 
     Attributes:
@@ -31,8 +25,13 @@ class StrandSolver(ABC):
         has_twist: whether the frames of its segments can twist.
     """
 
-    has_twist: bool
+    family = "strand"
+    label = "guides"
+    has_twist: ClassVar[bool]
     model: StrandModel
+
+    def __init__(self, model: StrandModel, **settings: Any) -> None:
+        self.model = model
 
     @abstractmethod
     def rest_state(self, roots: RootPose) -> StrandState:
@@ -71,7 +70,16 @@ class StrandSolver(ABC):
 
 def make_solver(name: str, model: StrandModel, **settings: Any) -> StrandSolver:
     """Make the solver of that name for guides; `settings` are fields of its `...Params`."""
-    require_choice("model", name, list(SOLVERS))
-    module, attribute = SOLVERS[name]
-    solver: StrandSolver = getattr(import_module(module), attribute)(model, **settings)
+    solver: StrandSolver = SOLVERS.find(name)(model, **settings)
     return solver
+
+
+SOLVERS: Table[StrandSolver] = Table(
+    "model",
+    "mane.strand.solver:StrandSolver",
+    {
+        "chain": "mane.strand.chain:ChainSolver",
+        "cosserat": "mane.strand.cosserat:CosseratSolver",
+        "spring": "mane.strand.spring:SpringSolver",
+    },
+)

@@ -110,6 +110,8 @@ class SpringSolver(StrandSolver):
         net: particles and springs.
     """
 
+    name = "spring"
+    settings = SpringParams
     has_twist = True
 
     def __init__(self, model: StrandModel, *, sag_free: bool = True, preset: str | None = None, **params: Any) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.stage.clock import NO_CLOCK, StageClock
 from mane.strand.ports import NOBODY, Constraint, Force, Load, MovingSolid, StrandView
 from mane.strand.roots import RootPose
 from mane.strand.solver import StrandSolver
@@ -37,6 +39,16 @@ class StepReport:
     parts: dict[str, float] = field(default_factory=dict)
 
 
+class Surroundings(NamedTuple):
+    """What is around the guides during one substep: the last fields of `StrandView`, in its order."""
+
+    roots_before: RootPose
+    roots_after: RootPose
+    solids: tuple[MovingSolid, ...]
+    time: float
+    dt: float
+
+
 @dataclass(frozen=True, eq=False)
 class StepPath:
     """How everything around the guides moves during a step, as functions of the fraction of it that has passed."""
@@ -53,7 +65,12 @@ class Stepper:
         forces: act within the solve, in this order.
         constraints: act after each solve, in this order.
         active: slots that hold a guide, shape (G,); the array is read at every step.
+
+    Attributes:
+        clock: counts what each part takes for its label.
     """
+
+    clock: StageClock = NO_CLOCK
 
     def __init__(
         self,
@@ -71,6 +88,7 @@ class Stepper:
         self._rows, self._busy = np.arange(model.strand_count), solver
         self._load = Load.empty(model.strand_count, model.vertex_count)
         for part in (*self.forces, *self.constraints):
+            part.join(self, "forces")
             part.prepare(model)
         self._amended = np.unique(np.concatenate([force.amends for force in self.forces] or [NOBODY]))
         every = len(self._amended) == model.strand_count
@@ -90,55 +108,49 @@ class Stepper:
         for number in range(substeps):
             start, end = number / substeps, (number + 1) / substeps
             after = path.roots(end)
-            surroundings = (before, after, path.solids(start, end), time - dt + end * dt)
-            self._substep(source, out, surroundings, h, found)
+            surroundings = Surroundings(before, after, path.solids(start, end), time - dt + end * dt, h)
+            self._substep(source, out, surroundings, found)
             source, before = out, after
         self._require_finite(out, time)
+        self._measure(self._view(out, surroundings), found)
         stretch = float(np.abs(self.solver.stretch(out)[self.active]).max(initial=0.0))
         return StepReport(stretch, found.pop("penetration", 0.0), substeps, parts=found)
 
+    def _measure(self, seen: StrandView, found: dict[str, float]) -> None:
+        """Let all parts look at the end of the step; of numbers with the same name the largest counts."""
+        for part in (*self.forces, *self.constraints):
+            with self.clock.stage(part.label):
+                for name, value in part.measure(seen).items():
+                    found[name] = max(found.get(name, 0.0), value)
+
+    def _view(self, state: StrandState, surroundings: Surroundings) -> StrandView:
+        return StrandView(self.solver.model, state.points, state.velocity, state.frames, self.active, *surroundings)
+
     def _substep(
-        self,
-        source: StrandState,
-        out: StrandState,
-        surroundings: tuple[RootPose, RootPose, tuple[MovingSolid, ...], float],
-        h: float,
-        found: dict[str, float],
+        self, source: StrandState, out: StrandState, surroundings: Surroundings, found: dict[str, float]
     ) -> None:
-        before, after, solids, end_time = surroundings
-
-        def view(state: StrandState) -> StrandView:
-            return StrandView(
-                self.solver.model,
-                state.points,
-                state.velocity,
-                state.frames,
-                self.active,
-                before,
-                after,
-                solids,
-                end_time,
-                h,
-            )
-
+        h, after, clock = surroundings.dt, surroundings.roots_after, self.clock
         self._load.clear()
-        seen = view(source)
+        seen = self._view(source, surroundings)
         for force in self.forces:
-            force.add(seen, self._load)
+            with clock.stage(force.label):
+                force.add(seen, self._load)
         kept = source.taken(self._amended) if len(self._amended) else None
         self._solve(source, out, after, h)
-        seen = view(out)
+        seen = self._view(out, surroundings)
         if kept is not None:
             self._solve_again(kept, out, after, h, seen)
         for force in self.forces:
-            force.settle(seen)
+            with clock.stage(force.label):
+                force.settle(seen)
         for constraint in self.constraints:
-            moved = constraint.project(seen, out.points, out.velocity)
+            with clock.stage(constraint.label):
+                moved = constraint.project(seen, out.points, out.velocity)
             if moved.any():
                 self.solver.adopt(out, moved)
         for part in (*self.forces, *self.constraints):
             for name, value in part.report().items():
-                found[name] = value if name == "penetration" else max(found.get(name, 0.0), value)
+                found[name] = max(found.get(name, 0.0), value)
 
     def _solve(self, source: StrandState, out: StrandState, roots: RootPose, h: float) -> None:
         """Step all strands but the spare ones that nobody needs, which stay as they are."""

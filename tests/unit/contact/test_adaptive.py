@@ -193,7 +193,7 @@ def test_momentum_is_what_there_was_and_what_inserted_guides_brought():
     simulation = Simulation(brush(), forces=[adaptive], root="free", gravity=(0, 0, 0), drag=0.0, frame_rate=1 / FRAME)
     saved = simulation.checkpoint()
     saved["strand.velocity"][:4, :, 0] = np.array([-0.1, -0.1, 0.1, 0.1])[:, None] + 0.05
-    simulation.restore(saved)
+    simulation.load_checkpoint(saved)
     mass = simulation._solver.model.mass
 
     def momentum():
@@ -284,7 +284,8 @@ def test_continuing_from_a_checkpoint_equals_not_stopping():
         for _ in range(stop + 1):
             first.step()
         second, _ = blown("cosserat", *everything())
-        frame = second.restore(first.checkpoint())
+        second.load_checkpoint(first.checkpoint())
+        frame = second.frame
         for number in range(stop + 1, min(stop + 6, 40)):
             frame = second.step()
             expected = frames[number]

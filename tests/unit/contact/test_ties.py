@@ -288,7 +288,7 @@ def test_a_bundle_goes_on_from_what_it_remembers():
     sim, other = shaken(), shaken()
     for frame in range(4):
         sim.step(pose(frame))
-    other.restore(sim.checkpoint())
+    other.load_checkpoint(sim.checkpoint())
     for frame in range(4, 7):
         np.testing.assert_array_equal(sim.step(pose(frame)).points, other.step(pose(frame)).points)
 

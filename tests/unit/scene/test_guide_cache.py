@@ -8,17 +8,19 @@ import pytest
 from mane.scene.build import build
 from mane.scene.cache import ARRAYS, CHECKPOINT, HEADER, INSERTED, Cache
 from mane.scene.config import InteractionTable
+from mane.stage.memory import versions
 
 
 @pytest.fixture
 def filled(tmp_path, tiny_scene):
     """A cache of two frames, the assembly behind it and the frames."""
     assembly = build(tiny_scene(tmp_path))
-    cache = Cache.make(tmp_path / "a.cache", assembly.scene, assembly.guides, assembly.keys)
-    frames = [assembly.simulation.step() for _ in range(2)]
+    stages = versions(assembly.source.stages)
+    cache = Cache.make(tmp_path / "a.cache", assembly.scene, assembly.guides, assembly.keys, stages)
+    frames = [assembly.source.step() for _ in range(2)]
     for index, frame in enumerate(frames, 1):
         cache.write_frame(index, frame)
-    cache.write_checkpoint(2, assembly.simulation.checkpoint())
+    cache.write_checkpoint(2, assembly.source.checkpoint())
     return cache, assembly, frames
 
 
@@ -42,7 +44,7 @@ def test_inserted_guides_come_back_and_runs_without_any_have_none(filled, tmp_pa
     assert cache.read_frame(1).inserted is None
     parts = (InteractionTable("adaptive", {"opens_at": 0.002, "limit": 3}),)
     assembly = build(tiny_scene(tmp_path, interactions=parts))
-    frame = [assembly.simulation.step() for _ in range(4)][-1]
+    frame = [assembly.source.step() for _ in range(4)][-1]
     cache.write_frame(3, frame)
     read = cache.read_frame(3).inserted
     assert read.count == frame.inserted.count == 3
@@ -53,10 +55,10 @@ def test_inserted_guides_come_back_and_runs_without_any_have_none(filled, tmp_pa
 
 def test_a_checkpoint_goes_on_exactly(filled):
     cache, assembly, _ = filled
-    ahead = assembly.simulation.step()
+    ahead = assembly.source.step()
     index, arrays = cache.read_checkpoint()
-    assembly.simulation.restore(arrays)
-    again = assembly.simulation.step()
+    assembly.source.load_checkpoint(arrays)
+    again = assembly.source.step()
     assert index == 2
     assert ahead.points.tobytes() == again.points.tobytes()
 

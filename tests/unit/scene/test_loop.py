@@ -53,7 +53,7 @@ def test_every_model_with_every_skin(model, skin, tmp_path, tiny_scene):
     length = np.linalg.norm(np.diff(rest, axis=1), axis=2).sum(axis=1)
     for index in cache.frames:
         frame = cache.read_frame(index)
-        hair = assembly.dresser(frame)
+        hair = assembly.hair_stage(frame)
         # Roots ride on the head; float32 keeps a few 1e-8 of the ball's 6 cm.
         np.testing.assert_allclose(hair[:, 0], frame.head.apply(rest[:, 0]), atol=1e-6)
         moved = np.linalg.norm(np.diff(hair, axis=1), axis=2).sum(axis=1)
@@ -180,7 +180,7 @@ def test_usd_holds_the_hair_of_the_cache(tmp_path, tiny_scene):
     )
     run_scene(scene)
     assembly = build(scene)
-    hair = assembly.dresser(Cache.open(tmp_path / "a.cache").read_frame(4))
+    hair = assembly.hair_stage(Cache.open(tmp_path / "a.cache").read_frame(4))
     read = mane.read_groom(tmp_path / "hair.usda", time=4)
     np.testing.assert_array_equal(read.as_uniform(), hair)
 
@@ -316,7 +316,7 @@ def test_frames_are_those_of_the_simulation_itself(tmp_path, tiny_scene):
     """The loop adds nothing: stepping by hand gives the same bytes."""
     scene = tiny_scene(tmp_path, output=ONLY_CACHE)
     run_scene(scene)
-    simulation = build(scene).simulation
+    simulation = build(scene).source
     by_hand = [simulation.frame, *(simulation.step() for _ in range(3))]
     cache = Cache.open(tmp_path / "a.cache")
     for index, frame in enumerate(by_hand, 1):

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mane.contact.table import INTERACTIONS
 from mane.scene.cache import Cache
 from mane.scene.loop import run_scene
-from mane.scene.options import SINGLE, arguments_of, interaction_kinds, interaction_maker
+from mane.scene.options import stage_options
 from mane.scene.scene_file import SceneError, parse_scene, read_scene
 from mane.scene.starter import toml_value
 from mane.skin.table import SKINS
@@ -49,15 +50,16 @@ PARTS = {
 
 def interactions():
     """One part of any kind that a scene file can describe in full."""
-    parts = {kind: PARTS.get(kind, {}) for kind in interaction_kinds()}
-    known = {kind: set(arguments_of(interaction_maker(kind))) for kind in parts}
+    parts = {kind: PARTS.get(kind, {}) for kind in INTERACTIONS}
+    known = {kind: set(stage_options(INTERACTIONS[kind])) for kind in parts}
     return st.one_of(
         [tables({"kind": st.just(kind), **parts[kind]}, {}) for kind in parts if set(parts[kind]) <= known[kind]]
     )
 
 
 def has_no_two_of_a_single_kind(parts):
-    return all(sum(part["kind"] == kind for part in parts) <= 1 for kind in SINGLE)
+    single = [kind for kind in INTERACTIONS if INTERACTIONS[kind].is_single]
+    return all(sum(part["kind"] == kind for part in parts) <= 1 for kind in single)
 
 
 SCENES = tables(

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from mane.contact.solids import ContactParams
 from mane.scene.config import ContactTable, GroomTable, GuidesTable, Scene, SkinTable, field_lines
-from mane.scene.options import INTERACTIONS, interaction_kinds
 from mane.scene.scene_file import SceneError, overridden, parse_scene, read_scene, scene_from_dict
 from mane.scene.starter import starter_text
 from mane.scene.toml_lines import key_lines
@@ -131,12 +130,6 @@ def test_every_key_is_explained():
 def test_tables_have_the_defaults_of_what_they_stand_for():
     assert dataclasses.asdict(ContactTable()) == dataclasses.asdict(ContactParams())
     assert Scene(groom=GroomTable(style="ball")).strand.gravity == STANDARD_GRAVITY
-
-
-def test_only_interactions_that_exist_are_offered(monkeypatch):
-    monkeypatch.setitem(INTERACTIONS, "telepathy", ("mane.contact.telepathy", "Telepathy"))
-    assert "attraction" in interaction_kinds()
-    assert "telepathy" not in interaction_kinds()
 
 
 @pytest.mark.parametrize("style", ["curly", "ball"])

@@ -120,7 +120,7 @@ def test_continuing_from_a_checkpoint_equals_not_stopping():
         expected = whole.step(turned(0.1 * np.sin(k)))
     for k in range(5):
         first.step(turned(0.1 * np.sin(k)))
-    second.restore(first.checkpoint())
+    second.load_checkpoint(first.checkpoint())
     for k in range(5, 10):
         got = second.step(turned(0.1 * np.sin(k)))
     assert got.points.tobytes() == expected.points.tobytes()

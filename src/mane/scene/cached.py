@@ -1,0 +1,51 @@
+"""`CachedSource`: guide frames that were simulated before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mane.body.motion import Pose
+from mane.scene.cache import Cache
+from mane.strand.frame import GuideFrame
+from mane.strand.source import GuideSource
+
+
+class CachedSource(GuideSource):
+    """Reads frames of a cache, one after the other.
+
+    Args:
+        cache: where they are.
+        numbers: of the frames, in the order in which they are read.
+        made: a source as the one that made them; it knows the guides, the solids and what skins need, and is not
+            stepped.
+    """
+
+    name = "cache"
+    label = "read cache"
+
+    def __init__(self, cache: Cache, numbers: Sequence[int], made: GuideSource) -> None:
+        self.guides, self.head, self.solids, self.has_body = made.guides, made.head, made.solids, made.has_body
+        self._cache, self._numbers, self._made = cache, list(numbers), made
+        self._next = 0
+
+    def reset(self, head_pose: Pose | None = None, *, time: float = 0.0) -> GuideFrame:
+        """Read the first frame; where the head is and when is what the frame says."""
+        self._next = 0
+        return self.step()
+
+    def step(self) -> GuideFrame:
+        """Read the next frame; ValueError says what is wrong with its file."""
+        if self._next >= len(self._numbers):
+            raise ValueError(f"{self._cache.path}: has no frame after {self._numbers[-1]}")
+        self._next += 1
+        return self._cache.read_frame(self._numbers[self._next - 1])
+
+    @property
+    def rest(self) -> GuideFrame:
+        """The guides at rest, as the source that made the frames has them."""
+        return self._made.rest
+
+    def provide(self, need: str) -> Any:
+        """Return what the source that made the frames would provide."""
+        return self._made.provide(need)

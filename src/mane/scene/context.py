@@ -1,0 +1,114 @@
+"""`SceneContext`: what the tables of a scene describe, made when a stage first needs it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from mane.body.motion import Motion
+from mane.body.solid import Solid
+from mane.contact.table import INTERACTIONS
+from mane.groom.guides import Guides
+from mane.scene import parts
+from mane.scene.config import BUST, NO_BODY, OWN_BODY, Scene
+from mane.scene.scene_file import naming_place
+from mane.scene.sources import SOURCES
+from mane.stage.protocol import NEEDS
+from mane.strand.material import Material
+from mane.strand.ports import Part
+from mane.strand.source import GuideSource
+
+
+class SceneContext:
+    """Gives a source and its parts what they need of a scene: attributes named as in `mane.stage.protocol.NEEDS`.
+
+    Args:
+        scene: the description.
+        guides: that were chosen.
+    """
+
+    def __init__(self, scene: Scene, guides: Guides) -> None:
+        self.scene, self.guides = scene, guides
+        strand = scene.strand
+        self.seed, self.frame_rate = scene.seed, scene.frames.rate
+        self.model, self.model_settings = strand.model, dict(strand.settings)
+        self.root, self.sag_free, self.hold = strand.root, strand.sag_free, strand.hold
+        self.gravity, self.drag = strand.gravity, strand.drag
+        self.substeps = "auto" if strand.substeps is None else strand.substeps
+        self.contact = {name: getattr(scene.contact, name) for name in scene.contact.__dataclass_fields__}
+
+    def provide(self, need: str) -> Any:
+        """Return what a stage that needs it is given; None where the scene has none."""
+        return getattr(self, need, None) if need in NEEDS else None
+
+    def make_source(self) -> GuideSource:
+        """Make what produces the guide frames of the scene."""
+        table = self.scene.source
+        source = SOURCES.find(table.kind)
+        given = {need: self.provide(need) for need in source.needs}  # so that errors name the table they are about
+        with naming_place(self.scene.places, "source" if table.settings else "strand"):
+            made: GuideSource = parts.make_stage(source, table.settings, given.get)
+        return made
+
+    @cached_property
+    def head(self) -> Motion:
+        """The motion of the head."""
+        with naming_place(self.scene.places, "head"):
+            return parts.make_head_motion(self.scene.head, self.scene.folder, self.scene.seed)
+
+    @cached_property
+    def body(self) -> Solid | None:
+        """What the hair grows on."""
+        with naming_place(self.scene.places, "body"):
+            return _make_body(self.scene)
+
+    @cached_property
+    def surroundings(self) -> list[Solid]:
+        """Solids besides the body."""
+        solids = []
+        for index, table in enumerate(self.scene.solids):
+            with naming_place(self.scene.places, f"solids.{index}"):
+                solids.append(parts.make_solid(table, self.scene.folder, self.scene.seed))
+        return solids
+
+    @cached_property
+    def forces(self) -> list[Part]:
+        """What acts on the guides besides."""
+        made = []
+        for index, table in enumerate(self.scene.interactions):
+            with naming_place(self.scene.places, f"interactions.{index}"):
+                made.append(parts.make_stage(INTERACTIONS.find(table.kind), table.settings, self.provide))
+        return made
+
+    @property
+    def material(self) -> Material:
+        """Of the hair."""
+        return parts.make_material(self.scene.strand)
+
+    @property
+    def wind(self) -> Any:
+        """What blows, or None."""
+        return parts.make_wind(self.scene.wind, self.scene.seed)
+
+    @property
+    def shelters(self) -> list[Any]:
+        """What keeps the wind away."""
+        return parts.make_shelters(self.scene.wind)
+
+
+def _make_body(scene: Scene) -> Solid | None:
+    name = scene.body.mesh
+    if name == NO_BODY or (name == OWN_BODY and scene.groom.style is None):
+        return None
+    if name == OWN_BODY:
+        from mane.groom import styles
+
+        assert scene.groom.style is not None
+        return Solid(styles.body(scene.groom.style))
+    if name == BUST:
+        from mane.body.bust import make_bust
+
+        return Solid(make_bust().mesh)
+    from mane.io.meshes import read_mesh
+
+    return Solid(read_mesh(scene.path(name), unit=scene.body.unit, up=scene.body.up))

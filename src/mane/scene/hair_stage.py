@@ -1,0 +1,82 @@
+"""`HairStage`: from a frame of guides to the full head: skin, then finishing passes."""
+
+from __future__ import annotations
+
+import math
+
+from mane.geometry.checks import FloatArray
+from mane.groom.groom import Groom
+from mane.scene import parts
+from mane.scene.config import Scene
+from mane.scene.scene_file import naming_place
+from mane.skin.base import Skin
+from mane.skin.finish import FINISHING_PASSES, FinishingPass
+from mane.skin.table import make_skin
+from mane.stage.clock import StageClock
+from mane.stage.protocol import Stage
+from mane.strand.frame import GuideFrame
+from mane.strand.source import GuideSource
+
+
+class HairStage:
+    """Makes the full head of one frame after the other.
+
+    Args:
+        scene: says which skin and which passes.
+        groom: the dense hair at rest, all strands with the same vertex count.
+        source: of the frames, which says how its guides came about.
+        clock: counts the time.
+
+    Attributes:
+        skin: carries every hair.
+        passes: what is done to it then, in this order.
+        stride: every so many vertices of what comes out are those of the groom.
+    """
+
+    def __init__(self, scene: Scene, groom: Groom, source: GuideSource, clock: StageClock) -> None:
+        with naming_place(scene.places, "skin"):
+            self.skin: Skin = make_skin(scene.skin.method, groom, source, **scene.skin.settings)
+        self._passes_made = (scene, source)
+        self.passes = self._make_passes()
+        self.stride = math.prod(one.stride for one in self.passes)
+        self._clock = clock
+
+    def _make_passes(self) -> list[FinishingPass]:
+        scene, source = self._passes_made
+        made = []
+        for table in scene.finishing:
+            place = f"passes.{scene.passes.index(table)}" if table in scene.passes else "finish"
+            with naming_place(scene.places, place):
+                made.append(parts.make_stage(FINISHING_PASSES.find(table.kind), table.settings, source.provide))
+        return made
+
+    def __call__(self, frame: GuideFrame) -> FloatArray:
+        """Return all hairs at this frame [m], world, shape (S, V, 3), in a buffer that the next call reuses."""
+        with self._clock.stage(self.skin.label):
+            points = self.skin(frame)
+        for finish in self.passes:
+            with self._clock.stage(finish.label):
+                points = finish(points, frame)
+        return points
+
+    def drawn(self, rest: GuideFrame) -> Groom:
+        """The strands at rest with the vertices that come out of the passes."""
+        groom = self.skin.groom
+        if self.stride == 1:
+            return groom
+        # Passes of their own, whose buffers are not those of the hair of the current frame.
+        points = groom.as_uniform().copy()
+        for finish in self._make_passes():
+            if finish.stride > 1:
+                points = finish(points, rest)
+        return Groom.from_uniform(points.copy(), strand=groom.strand, group_names=groom.group_names)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Skin and passes, whose memory belongs to a checkpoint."""
+        return (self.skin, *self.passes)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a frame depends on those before it."""
+        return any(stage.remembers for stage in self.stages)

@@ -1,0 +1,119 @@
+"""`Stage`: what everything that takes part in making a frame says about itself.
+
+A source of guide frames, a force on guides, a skin, a finishing pass and a sink are stages. The scene knows none of
+them by name: it looks classes up in tables (`mane.stage.table`), gives each what it `needs`, counts its time for its
+`label`, and saves its `memory` with every checkpoint. A new method is one class and one entry in a table.
+"""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+Memory = dict[str, NDArray[Any]]
+
+# What a scene can give to a stage, by the name of the argument that takes it. A stage names those that it `needs`;
+# one whose argument has a default goes without where the scene has none.
+NEEDS = {
+    "body": "what the hair grows on, a `Solid`, or None",
+    "contact": "settings of the contact with solids, by name",
+    "drag": "factor on the air drag of a single hair",
+    "forces": "parts that act on the guides",
+    "frame_rate": "frames per second",
+    "gravity": "[m/s^2]",
+    "guide_hold": "factor by which each guide was stiffened to stand as groomed, shape (G,)",
+    "guide_model": "mechanics of the guides as simulated, a `StrandModel`",
+    "guides": "the guides, at rest, with their painted maps",
+    "head": "the motion of the head",
+    "hold": "what is done with strands that could not stand as groomed",
+    "material": "of the hair",
+    "model": "name of the strand model",
+    "model_settings": "settings of the strand model, by name",
+    "rest": "the `GuideFrame` of guides at rest on the head in its rest pose",
+    "root": "what holds the roots",
+    "sag_free": "whether the groom is what gravity makes of it",
+    "seed": "of everything random",
+    "shelters": "what keeps the wind away",
+    "solids": "body, if there is one, and solids, in the order of `GuideFrame.solid_poses`",
+    "substeps": 'per frame, or "auto"',
+    "surroundings": "solids besides the body",
+    "wind": "what blows, or None",
+}
+
+
+class Owned:
+    """Something that keeps what it learned of one owner, and so must not serve two at a time."""
+
+    _owner: weakref.ref[Any] | None = None
+
+    def join(self, owner: Any, what: str) -> None:
+        """Belong to `owner`; ValueError, which begins with `what`, where it belongs to another that is still in use."""
+        current = None if self._owner is None else self._owner()
+        if current is not None and current is not owner:
+            raise ValueError(
+                f"{what}: must belong to one simulation, got a {type(self).__name__} that another one uses already; "
+                "make one for each"
+            )
+        self._owner = weakref.ref(owner)
+
+
+class Stage(Owned, ABC):
+    """Takes part in making a frame.
+
+    Attributes:
+        family: what kind of stage it is, e.g. "skin"; with the name it keys checkpoints.
+        name: in tables, checkpoints, reports and errors.
+        version: of what it computes and of what it remembers. Raise it when either changes: a run that was stopped
+            before is then not gone on with, since its second half would come from another method.
+        label: row of the timings that its time counts for.
+        settings: dataclass of its settings, whose fields are keyword arguments of the class and keys of scene files;
+            None where the arguments of the class itself are all there is.
+        needs: what it takes from the scene besides its settings, names of `NEEDS`.
+        save_every: frames between two times that its memory is saved; more than 1 for a memory so large that writing
+            it every frame would take longer than making the frames again.
+    """
+
+    family: ClassVar[str]
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    label: ClassVar[str]
+    settings: ClassVar[type | None] = None
+    needs: ClassVar[tuple[str, ...]] = ()
+    save_every: ClassVar[int] = 1
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        unknown = [need for need in cls.needs if need not in NEEDS]
+        if unknown:
+            raise TypeError(f"{cls.__name__}.needs: {unknown[0]!r} is unknown; choose from {', '.join(NEEDS)}")
+
+    @classmethod
+    def for_scene(cls, **given: Any) -> Any:
+        """Make one from the settings of a scene file and what the class needs of the scene.
+
+        A class whose constructor takes what a scene file cannot write overrides this; its arguments are then the
+        settings.
+        """
+        return cls(**given)
+
+    def memory(self) -> Memory:
+        """What must be saved to continue later exactly as if nothing had happened; copies."""
+        return {}
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what it does next depends on what it did before."""
+        return type(self).memory is not Stage.memory
+
+
+def needed(stage: type[Stage], provide: Callable[[str], Any]) -> dict[str, Any]:
+    """Return what a stage needs, by name; `provide` gives None for what is not to be had, which is then left out."""
+    found = {need: provide(need) for need in stage.needs}
+    return {need: value for need, value in found.items() if value is not None}
