@@ -90,6 +90,7 @@ class AdaptiveGuides(Part):
     """
 
     name = "adaptive"
+    examples = ({}, {"opens_at": 0.002, "fade": 0.1})
     settings = AdaptiveParams
     needs = ("guides",)
     is_single = True

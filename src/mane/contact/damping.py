@@ -25,6 +25,7 @@ class RootDamping(Force):
     """
 
     name = "root_damping"
+    examples = ({"rate": 10.0},)
     needs = ("guides",)
     is_mutual = False
 

@@ -53,6 +53,7 @@ class TriangleStrips(Force):
     """
 
     name = "strips"
+    examples = ({}, {"retouch": 0.01})
     settings = StripParams
 
     def __init__(self, *, groups: ArrayLike | None = None, **settings: Any) -> None:

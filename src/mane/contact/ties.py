@@ -106,6 +106,7 @@ class Tie:
         require_positive("tie.radius", radius)
         place = as_array("tie.point", point, (3,), np.float64)
         reach = 2 * radius if reach is None else reach
+        require_positive("tie.reach", reach)
         distance = np.linalg.norm(guides.rest[:, 1:] - place, axis=2)
         nearest = distance.argmin(axis=1)
         caught = np.flatnonzero(guides.active & (_way_past(guides, place) <= reach))
@@ -123,6 +124,7 @@ class Ties(Force):
     """
 
     name = "ties"
+    examples = ({"point": (0.0, 0.0, 0.0), "radius": 0.12},)
     needs = ("guides",)
 
     def __init__(self, ties: Sequence[Tie]) -> None:

@@ -55,6 +55,7 @@ class MetricsSink(Sink):
     """
 
     name = "metrics"
+    examples = ({"metrics": "metrics.json"},)
     label = "metrics"
     history = WINDOW - 1
 

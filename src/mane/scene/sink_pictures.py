@@ -39,6 +39,7 @@ class PictureSink(Sink):
     """
 
     name = "pictures"
+    examples = ({"pictures": "pictures"}, {"movie": "hair.mp4"})
     label = "draw"
 
     def __init__(

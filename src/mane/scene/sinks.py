@@ -101,6 +101,7 @@ class UsdSink(Sink):
     """The full head as a USD stage with one file per frame; a new stage, or a layer over the groom's own file."""
 
     name = "usd"
+    examples = ({"usd": "hair.usda"},)
     label = "write USD"
 
     def __init__(self, path: Path, assembly: Assembly, *, layer: bool = False) -> None:
@@ -171,6 +172,7 @@ class CacheSink(Sink):
     """The guides of every frame, and the checkpoint to go on from."""
 
     name = "cache"
+    examples = ({"cache": "a.cache"},)
     label = "write cache"
     needs_hair = False
 

@@ -31,6 +31,7 @@ class LinearSkin(BoundSkin):
     """
 
     name = "linear"
+    examples = ({}, {"binding": "nearest", "count": 5})
 
     def __init__(self, groom: Groom, guides: Guides, *, binding: str = "triangle", count: int = 3) -> None:
         super().__init__(groom, guides, binding=binding, count=count)

@@ -64,6 +64,7 @@ class PhysicalSkin(LinearSkin):
     """
 
     name = "physical"
+    examples = ({}, {"sweeps": 2, "warm_start": "previous"}, {"sweeps": "converged"})
     settings = PhysicalParams
     needs = ("material", "guide_model", "guide_hold", "rest")
 

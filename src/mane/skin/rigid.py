@@ -40,6 +40,7 @@ class RigidSkin(BoundSkin):
     """
 
     name = "rigid"
+    examples = ({}, {"binding": "triangle"})
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ def test_from_nothing_to_hair_on_disk(folder, capsys):
 
     assert "holds frames of an earlier run" in refused(capsys, "simulate", "curls.toml", *QUICK)
     assert "seed was 1 and is 2" in refused(capsys, "simulate", "curls.toml", *QUICK, "--set", "seed=2", "--resume")
-    assert "must be a key of skin, finish, camera" in refused(
+    assert "must be a key of skin, finish, passes, camera" in refused(
         capsys, "bake", "curls.cache", "-o", "x.usda", "--set", "seed=2"
     )
     assert "--set skin.alfa: [skin] has no key 'alfa'" in refused(

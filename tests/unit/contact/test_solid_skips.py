@@ -75,8 +75,9 @@ def test_looking_at_everything_changes_no_bit(monkeypatch):
     expected = list(quick)
     assert simulation.report.parts["contacts"] > 0
     monkeypatch.setattr(projection.kernels, "project_strands", project_everyone)
-    _, contact, mending = next(plain).parts
-    for part, method in ((contact, "add"), (contact, "settle"), (mending, "project")):
+    parts = {part.name: part for part in next(plain).parts}
+    for name, method in (("contact", "add"), ("contact", "settle"), ("contact", "measure"), ("projection", "project")):
+        part = parts[name]
         looking_at_all(part, method)
     assert list(plain) == expected
 

@@ -156,7 +156,9 @@ def test_skins_are_made_by_name(name):
 
 def test_unknown_skins_are_refused():
     groom = curls(5, 4)
-    with pytest.raises(ValueError, match="skin: 'liner' is unknown; choose from linear, physical, rigid"):
+    with pytest.raises(
+        ValueError, match="skin: 'liner' is unknown; choose from rigid, linear, physical; did you mean 'linear'"
+    ):
         make_skin("liner", groom, guides_of(groom, 2))
 
 
