@@ -1,11 +1,15 @@
 """Set-up for all tests."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
 from hypothesis import settings
+
+from same_bytes import same_bytes
 
 # The first example of a property may compile a kernel; how long that takes says nothing about right or wrong.
 settings.register_profile("without deadline", deadline=None)
@@ -34,6 +38,34 @@ def shared_data() -> Path:
 def pytest_runtest_setup(item):
     """Start every test with one thread: two workers share two cores, and threads waiting for each other cost most.
 
-    Tests about threads set their number themselves.
+    Tests about threads use `on_threads`.
     """
     numba.set_num_threads(1)
+
+
+@pytest.fixture
+def on_threads() -> Callable[[Callable[[], Any]], Any]:
+    """Call a function on one thread and on two, check that both results are the same bytes, and return that of one.
+
+    The function makes whatever it changes anew. Its kernels need work for two: several blocks of lanes, rows or tasks.
+    """
+    if numba.config.NUMBA_NUM_THREADS < 2:
+        pytest.skip(f"needs two threads, NUMBA_NUM_THREADS is {numba.config.NUMBA_NUM_THREADS}")
+
+    def run(function: Callable[[], Any]) -> Any:
+        one, two = (_called_on(count, function) for count in (1, 2))
+        same_bytes(one, two)
+        return one
+
+    return run
+
+
+def _called_on(count: int, function: Callable[[], Any]) -> Any:
+    before = numba.get_num_threads()
+    numba.set_num_threads(count)
+    try:
+        result = function()
+        assert numba.get_num_threads() == count, "the function has set the number of threads itself"
+    finally:
+        numba.set_num_threads(before)
+    return result

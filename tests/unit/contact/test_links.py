@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from brushes import LENGTH, MASS, both_thread_counts, brush, disturbed, forces_of, kinetic, momentum, rods, spin
-from hypothesis import HealthCheck, given, settings
+from brushes import LENGTH, MASS, brush, disturbed, forces_of, kinetic, momentum, rods, spin
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from loose_points import one_thread, view
+from loose_points import view
 from mass_points import PointSolver, Scene
 
 from mane.body.motion import Pose
@@ -20,8 +20,6 @@ from mane.strand.material import Material
 from mane.strand.model import RootKind
 from mane.strand.ports import Load
 from mane.strand.solver import SOLVERS
-
-__all__ = ["both_thread_counts", "one_thread"]
 
 BRIEF = 1e-10  # [s], a step so short that what is implicit, some rate times step, is below a millionth
 ROUNDING = 1e-12  # of sums of a few hundred float64 numbers, relative to the largest
@@ -49,8 +47,7 @@ def test_kernel_does_what_the_reference_says():
     np.testing.assert_allclose(links.health, health, atol=1e-12)
 
 
-@pytest.mark.usefixtures("one_thread")
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), shift=st.sampled_from([1e-5, 1e-3, 0.02]), rate=st.sampled_from([1.0, 50.0, 1e4]))
 def test_forces_and_moments_cancel_in_any_state(seed, shift, rate):
     model = brush()
@@ -196,7 +193,6 @@ def test_broken_links_are_counted_on_from_a_checkpoint():
     assert fresh.report()["broken links"] > share
 
 
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("rate", [30.0, 1e5])
 def test_free_rods_keep_their_momentum_and_gain_no_energy(rate):
     model = brush(vertices=5)
@@ -213,7 +209,6 @@ def test_free_rods_keep_their_momentum_and_gain_no_energy(rate):
         assert kinetic(model, scene.state.velocity) <= energy * (1 + 1e-9)
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_loose_vertices_keep_their_angular_momentum():
     model = brush(vertices=4)
     scene = Scene(PointSolver(model), [StaticLinks(rate=50.0)])
@@ -225,17 +220,25 @@ def test_loose_vertices_keep_their_angular_momentum():
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-10 * np.abs(before).max())
 
 
-def test_it_goes_on_from_what_it_remembers(both_thread_counts):
-    model = brush(root=RootKind.CLAMPED, gravity=(3.0, -9.81, 0.0))
+def sideways():
+    """A brush with weak links that gravity pulls to the side, after a tenth of a second."""
+    model = brush(4, root=RootKind.CLAMPED, gravity=(3.0, -9.81, 0.0))
+    scene = rods(model, StaticLinks(weakens_at=0.001, breaks_at=0.01))
+    scene.run(0.1, 0.004)
+    return scene
 
-    def run():
-        scene = rods(model, StaticLinks(weakens_at=0.001, breaks_at=0.01))
-        scene.run(0.1, 0.004)
-        return scene
 
-    one, two = both_thread_counts(run)
-    np.testing.assert_array_equal(one.state.points, two.state.points)
-    fresh = rods(model, StaticLinks(weakens_at=0.001, breaks_at=0.01))
+def test_threads_change_no_byte(on_threads):
+    def moved():
+        scene = sideways()
+        return scene.state, scene.forces[0].memory(), scene.forces[0].health
+
+    on_threads(moved)
+
+
+def test_it_goes_on_from_what_it_remembers():
+    one = sideways()
+    fresh = rods(one.solver.model, StaticLinks(weakens_at=0.001, breaks_at=0.01))
     fresh.state.assign(one.state)
     fresh.forces[0].restore(one.forces[0].memory())
     assert (one.forces[0].health < 1).any()
@@ -267,7 +270,6 @@ def shelf_after_a_shake(model, height, rate):
     return np.linalg.norm(frames[-1][1] - frames[23][1], axis=1).max(), links
 
 
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("model", list(SOLVERS))
 def test_a_style_recovers_after_a_gentle_shake_and_not_after_a_violent_one(model):
     off, links = shelf_after_a_shake(model, height=0.005, rate=2.0)

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from brushes import LENGTH, both_thread_counts, brush, disturbed, forces_of, kinetic, momentum, rods, spin
-from hypothesis import HealthCheck, given, settings
+from brushes import LENGTH, brush, disturbed, forces_of, kinetic, momentum, rods, spin
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from loose_points import one_thread
 from mass_points import PointSolver, Scene
 
 from mane.contact import _reference_strips as reference
@@ -13,8 +12,6 @@ from mane.contact.links_compliance import response
 from mane.contact.strips import TriangleStrips, WispCollisions
 from mane.contact.strips_pairs import find_pairs
 from mane.strand.model import RootKind
-
-__all__ = ["both_thread_counts", "one_thread"]
 
 THICK = 0.003
 DT = 0.004
@@ -92,8 +89,7 @@ def test_hair_crumpled_up_in_one_place_meets_all_there_is():
     assert part.report()["hair contacts"] == len(met)
 
 
-@pytest.mark.usefixtures("one_thread")
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), friction=st.sampled_from([0.0, 0.5]))
 def test_forces_cancel_and_so_do_moments_without_friction(seed, friction):
     model = brush()
@@ -177,7 +173,6 @@ def test_a_strip_thins_out_breaks_and_heals_at_the_stated_widths():
     assert not part.broken.any()
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_a_strand_stops_at_the_strip_and_passes_where_there_are_only_wisps():
     def flown(kind):
         model, _ = curtain(width=0.024)
@@ -212,7 +207,6 @@ def test_segments_that_slipped_through_are_brought_back():
     assert forces_of(part, model, crossing(np.pi / 2, -0.001))[0, :, 1].sum() < 0
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_hair_that_has_not_moved_is_not_searched_again(monkeypatch):
     points = crossing(np.pi / 2, 0.5 * THICK)
     model = far_apart(points)
@@ -289,7 +283,6 @@ def test_who_takes_no_part_is_not_touched():
     assert not forces_of(strips(model, groups=[0, -1]), model, points).any()
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_colliding_bundles_keep_their_momentum_and_gain_no_energy():
     one, two = brush(2, vertices=5).rest_points, brush(2, vertices=5).rest_points[:, :, [1, 0, 2]]
     model = brush(points=np.concatenate([one, two + [0.05, -0.04, 0.03]]))
@@ -307,7 +300,6 @@ def test_colliding_bundles_keep_their_momentum_and_gain_no_energy():
     assert scene.state.velocity[:4, :, 2].mean() < -0.05  # the push has arrived
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_loose_vertices_keep_their_angular_momentum_without_friction():
     points = crossing(np.pi / 3, 2 * THICK)
     model = brush(points=points)
@@ -319,20 +311,29 @@ def test_loose_vertices_keep_their_angular_momentum_without_friction():
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12 * np.abs(before).max())
 
 
-@pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.0), (0.02, 0.01)])
-def test_it_goes_on_from_what_it_remembers(refresh, retouch, both_thread_counts):
+def tossed(refresh, retouch):
+    """A brush whose strands are thrown against each other, after some steps."""
     model = brush(root=RootKind.CLAMPED, gravity=(6.0, -5.0, 1.0))
+    scene = rods(model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
+    rng = np.random.default_rng(6)
+    scene.state.velocity[...] = rng.normal(0, 0.5, (9, 1, 3)) * np.linspace(0, 1, 6)[:, None]
+    scene.run(0.084, DT)
+    return scene
 
-    def run():
-        scene = rods(model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
-        rng = np.random.default_rng(6)
-        scene.state.velocity[...] = rng.normal(0, 0.5, (9, 1, 3)) * np.linspace(0, 1, 6)[:, None]
-        scene.run(0.084, DT)
-        return scene
 
-    one, two = both_thread_counts(run)
-    np.testing.assert_array_equal(one.state.points, two.state.points)
-    fresh = rods(model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
+@pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.01)])
+def test_threads_change_no_byte(refresh, retouch, on_threads):
+    def moved():
+        scene = tossed(refresh, retouch)
+        return scene.state, scene.forces[0].memory(), scene.forces[0].report()
+
+    on_threads(moved)
+
+
+@pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.0), (0.02, 0.01)])
+def test_it_goes_on_from_what_it_remembers(refresh, retouch):
+    one = tossed(refresh, retouch)
+    fresh = rods(one.solver.model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
     fresh.state.assign(one.state)
     fresh.time = one.time
     memory = one.forces[0].memory()

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -167,18 +166,11 @@ def test_order_of_strands_does_not_matter(ties):
     np.testing.assert_array_equal(plain, shuffled)
 
 
-def test_neither_threads_nor_batches_matter():
+def test_neither_threads_nor_batches_matter(on_threads):
     screen, color = random_strands(8)
     drawn = drawn_from(screen, color, np.arange(len(screen)))
-    threads = numba.get_num_threads()
-    pictures = [picture(drawn, supersample=2), picture(drawn, supersample=2, most_items=500)]
-    try:
-        numba.set_num_threads(1)
-        pictures.append(picture(drawn, supersample=2))
-    finally:
-        numba.set_num_threads(threads)
-    for other in pictures[1:]:
-        np.testing.assert_array_equal(pictures[0], other)
+    whole = on_threads(lambda: picture(drawn, supersample=2))
+    np.testing.assert_array_equal(picture(drawn, supersample=2, most_items=500), whole)
 
 
 def test_hair_outside_and_behind_the_eye_is_left_out():

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import numba
 import numpy as np
 import pytest
 from skin_frames import SOMEWHERE, curls, frame_of, guides_of, reordered, reordered_frame, shaken
@@ -100,19 +99,18 @@ def test_the_numbers_of_guides_do_not_matter(binding):
     np.testing.assert_array_equal(first, second)
 
 
-def test_the_result_does_not_depend_on_the_number_of_threads():
+@pytest.mark.parametrize(("binding", "count"), BINDINGS)
+def test_the_result_does_not_depend_on_the_number_of_threads(binding, count, on_threads):
     groom = curls(300, 16)
-    skin = LinearSkin(groom, guides_of(groom, 20))
-    frame = shaken(skin.guides)
-    before = numba.get_num_threads()
-    try:
-        results = []
-        for threads in (1, before):
-            numba.set_num_threads(threads)
-            results.append(skin(frame).tobytes())
-    finally:
-        numba.set_num_threads(before)
-    assert len(set(results)) == 1
+    guides = guides_of(groom, 20)
+    frame = shaken(guides)
+    fading = replace(frame, weight=np.linspace(0, 1, 20, dtype=np.float32))
+
+    def skinned():
+        skin = LinearSkin(groom, guides, binding=binding, count=count)
+        return skin.binding, skin.bundles, skin(frame), skin(fading)
+
+    on_threads(skinned)
 
 
 # -- guides that come and go -----------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numba
 import numpy as np
 import pytest
 from skin_frames import SOMEWHERE, curls, frame_of, guides_of, reordered, reordered_frame, shaken
@@ -176,17 +175,17 @@ def test_a_hair_without_guides_is_carried_by_the_head():
 
 
 @pytest.mark.parametrize("settings", [{}, {"sweeps": 2}, {"sweeps": "converged"}, {"stretch": "paper", "drift": 10.0}])
-def test_the_thread_count_changes_no_byte(settings):
+def test_the_thread_count_changes_no_byte(settings, on_threads):
     groom = curls(600, 12)
-    skin = PhysicalSkin(groom, guides_of(groom, 10), **settings)
-    frame = pulled(skin.guides, frame_of(skin.guides, SOMEWHERE))
-    before = numba.get_num_threads()
-    found = []
-    for threads in (1, before):
-        numba.set_num_threads(threads)
-        found.append(skin(frame).tobytes())
-    numba.set_num_threads(before)
-    assert found[0] == found[-1]
+    guides = guides_of(groom, 10)
+    frame = pulled(guides, frame_of(guides, SOMEWHERE))
+    fading = replace(pulled(guides, shaken(guides)), weight=np.linspace(0, 1, 10, dtype=np.float32))
+
+    def skinned():
+        skin = PhysicalSkin(groom, guides, **settings)
+        return skin(frame), skin(fading)
+
+    on_threads(skinned)
 
 
 def test_the_plain_kernel_does_the_same_sums():
@@ -194,6 +193,13 @@ def test_the_plain_kernel_does_the_same_sums():
     skin = PhysicalSkin(groom, guides_of(groom, 12))
     frame = pulled(skin.guides, frame_of(skin.guides, SOMEWHERE))
     np.testing.assert_allclose(plain_sweep(skin, frame)(), skin(frame), atol=ROUNDING)
+
+
+def test_the_thread_count_changes_no_byte_of_the_plain_kernel(on_threads):
+    groom = curls(200, 16)
+    skin = PhysicalSkin(groom, guides_of(groom, 12))
+    frame = pulled(skin.guides, frame_of(skin.guides, SOMEWHERE))
+    on_threads(lambda: plain_sweep(skin, frame)())
 
 
 def test_stiffer_hairs_yield_less():

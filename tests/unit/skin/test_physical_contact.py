@@ -110,3 +110,8 @@ def test_solids_want_one_sweep(scene):
     groom, guides, _, _ = scene
     with pytest.raises(ValueError, match="solids: must be none with sweeps other than 1"):
         PhysicalSkin(groom, guides, solids=[BALL], sweeps=2)
+
+
+def test_threads_change_no_byte(scene, on_threads):
+    groom, guides, frame, _ = scene
+    on_threads(lambda: PhysicalSkin(groom, guides, solids=[BALL])(frame))

@@ -114,3 +114,10 @@ def test_guides_that_turn_over_half_a_turn_do_not_break_the_frames():
     guide_steps = np.linalg.norm(np.diff(wound, axis=0), axis=1)
     # Offset by 2 mm on a coil of 2 cm, steps differ by a tenth; a flipped frame would make one of 4 mm more.
     np.testing.assert_allclose(steps, guide_steps, atol=0.15 * guide_steps.max())
+
+
+@pytest.mark.parametrize(("binding", "count"), BINDINGS)
+def test_threads_change_no_byte(binding, count, on_threads):
+    groom = curls(60, 11)
+    guides = guides_of(groom, 15, vertices=9)
+    on_threads(lambda: RigidSkin(groom, guides, binding=binding, count=count)(shaken(guides)))
