@@ -47,7 +47,7 @@ def test_same_seed_same_bytes_other_seed_other_hair(name, grooms):
     assert not np.array_equal(styles.make(name, strands=STRANDS, seed=6).points, again.points)
 
 
-@pytest.mark.parametrize("name", styles.STYLES)
+@pytest.mark.parametrize("name", ON_BUST)
 def test_threads_change_no_byte(name, on_threads):
     on_threads(lambda: styles.make(name, strands=60, seed=5))
 

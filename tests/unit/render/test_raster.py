@@ -188,7 +188,7 @@ def test_nothing_to_draw_is_an_empty_picture():
 
 
 @pytest.mark.parametrize("supersample", [1, 2])
-def test_leaving_out_what_solids_hide_changes_nothing(supersample):
+def test_leaving_out_what_solids_hide_changes_nothing(supersample, on_threads):
     """Random hair around a wall with a hole and a loose sample: fewer points, the same picture."""
     screen, color = random_strands(9, count=4000)
     screen[:, :, :2] *= supersample
@@ -199,7 +199,8 @@ def test_leaving_out_what_solids_hide_changes_nothing(supersample):
     nearness[30 * supersample : 44 * supersample, 50 * supersample : 57 * supersample] = 0.0
     nearness[70 * supersample, 80 * supersample] = 0.6
     solids = DrawnSolids(nearness, np.full((height, width, 3), 0.3, np.float32), (nearness > 0).astype(np.float32))
-    seen = find_seen(drawn.screen, drawn.wide, drawn.offsets, nearness, supersample=supersample, focal=FOCAL)
+    asked = (drawn.screen, drawn.wide, drawn.offsets, nearness)
+    seen = on_threads(lambda: find_seen(*asked, supersample=supersample, focal=FOCAL))
     assert 0.4 < seen.mean() < 0.95
     options = {"solids": solids, "supersample": supersample}
     np.testing.assert_array_equal(picture(replace(drawn, seen=seen), **options), picture(drawn, **options))
