@@ -1,5 +1,7 @@
 """Static links: their force and its reaction, what they remember, and that no stiffness upsets them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from brushes import LENGTH, MASS, brush, disturbed, forces_of, kinetic, momentum, rods, spin
@@ -9,9 +11,10 @@ from loose_points import view
 from mass_points import PointSolver, Scene
 
 from mane.body.motion import Pose
-from mane.contact._kernels_links import DAMPING, GIVE, STIFFNESS
 from mane.contact._reference_links import link_forces
-from mane.contact.links import StaticLinks
+from mane.contact.links import SHARE, StaticLinks
+from mane.contact.links_compliance import response
+from mane.contact.links_search import find_links
 from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -31,16 +34,54 @@ def linked(model, **settings) -> StaticLinks:
     return links
 
 
-def test_kernel_does_what_the_reference_says():
+def laws(model, table, *, rate=30.0, damping=0.5, dt=0.004):
+    """Stiffness [N/m], damping [kg/s] and response [1/kg] of each link (G, N, count), link by link.
+
+    All links of a segment make its rate together, each with the reduced mass of the segments at its ends. The response
+    of a link is that of a push of weight n on its vertices, where all links push with theirs: n |W| sum n'.
+    """
+    stiffness, damped, give = np.zeros((3, *table.other.shape))
+    segments = model.segment_count
+    mass = 0.5 * (model.mass[:, :-1] + model.mass[:, 1:])
+    pushes = {}
+    for g, i, k in np.argwhere(table.other >= 0):
+        other = divmod(table.other[g, i, k], segments)
+        tied = (table.other[g, i] >= 0).sum()
+        reduced = 2 / (1 / mass[g, i] + 1 / mass[other]) / tied
+        stiffness[g, i, k], damped[g, i, k] = rate**2 * reduced, 2 * damping * rate * reduced
+        along, lever = table.local[g, i, k, 0], np.linalg.norm(table.local[g, i, k, 1:]) / model.rest_length[g, i]
+        u = table.fraction[g, i, k]
+        ends = [(g, i, abs(1 - along) + lever), (g, i + 1, abs(along) + lever)]
+        pushes[g, i, k] = [*ends, (other[0], other[1], 1 - u), (other[0], other[1] + 1, u)]
+    busy = np.zeros(model.mass.shape)
+    for push in pushes.values():
+        for g, v, weight in push:
+            busy[g, v] += weight
+    felt = np.einsum("gvw,gw->gv", response(model, 2.0 ** np.floor(np.log2(dt))), busy)
+    for link, push in pushes.items():
+        give[link] = sum(weight * felt[g, v] for g, v, weight in push) / SHARE
+    return stiffness, damped, give
+
+
+def tied_as_groomed(model, count=4):
+    every = np.ones(model.strand_count, np.bool_)
+    return find_links(model.rest_points, every, np.zeros(model.strand_count, np.int64), count, None)
+
+
+def uneven_brush():
+    """A brush whose vertices differ in mass."""
     model = brush()
+    return replace(model, mass=MASS * np.random.default_rng(9).uniform(0.5, 2.0, model.mass.shape))
+
+
+def test_kernel_does_what_the_reference_says():
+    model = uneven_brush()
     links = linked(model)
     points, velocity = disturbed(model, 0)
     forces = forces_of(links, model, points, velocity)
-    table = links._links
-    springs = links._springs.reshape(*model.mass.shape, -1, 4)[:, :-1]
-    stiffness, damping, give = (springs[..., column] for column in (STIFFNESS, DAMPING, GIVE))
+    table = tied_as_groomed(model)
     expected, drawn = link_forces(
-        points, velocity, table.other, table.fraction, table.local, stiffness, damping, give, 0.004
+        points, velocity, table.other, table.fraction, table.local, *laws(model, table), 0.004
     )
     np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
     health = np.clip((0.03 - drawn) / 0.02, 0, 1)[table.other >= 0]
@@ -139,7 +180,7 @@ def test_links_stay_within_groups_and_leave_out_who_takes_no_part():
     links = linked(model, groups=groups)
     points, _ = disturbed(model, 2)
     forces = forces_of(links, model, points)
-    other = links._links.other
+    other = links.memory()["other"]
     owner = np.broadcast_to(np.arange(9)[:, None, None], other.shape)[other >= 0]
     partner = other[other >= 0] // model.segment_count
     assert (groups[owner] == groups[partner]).all()
@@ -149,25 +190,24 @@ def test_links_stay_within_groups_and_leave_out_who_takes_no_part():
 
 
 def test_links_rest_while_a_strand_at_either_end_is_not_active():
-    model = brush()
+    model = uneven_brush()
     links = linked(model)
     points, velocity = disturbed(model, 5, shift=0.02)
     forces_of(links, model, model.rest_points)  # ties them
     strands, load = view(model, points, velocity, dt=0.004), Load.empty(9, 6)
     strands.active[[4, 8]] = False
     links.add(strands, load)
-    table = links._links
+    table = tied_as_groomed(model)
     owner = np.broadcast_to(np.arange(9)[:, None, None], table.other.shape)
     rests = (table.other >= 0) & ~(strands.active[owner] & strands.active[table.other // model.segment_count])
-    springs = links._springs.reshape(*model.mass.shape, -1, 4)[:, :-1]
-    stiffness, damping, give = (springs[..., column] for column in (STIFFNESS, DAMPING, GIVE))
     felt = np.where(rests, -1, table.other)
-    expected, _ = link_forces(points, velocity, felt, table.fraction, table.local, stiffness, damping, give, 0.004)
+    expected, _ = link_forces(points, velocity, felt, table.fraction, table.local, *laws(model, table), 0.004)
     np.testing.assert_allclose(load.force, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
     assert not load.force[[4, 8]].any()
     assert rests.any()
-    assert (table.health[rests] == 1).all()
-    assert (table.health[felt >= 0] < 1).any()
+    health = links.memory()["health"]
+    assert (health[rests] == 1).all()
+    assert (health[felt >= 0] < 1).any()
 
 
 def test_a_strand_alone_feels_nothing():

@@ -44,6 +44,19 @@ def far_apart(points):
     return brush(points=groomed)
 
 
+def densities(points, pairs, groomed, params):
+    """How dense the hair on each triangle is (P, 2 N): rest width over width, the longer of two edges across it."""
+    found = np.zeros((len(pairs), 2 * (points.shape[1] - 1)))
+    for p, t in np.ndindex(found.shape):
+        (a, b), i = pairs[p], t // 2
+        rest, now = (
+            max(np.linalg.norm(x[a, i + 1] - x[b, i]), np.linalg.norm(x[a, i + t % 2] - x[b, i + t % 2]))
+            for x in (groomed, points)
+        )
+        found[p, t] = 0.0 if now > params.breaks_at * rest else min(rest / now, params.densest)
+    return found
+
+
 @pytest.mark.parametrize(
     ("seed", "vertices", "where"),
     [
@@ -63,7 +76,8 @@ def test_kernels_do_what_the_reference_says(seed, vertices, where):
     part.set_pairs([[0, 1], [1, 2]], rest_points=groomed.rest_points)
     forces = forces_of(part, model, points, velocity, dt=DT)
     contacts = reference.segment_contacts(points)
-    contacts += reference.face_contacts(points, part.pairs, part._density)
+    pairs = np.array([[0, 1], [1, 2]])
+    contacts += reference.face_contacts(points, pairs, densities(points, pairs, groomed.rest_points, part.params))
     contacts = [c for c in contacts if reference.touches(c, velocity.reshape(-1, 3), THICK, THICK, DT)]
     inv_mass = (1 / model.mass).reshape(-1)
     # The response to a step of 2^-8 s, the next power of two below.
@@ -82,7 +96,9 @@ def test_hair_crumpled_up_in_one_place_meets_all_there_is():
     part = strips(model)
     part.set_pairs([[0, 1], [2, 3]], rest_points=points)
     forces_of(part, model, points, velocity, dt=DT)
-    contacts = reference.segment_contacts(points) + reference.face_contacts(points, part.pairs, part._density)
+    pairs = np.array([[0, 1], [2, 3]])
+    contacts = reference.segment_contacts(points)
+    contacts += reference.face_contacts(points, pairs, densities(points, pairs, points, part.params))
     met = [c for c in contacts if reference.touches(c, velocity.reshape(-1, 3), THICK, THICK, DT)]
     # More of one strand, and of one strip, than there are vertices in all.
     assert min(part._segment_contacts.count.max(), part._face_contacts.count.max()) > points.size / 3
@@ -323,11 +339,18 @@ def tossed(refresh, retouch):
 
 @pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.01)])
 def test_threads_change_no_byte(refresh, retouch, on_threads):
-    def moved():
-        scene = tossed(refresh, retouch)
-        return scene.state, scene.forces[0].memory(), scene.forces[0].report()
+    groomed = brush(4)
+    model = far_apart(groomed.rest_points)
+    points, velocity = disturbed(groomed, 2, shift=0.008, speed=0.3)
 
-    on_threads(moved)
+    def three_steps():
+        part = strips(model, refresh=refresh, retouch=retouch)
+        part.set_pairs([[0, 1], [5, 6], [10, 11], [14, 15]], rest_points=groomed.rest_points)
+        times = DT * np.arange(3)
+        forces = [forces_of(part, model, points + t * velocity, velocity, dt=DT, time=t) for t in times]
+        return forces, part.memory(), part.report()
+
+    on_threads(three_steps)
 
 
 @pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.0), (0.02, 0.01)])
