@@ -293,18 +293,18 @@ def test_continuing_from_a_checkpoint_equals_not_stopping():
 
 
 def test_the_number_of_threads_changes_no_byte(on_threads):
-    """Eight pairs of guides that are parted, and their eight slots: the second of two threads has some of both."""
-    apart = brush(2, 8).rest * np.float32([1.0, 1.0, 1.5]) + np.float32([APART, 0.0, 0.0])
+    """Sixteen pairs of guides that are parted, and a slot for each: the second of two threads has some of both."""
+    apart = brush(2, 16).rest * np.float32([1.0, 1.0, 1.5]) + np.float32([APART, 0.0, 0.0])
     guides = Guides.from_groom(Groom.from_uniform(apart))
 
     def last_frame():
         simulation, _ = blown("cosserat", *everything(), guides=guides, reach=1.1 * APART)
         for _ in range(8):
             frame = simulation.step()
-        assert len(simulation.active) == 24
+        assert len(simulation.active) == 48
         return frame
 
-    assert on_threads(last_frame).inserted.count == 8
+    assert on_threads(last_frame).inserted.count == 16
 
 
 def test_a_reset_takes_all_of_them_out():

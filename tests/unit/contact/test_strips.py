@@ -72,12 +72,12 @@ def test_kernels_do_what_the_reference_says(seed, vertices, where):
     points = points + where
     model = far_apart(groomed.rest_points)
     part = strips(model)
-    # set by hand: as groomed, no strand is near another
-    part.set_pairs([[0, 1], [1, 2]], rest_points=groomed.rest_points)
+    # Set by hand, as groomed no strand is near another; and no two triangles are of one width.
+    pairs, rest = np.array([[0, 1], [1, 2]]), disturbed(groomed, seed + 1, shift=0.003)[0]
+    part.set_pairs(pairs, rest_points=rest)
     forces = forces_of(part, model, points, velocity, dt=DT)
     contacts = reference.segment_contacts(points)
-    pairs = np.array([[0, 1], [1, 2]])
-    contacts += reference.face_contacts(points, pairs, densities(points, pairs, groomed.rest_points, part.params))
+    contacts += reference.face_contacts(points, pairs, densities(points, pairs, rest, part.params))
     contacts = [c for c in contacts if reference.touches(c, velocity.reshape(-1, 3), THICK, THICK, DT)]
     inv_mass = (1 / model.mass).reshape(-1)
     # The response to a step of 2^-8 s, the next power of two below.
