@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numba
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
 from mane.strand.state import StrandState
 from mane.strand.stepping import StepPath, Stepper
+from same_bytes import same_bytes
 
 DT = 0.005  # [s]
 STRANDS, VERTICES = 11, 9  # more than one block of eight lanes, and not a full second one
@@ -75,13 +75,6 @@ def run(solver, steps, state=None, *, first=0, load=None):
         solver.step(state, out, roots_at(model, pose_at(step)), load, dt=DT)
         state, out = out, state
     return state
-
-
-def assert_same_bytes(a, b):
-    first, second = a.arrays(), b.arrays()
-    assert first.keys() == second.keys()
-    for name, array in first.items():
-        assert array.tobytes() == second[name].tobytes(), name
 
 
 # -- rest ------------------------------------------------------------------------------------------------------------
@@ -249,23 +242,23 @@ def test_adopting_what_was_not_changed_changes_nothing(name):
     np.testing.assert_allclose(adopted.points, state.points, atol=1e-3 * 0.2)
     untouched = state.copy()
     solver.adopt(untouched, np.zeros(STRANDS, np.bool_))
-    assert_same_bytes(untouched, state)
+    same_bytes(untouched, state)
 
 
 # -- states ----------------------------------------------------------------------------------------------------------
 
 
 @models
-def test_one_and_two_threads_give_the_same_bytes(name):
-    before = numba.get_num_threads()
-    results = []
-    try:
-        for threads in (1, min(2, before)):
-            numba.set_num_threads(threads)
-            results.append(run(make_solver(name, make_model()), 20))
-    finally:
-        numba.set_num_threads(before)
-    assert_same_bytes(*results)
+def test_one_and_two_threads_give_the_same_bytes(name, on_threads):
+    def steps_and_adoption():
+        solver = make_solver(name, make_model())
+        state = run(solver, 20)
+        adopted = state.copy()
+        adopted.points[:, 1:] += 0.001
+        solver.adopt(adopted, np.ones(STRANDS, np.bool_))
+        return state, adopted
+
+    on_threads(steps_and_adoption)
 
 
 @models
@@ -274,7 +267,7 @@ def test_continuing_from_a_saved_state_equals_not_stopping(name):
     straight_on = run(make_solver(name, model), 20)
     saved = {key: array.copy() for key, array in run(make_solver(name, model), 11).arrays().items()}
     resumed = run(make_solver(name, model), 9, StrandState.from_arrays(saved), first=11)
-    assert_same_bytes(straight_on, resumed)
+    same_bytes(straight_on, resumed)
 
 
 @models
@@ -284,7 +277,7 @@ def test_the_input_state_is_left_alone(name):
     state = run(solver, 5)
     kept, out = state.copy(), state.copy()
     solver.step(state, out, roots_at(model, pose_at(6)), some_load(model), dt=DT)
-    assert_same_bytes(state, kept)
+    same_bytes(state, kept)
     assert (out.points != state.points).any()
 
 
@@ -297,7 +290,7 @@ def test_a_state_may_be_stepped_in_place(name):
     out = state.copy()
     solver.step(state, out, roots, load, dt=DT)
     solver.step(state, state, roots, load, dt=DT)
-    assert_same_bytes(state, out)
+    same_bytes(state, out)
 
 
 @models
@@ -308,7 +301,7 @@ def test_states_do_not_share_arrays_with_the_solver(name):
     first = solver.rest_state(roots)
     for array in first.arrays().values():
         array.fill(7)
-    assert_same_bytes(solver.rest_state(roots), make_solver(name, model).rest_state(roots))
+    same_bytes(solver.rest_state(roots), make_solver(name, model).rest_state(roots))
 
 
 # -- bad input -------------------------------------------------------------------------------------------------------

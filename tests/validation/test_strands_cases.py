@@ -15,17 +15,9 @@ from mane.measure import (
 )
 from mane.measure.figures import Figures
 from mane.measure.strands_references import elastica
-from mane.measure.strands_setup import threads
 from mane.strand.solver import SOLVERS
 
 models = pytest.mark.parametrize("model", sorted(SOLVERS))
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """A few strands are quickest on one thread."""
-    with threads(1):
-        yield
 
 
 def assert_kept(figures, least=1):

@@ -130,3 +130,10 @@ def test_values_do_not_depend_on_which_points_are_asked_together(points):
     alone = np.concatenate([form(points[i : i + 1]) for i in range(len(points))])
     # Only a bell's tail is dropped: 0.002 exp(-25) = 3e-14.
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-13)
+
+
+def test_threads_change_no_byte(points, on_threads):
+    form = Sculpture()
+    form.ellipsoid((0.0, 0.0, 0.0), (0.06, 0.02, 0.05))
+    form.tube([(0.02, 0.0, 0.0), (0.05, 0.03, 0.0)], [0.01, 0.006], blend=0.01, mirrored=True)
+    on_threads(lambda: form(points))

@@ -1,6 +1,5 @@
 """Trees, winding numbers and distance fields: kernels against the plain reference, sampling, and refusals."""
 
-import numba
 import numpy as np
 import pytest
 
@@ -203,20 +202,25 @@ def test_the_grid_holds_the_mesh_with_padding():
     assert (padded.bounds[0] <= mesh.bounds[0] - 0.4 + 1e-5).all()
 
 
-def test_result_does_not_depend_on_the_number_of_threads():
-    if numba.config.NUMBA_NUM_THREADS < 2:
-        pytest.skip("needs two threads")
+def test_result_does_not_depend_on_the_number_of_threads(on_threads):
     mesh = Torus((0, 0, 0), (0, 1, 1), 0.3, 0.1).mesh(24)
-    before = numba.get_num_threads()
-    fields = []
-    try:
-        for threads in (1, 2):
-            numba.set_num_threads(threads)
-            field = build_sdf(mesh, 24, cache=False)
-            fields.append((field.values.tobytes(), field.sample(mesh.points).tobytes()))
-    finally:
-        numba.set_num_threads(before)
-    assert fields[0] == fields[1]
+
+    def distances():
+        field = build_sdf(mesh, 24, cache=False)
+        return field.values, field.sample(mesh.points), field.sample_with_gradient(mesh.points)
+
+    on_threads(distances)
+
+
+def test_closest_points_do_not_depend_on_the_number_of_threads(on_threads):
+    mesh = Torus((0, 0, 0), (0, 1, 1), 0.3, 0.1).mesh(24)
+    points = np.random.default_rng(3).uniform(-0.5, 0.5, (3000, 3)).astype(np.float32)
+
+    def asked():
+        tree = TriangleTree(mesh.points[mesh.faces])
+        return tree.closest(points), tree.winding(points)
+
+    on_threads(asked)
 
 
 def test_field_scales_with_the_mesh():

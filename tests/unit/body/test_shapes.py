@@ -179,3 +179,8 @@ def test_shapes_are_values():
 def test_bad_input_is_refused_by_name(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_threads_change_no_byte(on_threads):
+    points = some_points()
+    on_threads(lambda: (OVERLAPPING.distance(points), OVERLAPPING.distance_and_gradient(points)))

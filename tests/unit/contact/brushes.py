@@ -1,8 +1,6 @@
 """Small brushes of straight strands, and what it takes to step them: for tests of what acts between strands."""
 
-import numba
 import numpy as np
-import pytest
 from loose_points import view
 from mass_points import Scene
 
@@ -68,19 +66,3 @@ def spin(model, points, velocity):
 
 def kinetic(model, velocity):
     return 0.5 * float((model.mass[..., None] * velocity**2).sum())
-
-
-@pytest.fixture
-def both_thread_counts():
-    """Call a function with one thread and with all of them, and return both results."""
-    threads = numba.get_num_threads()
-
-    def run(function):
-        results = []
-        for count in (1, numba.config.NUMBA_NUM_THREADS):
-            numba.set_num_threads(count)
-            results.append(function())
-        return results
-
-    yield run
-    numba.set_num_threads(threads)

@@ -1,10 +1,8 @@
 """Guides whose vertices know nothing of each other, or fall as one: the simplest things that forces can act on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import numba
 import numpy as np
-import pytest
 
 from mane.body.motion import Pose
 from mane.strand.model import StrandModel
@@ -43,15 +41,6 @@ def matrices(resistance: np.ndarray) -> np.ndarray:
     """The six numbers of each vertex as matrices (G, V, 3, 3)."""
     xx, yy, zz, xy, xz, yz = np.moveaxis(resistance, -1, 0)
     return np.stack([np.stack(row, -1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], -2)
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """For many tiny steps, which threads would only slow down."""
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(threads)
 
 
 class LoosePoints:

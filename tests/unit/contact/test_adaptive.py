@@ -1,6 +1,5 @@
 """`AdaptiveGuides`: inserted half-way where guides part, faded, taken out and reused; nobody else is disturbed."""
 
-import numba
 import numpy as np
 import pytest
 
@@ -294,18 +293,19 @@ def test_continuing_from_a_checkpoint_equals_not_stopping():
                 np.testing.assert_array_equal(getattr(frame.inserted, name), getattr(expected.inserted, name))
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
-def test_the_number_of_threads_changes_no_byte():
-    results = []
-    for threads in (1, 2):
-        numba.set_num_threads(threads)
-        simulation, _ = blown("cosserat", *everything(), guides=brush(4, 2))
+def test_the_number_of_threads_changes_no_byte(on_threads):
+    """Sixteen pairs of guides that are parted, and a slot for each: the second of two threads has some of both."""
+    apart = brush(2, 16).rest * np.float32([1.0, 1.0, 1.5]) + np.float32([APART, 0.0, 0.0])
+    guides = Guides.from_groom(Groom.from_uniform(apart))
+
+    def last_frame():
+        simulation, _ = blown("cosserat", *everything(), guides=guides, reach=1.1 * APART)
         for _ in range(8):
             frame = simulation.step()
-        results.append((frame.points, frame.inserted.points, frame.inserted.weight))
-    for one, two in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, two)
-    assert results[0][1].size
+        assert len(simulation.active) == 48
+        return frame
+
+    assert on_threads(last_frame).inserted.count == 16
 
 
 def test_a_reset_takes_all_of_them_out():

@@ -1,17 +1,20 @@
 """Static links: their force and its reaction, what they remember, and that no stiffness upsets them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from brushes import LENGTH, MASS, both_thread_counts, brush, disturbed, forces_of, kinetic, momentum, rods, spin
-from hypothesis import HealthCheck, given, settings
+from brushes import LENGTH, MASS, brush, disturbed, forces_of, kinetic, momentum, rods, spin
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from loose_points import one_thread, view
+from loose_points import view
 from mass_points import PointSolver, Scene
 
 from mane.body.motion import Pose
-from mane.contact._kernels_links import DAMPING, GIVE, STIFFNESS
 from mane.contact._reference_links import link_forces
-from mane.contact.links import StaticLinks
+from mane.contact.links import SHARE, StaticLinks
+from mane.contact.links_compliance import response
+from mane.contact.links_search import find_links
 from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -20,8 +23,6 @@ from mane.strand.material import Material
 from mane.strand.model import RootKind
 from mane.strand.ports import Load
 from mane.strand.solver import SOLVERS
-
-__all__ = ["both_thread_counts", "one_thread"]
 
 BRIEF = 1e-10  # [s], a step so short that what is implicit, some rate times step, is below a millionth
 ROUNDING = 1e-12  # of sums of a few hundred float64 numbers, relative to the largest
@@ -33,24 +34,61 @@ def linked(model, **settings) -> StaticLinks:
     return links
 
 
-def test_kernel_does_what_the_reference_says():
+def laws(model, table, *, rate=30.0, damping=0.5, dt=0.004):
+    """Stiffness [N/m], damping [kg/s] and response [1/kg] of each link (G, N, count), link by link.
+
+    All links of a segment make its rate together, each with the reduced mass of the segments at its ends. The response
+    of a link is that of a push of weight n on its vertices, where all links push with theirs: n |W| sum n'.
+    """
+    stiffness, damped, give = np.zeros((3, *table.other.shape))
+    segments = model.segment_count
+    mass = 0.5 * (model.mass[:, :-1] + model.mass[:, 1:])
+    pushes = {}
+    for g, i, k in np.argwhere(table.other >= 0):
+        other = divmod(table.other[g, i, k], segments)
+        tied = (table.other[g, i] >= 0).sum()
+        reduced = 2 / (1 / mass[g, i] + 1 / mass[other]) / tied
+        stiffness[g, i, k], damped[g, i, k] = rate**2 * reduced, 2 * damping * rate * reduced
+        along, lever = table.local[g, i, k, 0], np.linalg.norm(table.local[g, i, k, 1:]) / model.rest_length[g, i]
+        u = table.fraction[g, i, k]
+        ends = [(g, i, abs(1 - along) + lever), (g, i + 1, abs(along) + lever)]
+        pushes[g, i, k] = [*ends, (other[0], other[1], 1 - u), (other[0], other[1] + 1, u)]
+    busy = np.zeros(model.mass.shape)
+    for push in pushes.values():
+        for g, v, weight in push:
+            busy[g, v] += weight
+    felt = np.einsum("gvw,gw->gv", response(model, 2.0 ** np.floor(np.log2(dt))), busy)
+    for link, push in pushes.items():
+        give[link] = sum(weight * felt[g, v] for g, v, weight in push) / SHARE
+    return stiffness, damped, give
+
+
+def tied_as_groomed(model, count=4):
+    every = np.ones(model.strand_count, np.bool_)
+    return find_links(model.rest_points, every, np.zeros(model.strand_count, np.int64), count, None)
+
+
+def uneven_brush():
+    """A brush whose vertices differ in mass."""
     model = brush()
+    return replace(model, mass=MASS * np.random.default_rng(9).uniform(0.5, 2.0, model.mass.shape))
+
+
+def test_kernel_does_what_the_reference_says():
+    model = uneven_brush()
     links = linked(model)
     points, velocity = disturbed(model, 0)
     forces = forces_of(links, model, points, velocity)
-    table = links._links
-    springs = links._springs.reshape(*model.mass.shape, -1, 4)[:, :-1]
-    stiffness, damping, give = (springs[..., column] for column in (STIFFNESS, DAMPING, GIVE))
+    table = tied_as_groomed(model)
     expected, drawn = link_forces(
-        points, velocity, table.other, table.fraction, table.local, stiffness, damping, give, 0.004
+        points, velocity, table.other, table.fraction, table.local, *laws(model, table), 0.004
     )
     np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
     health = np.clip((0.03 - drawn) / 0.02, 0, 1)[table.other >= 0]
     np.testing.assert_allclose(links.health, health, atol=1e-12)
 
 
-@pytest.mark.usefixtures("one_thread")
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), shift=st.sampled_from([1e-5, 1e-3, 0.02]), rate=st.sampled_from([1.0, 50.0, 1e4]))
 def test_forces_and_moments_cancel_in_any_state(seed, shift, rate):
     model = brush()
@@ -142,7 +180,7 @@ def test_links_stay_within_groups_and_leave_out_who_takes_no_part():
     links = linked(model, groups=groups)
     points, _ = disturbed(model, 2)
     forces = forces_of(links, model, points)
-    other = links._links.other
+    other = links.memory()["other"]
     owner = np.broadcast_to(np.arange(9)[:, None, None], other.shape)[other >= 0]
     partner = other[other >= 0] // model.segment_count
     assert (groups[owner] == groups[partner]).all()
@@ -152,25 +190,24 @@ def test_links_stay_within_groups_and_leave_out_who_takes_no_part():
 
 
 def test_links_rest_while_a_strand_at_either_end_is_not_active():
-    model = brush()
+    model = uneven_brush()
     links = linked(model)
     points, velocity = disturbed(model, 5, shift=0.02)
     forces_of(links, model, model.rest_points)  # ties them
     strands, load = view(model, points, velocity, dt=0.004), Load.empty(9, 6)
     strands.active[[4, 8]] = False
     links.add(strands, load)
-    table = links._links
+    table = tied_as_groomed(model)
     owner = np.broadcast_to(np.arange(9)[:, None, None], table.other.shape)
     rests = (table.other >= 0) & ~(strands.active[owner] & strands.active[table.other // model.segment_count])
-    springs = links._springs.reshape(*model.mass.shape, -1, 4)[:, :-1]
-    stiffness, damping, give = (springs[..., column] for column in (STIFFNESS, DAMPING, GIVE))
     felt = np.where(rests, -1, table.other)
-    expected, _ = link_forces(points, velocity, felt, table.fraction, table.local, stiffness, damping, give, 0.004)
+    expected, _ = link_forces(points, velocity, felt, table.fraction, table.local, *laws(model, table), 0.004)
     np.testing.assert_allclose(load.force, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
     assert not load.force[[4, 8]].any()
     assert rests.any()
-    assert (table.health[rests] == 1).all()
-    assert (table.health[felt >= 0] < 1).any()
+    health = links.memory()["health"]
+    assert (health[rests] == 1).all()
+    assert (health[felt >= 0] < 1).any()
 
 
 def test_a_strand_alone_feels_nothing():
@@ -196,7 +233,6 @@ def test_broken_links_are_counted_on_from_a_checkpoint():
     assert fresh.report()["broken links"] > share
 
 
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("rate", [30.0, 1e5])
 def test_free_rods_keep_their_momentum_and_gain_no_energy(rate):
     model = brush(vertices=5)
@@ -213,7 +249,6 @@ def test_free_rods_keep_their_momentum_and_gain_no_energy(rate):
         assert kinetic(model, scene.state.velocity) <= energy * (1 + 1e-9)
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_loose_vertices_keep_their_angular_momentum():
     model = brush(vertices=4)
     scene = Scene(PointSolver(model), [StaticLinks(rate=50.0)])
@@ -225,17 +260,25 @@ def test_loose_vertices_keep_their_angular_momentum():
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-10 * np.abs(before).max())
 
 
-def test_it_goes_on_from_what_it_remembers(both_thread_counts):
-    model = brush(root=RootKind.CLAMPED, gravity=(3.0, -9.81, 0.0))
+def sideways():
+    """A brush with weak links that gravity pulls to the side, after a tenth of a second."""
+    model = brush(4, root=RootKind.CLAMPED, gravity=(3.0, -9.81, 0.0))
+    scene = rods(model, StaticLinks(weakens_at=0.001, breaks_at=0.01))
+    scene.run(0.1, 0.004)
+    return scene
 
-    def run():
-        scene = rods(model, StaticLinks(weakens_at=0.001, breaks_at=0.01))
-        scene.run(0.1, 0.004)
-        return scene
 
-    one, two = both_thread_counts(run)
-    np.testing.assert_array_equal(one.state.points, two.state.points)
-    fresh = rods(model, StaticLinks(weakens_at=0.001, breaks_at=0.01))
+def test_threads_change_no_byte(on_threads):
+    def moved():
+        scene = sideways()
+        return scene.state, scene.forces[0].memory(), scene.forces[0].health
+
+    on_threads(moved)
+
+
+def test_it_goes_on_from_what_it_remembers():
+    one = sideways()
+    fresh = rods(one.solver.model, StaticLinks(weakens_at=0.001, breaks_at=0.01))
     fresh.state.assign(one.state)
     fresh.forces[0].restore(one.forces[0].memory())
     assert (one.forces[0].health < 1).any()
@@ -267,7 +310,6 @@ def shelf_after_a_shake(model, height, rate):
     return np.linalg.norm(frames[-1][1] - frames[23][1], axis=1).max(), links
 
 
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("model", list(SOLVERS))
 def test_a_style_recovers_after_a_gentle_shake_and_not_after_a_violent_one(model):
     off, links = shelf_after_a_shake(model, height=0.005, rate=2.0)

@@ -67,6 +67,19 @@ def test_vertices_come_out_and_lengths_stay():
     assert part.report()["projected"] == moved.sum() > 0
 
 
+def test_threads_change_no_byte(on_threads):
+    fall = np.array([1.0, -12.0, 2.0])
+
+    def projected():
+        points = curly_strands() + DT * fall
+        part, model = prepared(points)
+        velocity = np.tile(fall, (*points.shape[:2], 1))
+        moved = project(part, model, points, velocity, BALL)
+        return moved, points, velocity, part.report()
+
+    on_threads(projected)
+
+
 def test_from_the_penetrated_vertex_on_the_displacement_runs_towards_the_tip():
     """chang2002 3.3: p2' = p1' + |p2 - p1| v / |v| with v = p2 - p1', vertex after vertex; nothing before it moves."""
     points = np.array(

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from brushes import LENGTH, both_thread_counts, brush, disturbed, forces_of, kinetic, momentum, rods, spin
-from hypothesis import HealthCheck, given, settings
+from brushes import LENGTH, brush, disturbed, forces_of, kinetic, momentum, rods, spin
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from loose_points import one_thread
 from mass_points import PointSolver, Scene
 
 from mane.contact import _reference_strips as reference
@@ -13,8 +12,6 @@ from mane.contact.links_compliance import response
 from mane.contact.strips import TriangleStrips, WispCollisions
 from mane.contact.strips_pairs import find_pairs
 from mane.strand.model import RootKind
-
-__all__ = ["both_thread_counts", "one_thread"]
 
 THICK = 0.003
 DT = 0.004
@@ -47,6 +44,19 @@ def far_apart(points):
     return brush(points=groomed)
 
 
+def densities(points, pairs, groomed, params):
+    """How dense the hair on each triangle is (P, 2 N): rest width over width, the longer of two edges across it."""
+    found = np.zeros((len(pairs), 2 * (points.shape[1] - 1)))
+    for p, t in np.ndindex(found.shape):
+        (a, b), i = pairs[p], t // 2
+        rest, now = (
+            max(np.linalg.norm(x[a, i + 1] - x[b, i]), np.linalg.norm(x[a, i + t % 2] - x[b, i + t % 2]))
+            for x in (groomed, points)
+        )
+        found[p, t] = 0.0 if now > params.breaks_at * rest else min(rest / now, params.densest)
+    return found
+
+
 @pytest.mark.parametrize(
     ("seed", "vertices", "where"),
     [
@@ -62,11 +72,12 @@ def test_kernels_do_what_the_reference_says(seed, vertices, where):
     points = points + where
     model = far_apart(groomed.rest_points)
     part = strips(model)
-    # set by hand: as groomed, no strand is near another
-    part.set_pairs([[0, 1], [1, 2]], rest_points=groomed.rest_points)
+    # Set by hand, as groomed no strand is near another; and no two triangles are of one width.
+    pairs, rest = np.array([[0, 1], [1, 2]]), disturbed(groomed, seed + 1, shift=0.003)[0]
+    part.set_pairs(pairs, rest_points=rest)
     forces = forces_of(part, model, points, velocity, dt=DT)
     contacts = reference.segment_contacts(points)
-    contacts += reference.face_contacts(points, part.pairs, part._density)
+    contacts += reference.face_contacts(points, pairs, densities(points, pairs, rest, part.params))
     contacts = [c for c in contacts if reference.touches(c, velocity.reshape(-1, 3), THICK, THICK, DT)]
     inv_mass = (1 / model.mass).reshape(-1)
     # The response to a step of 2^-8 s, the next power of two below.
@@ -85,15 +96,16 @@ def test_hair_crumpled_up_in_one_place_meets_all_there_is():
     part = strips(model)
     part.set_pairs([[0, 1], [2, 3]], rest_points=points)
     forces_of(part, model, points, velocity, dt=DT)
-    contacts = reference.segment_contacts(points) + reference.face_contacts(points, part.pairs, part._density)
+    pairs = np.array([[0, 1], [2, 3]])
+    contacts = reference.segment_contacts(points)
+    contacts += reference.face_contacts(points, pairs, densities(points, pairs, points, part.params))
     met = [c for c in contacts if reference.touches(c, velocity.reshape(-1, 3), THICK, THICK, DT)]
     # More of one strand, and of one strip, than there are vertices in all.
     assert min(part._segment_contacts.count.max(), part._face_contacts.count.max()) > points.size / 3
     assert part.report()["hair contacts"] == len(met)
 
 
-@pytest.mark.usefixtures("one_thread")
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), friction=st.sampled_from([0.0, 0.5]))
 def test_forces_cancel_and_so_do_moments_without_friction(seed, friction):
     model = brush()
@@ -177,7 +189,6 @@ def test_a_strip_thins_out_breaks_and_heals_at_the_stated_widths():
     assert not part.broken.any()
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_a_strand_stops_at_the_strip_and_passes_where_there_are_only_wisps():
     def flown(kind):
         model, _ = curtain(width=0.024)
@@ -212,7 +223,6 @@ def test_segments_that_slipped_through_are_brought_back():
     assert forces_of(part, model, crossing(np.pi / 2, -0.001))[0, :, 1].sum() < 0
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_hair_that_has_not_moved_is_not_searched_again(monkeypatch):
     points = crossing(np.pi / 2, 0.5 * THICK)
     model = far_apart(points)
@@ -289,7 +299,6 @@ def test_who_takes_no_part_is_not_touched():
     assert not forces_of(strips(model, groups=[0, -1]), model, points).any()
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_colliding_bundles_keep_their_momentum_and_gain_no_energy():
     one, two = brush(2, vertices=5).rest_points, brush(2, vertices=5).rest_points[:, :, [1, 0, 2]]
     model = brush(points=np.concatenate([one, two + [0.05, -0.04, 0.03]]))
@@ -307,7 +316,6 @@ def test_colliding_bundles_keep_their_momentum_and_gain_no_energy():
     assert scene.state.velocity[:4, :, 2].mean() < -0.05  # the push has arrived
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_loose_vertices_keep_their_angular_momentum_without_friction():
     points = crossing(np.pi / 3, 2 * THICK)
     model = brush(points=points)
@@ -319,20 +327,36 @@ def test_loose_vertices_keep_their_angular_momentum_without_friction():
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12 * np.abs(before).max())
 
 
-@pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.0), (0.02, 0.01)])
-def test_it_goes_on_from_what_it_remembers(refresh, retouch, both_thread_counts):
+def tossed(refresh, retouch):
+    """A brush whose strands are thrown against each other, after some steps."""
     model = brush(root=RootKind.CLAMPED, gravity=(6.0, -5.0, 1.0))
+    scene = rods(model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
+    rng = np.random.default_rng(6)
+    scene.state.velocity[...] = rng.normal(0, 0.5, (9, 1, 3)) * np.linspace(0, 1, 6)[:, None]
+    scene.run(0.084, DT)
+    return scene
 
-    def run():
-        scene = rods(model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
-        rng = np.random.default_rng(6)
-        scene.state.velocity[...] = rng.normal(0, 0.5, (9, 1, 3)) * np.linspace(0, 1, 6)[:, None]
-        scene.run(0.084, DT)
-        return scene
 
-    one, two = both_thread_counts(run)
-    np.testing.assert_array_equal(one.state.points, two.state.points)
-    fresh = rods(model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
+@pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.01)])
+def test_threads_change_no_byte(refresh, retouch, on_threads):
+    groomed = brush(4)
+    model = far_apart(groomed.rest_points)
+    points, velocity = disturbed(groomed, 2, shift=0.008, speed=0.3)
+
+    def three_steps():
+        part = strips(model, refresh=refresh, retouch=retouch)
+        part.set_pairs([[0, 1], [5, 6], [10, 11], [14, 15]], rest_points=groomed.rest_points)
+        times = DT * np.arange(3)
+        forces = [forces_of(part, model, points + t * velocity, velocity, dt=DT, time=t) for t in times]
+        return forces, part.memory(), part.report()
+
+    on_threads(three_steps)
+
+
+@pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.0), (0.02, 0.01)])
+def test_it_goes_on_from_what_it_remembers(refresh, retouch):
+    one = tossed(refresh, retouch)
+    fresh = rods(one.solver.model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
     fresh.state.assign(one.state)
     fresh.time = one.time
     memory = one.forces[0].memory()

@@ -4,11 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from loose_points import one_thread
 
 from mane.contact.wind import GustingWind, UniformWind, as_wind
-
-pytestmark = pytest.mark.usefixtures(one_thread.__name__)
 
 MEAN = np.array([3.0, 0.0, 1.0])
 
@@ -49,6 +46,11 @@ def test_gusts_are_the_sum_of_their_waves():
     expected = MEAN + np.cos(phase) @ waves[:, 3:6]
     # The kernel's cosine is off by at most 6e-8 of each amplitude.
     np.testing.assert_allclose(wind.velocity(points, time), expected, atol=1e-7 * np.abs(waves[:, 3:6]).sum())
+
+
+def test_threads_change_no_byte(on_threads):
+    points = everywhere(1000)
+    on_threads(lambda: GustingWind(MEAN, seed=6).velocity(points, 2.0))
 
 
 def test_gusts_have_no_divergence():

@@ -60,3 +60,14 @@ def test_whole_numbers_take_the_nearer_point():
 
 def test_even_lengths():
     assert_allclose(even_lengths(np.array([2.0, 1.0]), np.array([3, 2])), [0, 1, 2, 0, 1])
+
+
+def test_threads_change_no_byte(on_threads):
+    points, offsets = ragged()
+
+    def located():
+        arc = arc_lengths(points, offsets)
+        wanted = even_lengths(arc[offsets[1:] - 1], np.full(len(offsets) - 1, 9))
+        return arc, locate(arc, offsets, wanted, np.arange(len(offsets)) * 9)
+
+    on_threads(located)

@@ -72,3 +72,8 @@ def test_segments_without_length_borrow_a_neighbours_tangent():
 def test_one_vertex_is_refused():
     with pytest.raises(ValueError, match="at least 2 vertices, got 1"):
         segment_frames(np.zeros((3, 1, 3)))
+
+
+def test_threads_change_no_byte(on_threads):
+    curves = random_curves()
+    on_threads(lambda: (segment_tangents(curves), segment_frames(curves)))

@@ -89,3 +89,9 @@ def test_any_batch_shape():
 def test_bad_grids_are_refused(values, cell, message):
     with pytest.raises(ValueError, match=message):
         UniformGrid(values, ORIGIN, cell)
+
+
+def test_threads_change_no_byte(on_threads):
+    grid = grid_of(lambda p: np.sin(p @ [9.0, 7.0, 5.0]))
+    points = inside_points(grid, 1000)
+    on_threads(lambda: (grid.sample(points), grid.sample_with_gradient(points)))

@@ -244,3 +244,11 @@ def test_any_curves_keep_their_ends_come_back_and_err_by_less_than_half_a_step(s
     tolerance = 4 * rounding_of(groom.points) + 1e-12
     assert_allclose(resampling.restore().points, groom.points, atol=tolerance, rtol=0)
     assert (resampling.error <= groom.lengths / (vertices - 1) / 2 + tolerance).all()
+
+
+def test_threads_change_no_byte(on_threads):
+    def there_and_back():
+        resampling = resample(walks(), vertices=9)
+        return resampling.groom, resampling.error, resampling.restore(resampling.groom.points[:, [1, 2, 0]])
+
+    on_threads(there_and_back)

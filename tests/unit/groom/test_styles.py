@@ -47,6 +47,11 @@ def test_same_seed_same_bytes_other_seed_other_hair(name, grooms):
     assert not np.array_equal(styles.make(name, strands=STRANDS, seed=6).points, again.points)
 
 
+@pytest.mark.parametrize("name", ON_BUST)
+def test_threads_change_no_byte(name, on_threads):
+    on_threads(lambda: styles.make(name, strands=60, seed=5))
+
+
 @pytest.mark.parametrize("name", styles.STYLES)
 def test_a_single_strand_and_few_vertices_work(name):
     assert styles.make(name, strands=1, vertices=3).point_count == 3

@@ -2,13 +2,13 @@
 
 import json
 
-import numba
 import numpy as np
 import pytest
 from known_curves import helix, many, straight, zigzag
 
 from mane.body import shapes
 from mane.body.solid import Solid
+from mane.metrics.curvature import curvature, torsion
 from mane.metrics.distance import distance
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error
@@ -68,16 +68,15 @@ def test_guides_that_stand_still_have_no_flicker_to_compare_with():
     assert "relative_flicker" not in meter.value
 
 
-def test_the_thread_count_does_not_matter():
-    threads = numba.get_num_threads()
-    try:
-        results = []
-        for count in (1, threads):
-            numba.set_num_threads(count)
-            results.append(measure_all(NOISY, REST, reference=REST))
-    finally:
-        numba.set_num_threads(threads)
-    assert results[0] == results[1]
+def test_the_thread_count_does_not_matter(on_threads):
+    def numbers():
+        meter = SequenceMeter(REST)
+        for share in (1, 2, 4, 8):
+            meter.add(REST + (NOISY - REST) / share, reference=REST, solids=[BALL])
+        return measure_all(NOISY, REST, reference=REST, solids=[BALL]), meter.value
+
+    on_threads(numbers)
+    on_threads(lambda: (curvature(NOISY), torsion(NOISY)))
 
 
 def test_the_table_shows_cases_side_by_side_in_their_units():

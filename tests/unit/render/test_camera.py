@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mane.render.camera import Camera
+from mane.render.view import View
 
 coordinates = st.floats(-5, 5, allow_nan=False, width=32)
 vectors = st.tuples(coordinates, coordinates, coordinates)
@@ -76,3 +77,15 @@ def test_from_above_the_face_points_down_the_picture():
 def test_bad_cameras_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_light_sees_all_points_on_any_number_of_threads(on_threads):
+    """Points of which the last are farthest out; those of one thread alone would be seen too large."""
+    points = np.random.default_rng(0).uniform(-1, 1, (400, 3)).astype(np.float32)
+    points *= np.linspace(0.1, 1, 400, dtype=np.float32)[:, None]
+    back = np.array([0.0, 1.0, 0.0])
+    towards = on_threads(lambda: View.towards(back, points, 64))
+    from_point = on_threads(lambda: View.from_point(5 * back, points, 64))
+    for view in (towards, from_point):
+        x, y, _ = on_threads(lambda view=view: view.project(points)).T
+        assert 0 < min(x.min(), y.min()) < max(x.max(), y.max()) < 64

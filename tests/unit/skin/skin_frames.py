@@ -34,6 +34,11 @@ def guides_of(groom: Groom, count: int, vertices: int | None = None) -> Guides:
     return Guides.chosen(groom, np.arange(count) * (groom.strand_count // count), vertices)
 
 
+def other_guides(count: int, vertices: int) -> Guides:
+    """Guides that are no hairs of `curls`: none ends just where a hair does, so that rounding decides nothing."""
+    return Guides.from_groom(curls(count, vertices, seed=4))
+
+
 def frame_of(guides: Guides, pose: Pose | None = None, points=None, rotations=None) -> GuideFrame:
     """Guides at rest, carried by `pose`; or with `points` and `rotations` of their roots of one's own."""
     pose = pose or Pose.identity()

@@ -10,6 +10,7 @@ from mane.body import shapes
 from mane.body.motion import Pose
 from mane.body.sdf import build_sdf
 from mane.body.solid import Solid
+from mane.skin._kernels_finish import CHUNK
 from mane.skin.blend import BlendedSkin
 from mane.skin.finish import HermiteSubdivision, SolidAdjustment, adjusted
 from mane.skin.linear import LinearSkin
@@ -93,6 +94,15 @@ def test_an_animated_mesh_pushes_where_it_is_now():
     assert BALL.distance(found[:, 1:].reshape(-1, 3)).min() > -2e-4  # the sagitta of 48 facets is 107 um
 
 
+def test_threads_change_no_byte(on_threads):
+    """As many vertices as a thread looks at in one go, and half as many again."""
+    groom = curls(800, 16)
+    frame = replace(frame_of(guides_of(groom, 10)), solid_poses=(Pose.identity(),))
+    assert 2 * CHUNK > groom.point_count > CHUNK
+    moved = on_threads(lambda: SolidAdjustment([Solid(BALL)])(groom.as_uniform().copy(), frame))
+    assert (moved != groom.as_uniform()).any(axis=(1, 2)).sum() > 100
+
+
 def test_poses_and_settings_that_make_no_sense_are_refused():
     points, frame = hairs_and_frame()
     with pytest.raises(ValueError, match=r"frame.solid_poses: must hold a pose for each of the 1 solids, got 0"):
@@ -134,6 +144,11 @@ def test_the_error_on_a_circle_falls_with_the_third_power_of_the_step():
 def test_a_strand_of_two_vertices_stays_straight():
     line = np.array([[[0, 0, 0], [1, 2, 3]]], np.float32)
     np.testing.assert_allclose(HermiteSubdivision(2)(line)[0], np.linspace(0, 1, 5)[:, None] * [1, 2, 3], atol=1e-6)
+
+
+def test_threads_change_no_byte_of_splines(on_threads):
+    groom = curls(80, 16)
+    on_threads(lambda: HermiteSubdivision(2)(groom.as_uniform()))
 
 
 def test_the_buffer_is_reused():

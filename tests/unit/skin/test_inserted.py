@@ -238,6 +238,16 @@ def test_the_linear_skin_moves_hairs_by_what_the_inserted_guide_does_beside_its_
     assert len(part.hairs) > 10
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_threads_change_no_byte(method, head, on_threads):
+    groom, guides = head
+    frame = shaken(guides)
+    points = inserted_rest(frame.points, parents := parents_of(bound("linear", head), 9)) + [0.0, 0.0, 0.02]
+    frame = inserted_into(frame, guides, parents, 0.7, points)
+    plain = bound(method, head)(replace(frame, inserted=None))
+    assert (on_threads(lambda: bound(method, (groom, guides))(frame)) != plain).any(axis=(1, 2)).sum() > 100
+
+
 # -- the full head does not pop ----------------------------------------------------------------------------------------
 
 

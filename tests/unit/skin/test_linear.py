@@ -3,10 +3,10 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import numba
 import numpy as np
 import pytest
-from skin_frames import SOMEWHERE, curls, frame_of, guides_of, reordered, reordered_frame, shaken
+from plain_physical import one_each, places_beside
+from skin_frames import SOMEWHERE, curls, frame_of, guides_of, other_guides, reordered, reordered_frame, shaken
 
 from mane.body.motion import Pose
 from mane.geometry import quaternion
@@ -14,6 +14,7 @@ from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _reference as reference
+from mane.skin.binding import bind_guides
 from mane.skin.bound import LEAST_PRESENCE
 from mane.skin.linear import LinearSkin
 
@@ -23,19 +24,21 @@ ROUNDING = 1e-6
 BINDINGS = [("triangle", 3), ("single", 1), ("nearest", 2), ("nearest", 5)]
 
 
-def expected(skin, frame):
-    return reference.linear_hairs(
-        skin.groom.as_uniform(), skin.guides.rest, skin.binding, skin.bundles, frame, LEAST_PRESENCE
-    )
+def expected(skin, frame, binding="triangle", count=3):
+    """From what the skin is given: places on the guides are found once more."""
+    groom, guides = skin.groom, skin.guides
+    bound = bind_guides(groom, guides, binding, count)
+    bundles = one_each(bound, places_beside(groom, guides, bound))
+    return reference.linear_hairs(groom.as_uniform(), guides.rest, bound, bundles, frame, LEAST_PRESENCE)
 
 
 @pytest.mark.parametrize(("binding", "count"), BINDINGS)
 @pytest.mark.parametrize("vertices", [3, 8, 13, 16])
 def test_it_is_its_reference(binding, count, vertices):
     groom = curls(60, vertices)
-    skin = LinearSkin(groom, guides_of(groom, 15, vertices=9), binding=binding, count=count)
+    skin = LinearSkin(groom, other_guides(15, 9), binding=binding, count=count)
     frame = shaken(skin.guides)
-    np.testing.assert_allclose(skin(frame), expected(skin, frame), atol=ROUNDING)
+    np.testing.assert_allclose(skin(frame), expected(skin, frame, binding, count), atol=ROUNDING)
 
 
 @pytest.mark.parametrize("style", ["curly", "straight"])
@@ -100,19 +103,18 @@ def test_the_numbers_of_guides_do_not_matter(binding):
     np.testing.assert_array_equal(first, second)
 
 
-def test_the_result_does_not_depend_on_the_number_of_threads():
+@pytest.mark.parametrize(("binding", "count"), BINDINGS)
+def test_the_result_does_not_depend_on_the_number_of_threads(binding, count, on_threads):
     groom = curls(300, 16)
-    skin = LinearSkin(groom, guides_of(groom, 20))
-    frame = shaken(skin.guides)
-    before = numba.get_num_threads()
-    try:
-        results = []
-        for threads in (1, before):
-            numba.set_num_threads(threads)
-            results.append(skin(frame).tobytes())
-    finally:
-        numba.set_num_threads(before)
-    assert len(set(results)) == 1
+    guides = guides_of(groom, 20)
+    frame = shaken(guides)
+    fading = replace(frame, weight=np.linspace(0, 1, 20, dtype=np.float32))
+
+    def skinned():
+        skin = LinearSkin(groom, guides, binding=binding, count=count)
+        return skin.binding, skin.bundles, skin(frame).copy(), skin(fading)
+
+    on_threads(skinned)
 
 
 # -- guides that come and go -----------------------------------------------------------------------------------------
@@ -123,8 +125,7 @@ def faded(frame, weight):
 
 
 def test_fading_guides_leave_their_share_to_the_others_as_specified():
-    groom = curls(60, 10)
-    skin = LinearSkin(groom, guides_of(groom, 12))
+    skin = LinearSkin(curls(60, 10), other_guides(12, 10))
     weight = np.random.default_rng(0).random(12)
     weight[:4] = (0, 0, 0.01, 0.02)
     frame = faded(shaken(skin.guides), weight)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from skin_frames import SOMEWHERE, curls, frame_of, guides_of
+from plain_physical import given_to
+from skin_frames import SOMEWHERE, curls, frame_of, guides_of, other_guides
 
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -96,31 +97,6 @@ def test_more_sweeps_come_closer_to_the_balance(sagged):
     assert off[-1] < 0.01
 
 
-def packed_rest(skin):
-    """What the kernel reads of hairs at rest, from its rows of sixteen lanes."""
-    chain = skin._chain
-    rows = chain._rows.reshape(len(chain._hair), -1, 16)
-    records = np.empty((skin.groom.strand_count, rows.shape[1]))
-    records[chain._hair] = rows.swapaxes(1, 2)
-    strain, segments = records[:, 0] * (1 - skin.params.alpha), records[:, 1:].reshape(len(records), -1, 10)
-    length, stiffness = segments[..., 0], segments[..., 1]
-    bend = stiffness[:, 0] * length[:, 0] / 8  # 4 E I over half a segment
-    return reference.Hairs(length, segments[..., 2:6], segments[..., 6:], bend, strain)
-
-
-def felt_by(skin, frame):
-    """What the kernel gets, for the reference."""
-    hairs = packed_rest(skin)
-    felt = skin._felt(
-        skin._loads.of_frame(frame), np.tile(frame.head.rotation, (skin.guides.capacity + 1, 1)), skin._weight
-    )
-    targets = np.empty(skin.groom.as_uniform().shape, np.float32)
-    skin._fill_targets(frame, targets)
-    force, turn = felt.of_hairs(slice(None))
-    rules = reference.Rules(skin.params.alpha, skin.params.drift, skin.params.overshoots, skin.params.stretch_by_blend)
-    return hairs, reference.Guidance(force, targets.astype(np.float64), turn), rules
-
-
 def pulled(guides, pose=None):
     weight = HAIR.model(guides).mass.sum(axis=1) * 9.81
     force = np.random.default_rng(3).normal(0, 0.3, (guides.capacity, guides.vertex_count - 1, 3))
@@ -138,28 +114,33 @@ def pulled(guides, pose=None):
     ],
 )
 def test_sweeps_are_those_of_the_reference(settings):
-    groom = curls(40, 12)
-    guides = guides_of(groom, 8)
-    skin = PhysicalSkin(groom, guides, material=HAIR, **settings)
+    groom, guides = curls(40, 12), other_guides(8, 12)
+    hair = replace(HAIR, stiffness=2.0)
+    skin = PhysicalSkin(groom, guides, material=hair, **settings)
+    assert skin.stiffened_count == 0
     frame = pulled(guides, SOMEWHERE)
-    expected, _ = reference.sweeps(*felt_by(skin, frame), settings["sweeps"])
+    expected = given_to(groom, guides, frame, material=hair, **settings).swept(settings["sweeps"])
     # Both compute in double precision; the points are rounded to float32 at some 2 m.
     np.testing.assert_allclose(skin(frame), expected, atol=3e-7)
 
 
-@pytest.mark.parametrize("settings", [{"alpha": 0.0}, {}, {"stretch": "paper"}, {"drift": 30.0}])
-def test_the_chain_is_balanced_where_sweeps_would_end(settings):
+@pytest.mark.parametrize(
+    ("settings", "stiffness"), [({"alpha": 0.0}, 16.0), ({}, 2.0), ({"stretch": "paper"}, 4.0), ({"drift": 30.0}, 2.0)]
+)
+def test_the_chain_is_balanced_where_sweeps_would_end(settings, stiffness):
     """Newton's method on the whole chain against sweeps of the reference that hardly change anything any more.
 
     What sweeps leave, if each changes a hair by the same factor less than the one before, is the sum of a geometric
     series; beside it there is the float32 of the points. Some hairs that are drawn to their targets, sweeps do not
     bring to rest in that time, and say nothing.
     """
-    groom = curls(12, 6)
-    guides = guides_of(groom, 4)
-    skin = PhysicalSkin(groom, guides, material=HAIR, sweeps="converged", **settings)
+    groom, guides = curls(12, 6), other_guides(4, 6)
+    settings = settings | {"sweeps": "converged", "material": replace(HAIR, stiffness=stiffness)}
+    skin = PhysicalSkin(groom, guides, **settings)
+    assert skin.stiffened_count == 0
     frame = pulled(guides)
-    given = felt_by(skin, frame)
+    plain = given_to(groom, guides, frame, **settings)
+    given = plain.hairs, plain.guidance, plain.rules
     points, frames = reference.sweeps(*given, 300)
     change = []
     for _ in range(21):

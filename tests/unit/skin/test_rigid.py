@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
-from skin_frames import SOMEWHERE, curls, frame_of, guides_of, reordered, reordered_frame, shaken
+from plain_physical import one_each, places_beside, unit
+from skin_frames import SOMEWHERE, curls, frame_of, guides_of, other_guides, reordered, reordered_frame, shaken
 
 from mane.body.motion import Pose
 from mane.body.shapes import Sphere
 from mane.geometry import quaternion
+from mane.geometry._reference import transport_frames
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _reference as reference
+from mane.skin.binding import bind_guides
 from mane.skin.normals import root_normals
 from mane.skin.rigid import RigidSkin
 
@@ -19,16 +22,42 @@ ROUNDING = 3e-6
 BINDINGS = [("single", 1), ("triangle", 3), ("nearest", 5)]
 
 
+def transports(groom, guides, binding):
+    """Smallest turns (S, K, 3, 3) from the skin at the root of each guide to that at the hair's, either side of it."""
+    of_hair, of_guide = root_normals(groom, groom.roots), root_normals(groom, guides.roots)
+    out = np.empty((*binding.guides.shape, 3, 3))
+    for s, k in np.ndindex(binding.guides.shape):
+        here, there = of_hair[s], of_guide[binding.guides[s, k]]
+        out[s, k] = quaternion.to_matrix(quaternion.between_vectors(there if here @ there >= 0 else -there, here))
+    return out
+
+
+def vertex_turns(guides, frame):
+    """How each vertex of a guide has turned since rest, seen from its root (G, U, 4): halfway between its segments."""
+    rest, now = (unit(np.diff(points.astype(np.float64), axis=1)) for points in (guides.rest, frame.points))
+    root = quaternion.normalize(frame.root_rotations.astype(np.float64))
+    still = transport_frames(rest, np.tile([0.0, 0.0, 0.0, 1.0], (len(rest), 1)))
+    turned = quaternion.multiply(transport_frames(now, root), quaternion.conjugate(still))
+    turned = quaternion.multiply(quaternion.conjugate(root)[:, None], turned)
+    out = np.empty((len(rest), rest.shape[1] + 1, 4))
+    for g, turns in enumerate(turned):
+        for i in range(1, len(turns)):
+            turns[i] *= 1 if turns[i] @ turns[i - 1] >= 0 else -1
+        out[g] = quaternion.normalize(np.vstack([turns[:1], turns]) + np.vstack([turns, turns[-1:]]))
+    return out
+
+
 @pytest.mark.parametrize(("binding", "count"), BINDINGS)
 def test_it_is_its_reference(binding, count):
-    groom = curls(60, 11)
-    skin = RigidSkin(groom, guides_of(groom, 15, vertices=9), binding=binding, count=count)
-    frame = shaken(skin.guides)
-    back = quaternion.conjugate(frame.root_rotations.astype(np.float64))[:, None]
-    turns = skin._vertex_turns(frame, back).astype(np.float64)
+    groom, guides = curls(60, 11), other_guides(15, 9)
+    frame = shaken(guides)
+    bound = bind_guides(groom, guides, binding, count)
+    turns = transports(groom, guides, bound)
+    bundles = one_each(bound, places_beside(groom, guides, bound, turns))
     expected = reference.rigid_hairs(
-        groom.as_uniform(), skin.guides.rest, skin._transport, skin.binding, skin.bundles, frame, turns
+        groom.as_uniform(), guides.rest, turns, bound, bundles, frame, vertex_turns(guides, frame)
     )
+    skin = RigidSkin(groom, guides, binding=binding, count=count)
     np.testing.assert_allclose(skin(frame), expected, atol=ROUNDING)
 
 
@@ -114,3 +143,10 @@ def test_guides_that_turn_over_half_a_turn_do_not_break_the_frames():
     guide_steps = np.linalg.norm(np.diff(wound, axis=0), axis=1)
     # Offset by 2 mm on a coil of 2 cm, steps differ by a tenth; a flipped frame would make one of 4 mm more.
     np.testing.assert_allclose(steps, guide_steps, atol=0.15 * guide_steps.max())
+
+
+@pytest.mark.parametrize(("binding", "count"), BINDINGS)
+def test_threads_change_no_byte(binding, count, on_threads):
+    groom = curls(60, 11)
+    guides = guides_of(groom, 15, vertices=9)
+    on_threads(lambda: RigidSkin(groom, guides, binding=binding, count=count)(shaken(guides)))

@@ -1,8 +1,5 @@
 """Hair for the tests of chains."""
 
-from contextlib import contextmanager
-
-import numba
 import numpy as np
 
 from mane.geometry import quaternion
@@ -52,9 +49,8 @@ def no_load(model):
 
 def run(solver, state, roots, steps, dt, load=None):
     load = no_load(solver.model) if load is None else load
-    with threads(1):
-        for _ in range(steps):
-            solver.step(state, state, roots, load, dt=dt)
+    for _ in range(steps):
+        solver.step(state, state, roots, load, dt=dt)
     return state
 
 
@@ -86,14 +82,3 @@ def moving(solver, seed, *, speed=0.3):
     solver.adopt(state, np.ones(model.strand_count, bool))
     state.cut_force += 1e-6 * rng.normal(size=state.cut_force.shape)
     return state
-
-
-@contextmanager
-def threads(count):
-    """Run with so many threads; for a handful of strands, one: waiting for another takes longer than they do."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(count)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)

@@ -2,7 +2,6 @@
 
 import math
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -168,17 +167,9 @@ def test_turning_scene_and_gravity_together_changes_nothing():
     np.testing.assert_allclose(hold(turned)[1].critical, hold(model)[1].critical, rtol=3e-6)
 
 
-def test_the_same_bytes_on_any_number_of_threads():
+def test_the_same_bytes_on_any_number_of_threads(on_threads):
     model = crooked(8, strands=40)
-    factors = []
-    threads = numba.get_num_threads()
-    try:
-        for count in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
-            numba.set_num_threads(count)
-            factors.append(hold(model)[1].factor.tobytes())
-    finally:
-        numba.set_num_threads(threads)
-    assert factors[0] == factors[1]
+    on_threads(lambda: hold(model))
 
 
 def test_settings_that_make_no_sense_are_refused():
