@@ -22,9 +22,11 @@ from numpy.typing import ArrayLike
 
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
+from mane.io.atomic import explained, sync_folder
 from mane.io.usd.clips import MANIFEST_NAME, FrameTimes, author_clips, finished_times, frame_name
 from mane.io.usd.diagnostics import writing
 from mane.io.usd.files import check_target, export_layer
+from mane.io.usd.frame_layout import FrameLayout, PrimRows, find_layout, write_frame
 from mane.io.usd.layer import (
     attribute_spec,
     author_frame,
@@ -60,6 +62,7 @@ class UsdSequenceWriter:
         self._back = PutBack(source)
         self._times = finished_times(self.path) if resume else FrameTimes()
         self._has_velocities = bool(self._times.values) and _manifest_has_velocities(self._manifest)
+        self._layouts: dict[bool, FrameLayout | None] = {}  # of frames without and with velocities
         self._write_stage()
 
     @classmethod
@@ -94,10 +97,14 @@ class UsdSequenceWriter:
     def write(self, time: float, points: ArrayLike, velocities: ArrayLike | None = None) -> None:
         """Write one frame; when this returns, it is on disk and part of the stage.
 
+        After a power cut, the stage may be without the newest frame.
+
         Args:
             time: time code, after that of the frame before.
             points: of all strands [m], world frame, shape (P, 3), float32.
             velocities: of all points [m/s], shape (P, 3); for all frames or for none.
+
+        The arrays are only lent. Any thread may call this, one at a time.
         """
         check_rising(self._times.values, time)
         moved, speeds = checked_frame(self.source, points, velocities)
@@ -108,13 +115,14 @@ class UsdSequenceWriter:
             self._write_manifest()
         self._write_frame(float(time), moved, speeds)
         self._times.append(float(time))
-        self._write_stage()
+        self._write_stage(sync_name=False)
 
     def __enter__(self) -> UsdSequenceWriter:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Nothing is left to do: the stage is complete after every frame."""
+        """Let the newest frame survive a power cut too; the stage is complete after every frame."""
+        sync_folder(self.path.resolve().parent)
 
     # -- files -------------------------------------------------------------------------------------------------------
 
@@ -126,11 +134,26 @@ class UsdSequenceWriter:
         """Write the file of one frame from checked arrays (P, 3)."""
         file = self.folder / frame_name(time)
         with writing(file):
+            layout = self._layout(file, has_velocities=velocities is not None)
             frames = self._back.frames(time, points, velocities)
+            if layout is not None:
+                write_frame(file, layout, time, frames)
+                return
             layer = self._side_layer(file.name)
             for frame in frames:
                 author_frame(layer, frame, time)
         export_layer(layer, file)
+
+    def _layout(self, file: Path, *, has_velocities: bool) -> FrameLayout | None:
+        """Layout of the files of frames, found before the first of them; None where OpenUSD has to write them."""
+        if has_velocities not in self._layouts:
+            prims = [PrimRows(prim.path, prim.layout.vertex_count, has_velocities) for prim in self.source.prims]
+            try:
+                found = find_layout(self.folder, lambda: self._side_layer(file.name), prims)
+            except OSError as error:
+                raise explained(error, file) from error
+            self._layouts[has_velocities] = found
+        return self._layouts[has_velocities]
 
     def _side_layer(self, name: str) -> Any:
         """Return an unsaved layer in the units and time of the stage."""
@@ -161,8 +184,11 @@ class UsdSequenceWriter:
                     attribute_spec(layer, prim.path, "velocities", types.Vector3fArray)
         export_layer(layer, self._manifest)
 
-    def _write_stage(self) -> None:
-        """Replace the stage by one that lists all finished frames."""
+    def _write_stage(self, *, sync_name: bool = True) -> None:
+        """Replace the stage by one that lists all finished frames; `sync_name` as of `atomic_path`.
+
+        The name of a new stage is safe when its next frame is, whose name is synced anyway.
+        """
         with writing(self.path):
             layer = over_layer(self.source, self.path)
             if self._times.values:
@@ -170,7 +196,7 @@ class UsdSequenceWriter:
                 for root in self._roots():
                     author_clips(layer, root, self.path, self.folder, self._times)
                 block_stale(layer, self.source, has_velocities=self._has_velocities)
-        export_layer(layer, self.path)
+        export_layer(layer, self.path, sync_name=sync_name)
 
 
 def frames_folder(path: Path) -> Path:
