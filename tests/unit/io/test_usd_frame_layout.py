@@ -70,9 +70,11 @@ def values(file):
     return found
 
 
+@pytest.mark.parametrize("written_bytes", [50, 1 << 23])  # arrays in parts, and at once
 @pytest.mark.parametrize("has_velocities", [False, True])
 @pytest.mark.parametrize("make", [new_groom, plain_curves, several_prims])
-def test_files_are_those_that_openusd_writes(tmp_path, monkeypatch, make, has_velocities):
+def test_files_are_those_that_openusd_writes(tmp_path, monkeypatch, make, has_velocities, written_bytes):
+    monkeypatch.setattr(frame_layout, "WRITTEN_BYTES", written_bytes)
     found = {}
     for name in ("ours", "theirs"):
         folder = tmp_path / name
@@ -182,10 +184,10 @@ def test_every_value_of_a_large_frame_is_checked(tmp_path, monkeypatch):
     assert found() is not None
     write = FrameLayout.write
 
-    def write_another(layout, file, time, frames):
+    def write_another(layout, file, time, frames, **options):
         frames = list(frames)
         frames[0].points[2 * frame_layout.CHECK_PERIOD + 3, 1] += 1
-        write(layout, file, time, frames)
+        write(layout, file, time, frames, **options)
 
     monkeypatch.setattr(FrameLayout, "write", write_another)
     assert found() is None

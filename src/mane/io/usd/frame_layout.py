@@ -73,7 +73,7 @@ class FrameLayout:
     time_start: int
     fixed: tuple[tuple[int, bytes], ...]
 
-    def write(self, file: BinaryIO, time: float, frames: Iterable[PrimFrame]) -> None:
+    def write(self, file: BinaryIO, time: float, frames: Iterable[PrimFrame], *, write_back: bool = False) -> None:
         """Write a frame into an empty file.
 
         Args:
@@ -81,6 +81,7 @@ class FrameLayout:
             time: time code.
             frames: what each prim is given, for all prims and attributes of the layout and with their counts. Arrays
                 are written from where they are, without a copy, and not referred to when this returns.
+            write_back: let the disk begin with the first bytes while the last are still being handed over.
         """
         for start, content in (*self.fixed, (self.time_start, TIME.pack(time))):
             file.seek(start)
@@ -90,21 +91,25 @@ class FrameLayout:
             for key, rows in values_of(frame):
                 place = self.places[key]
                 assert rows.shape == (place.count, 3), "a layout is for frames of the same counts"
-                _write_rows(file, place, np.ascontiguousarray(rows, "<f4").data.cast("B"))
+                file.seek(place.start)
+                _write_rows(file, np.ascontiguousarray(rows, "<f4").data.cast("B"), write_back=write_back)
                 missing.remove(key)
         assert not missing, "a layout is for frames of the same prims and attributes"
 
 
-def _write_rows(file: BinaryIO, place: Place, content: memoryview) -> None:
-    """Write an array, and let the disk begin with its first bytes while the last are still being handed over."""
-    file.seek(place.start)
+def _write_rows(file: BinaryIO, content: memoryview, *, write_back: bool) -> None:
+    """Write the bytes of an array where a file stands; `write_back` as of `FrameLayout.write`."""
+    is_long = len(content) > WRITTEN_BYTES
+    if not (write_back and is_long and hasattr(os, "posix_fadvise")):
+        file.write(content)
+        return
+    start = file.tell()
     for first in range(0, len(content), WRITTEN_BYTES):
         file.write(content[first : first + WRITTEN_BYTES])
-        if len(content) > WRITTEN_BYTES and hasattr(os, "posix_fadvise"):
-            # Pages that are not needed are written out at once; these are not dropped, since they are not on disk yet.
-            file.flush()
-            with suppress(OSError):  # it is only a hint
-                os.posix_fadvise(file.fileno(), place.start + first, WRITTEN_BYTES, os.POSIX_FADV_DONTNEED)
+        file.flush()
+        # Pages that are not needed are written out at once; these are not dropped, since they are not on disk yet.
+        with suppress(OSError):  # it is only a hint
+            os.posix_fadvise(file.fileno(), start + first, WRITTEN_BYTES, os.POSIX_FADV_DONTNEED)
 
 
 def values_of(frame: PrimFrame) -> Iterator[tuple[Key, FloatArray]]:
@@ -118,7 +123,7 @@ def values_of(frame: PrimFrame) -> Iterator[tuple[Key, FloatArray]]:
 def write_frame(path: Path, layout: FrameLayout, time: float, frames: Iterable[PrimFrame]) -> None:
     """Write a frame to a file, complete and on the disk before it takes its name; OSError where that fails."""
     with atomic_write(path) as file:
-        layout.write(file, time, frames)
+        layout.write(file, time, frames, write_back=True)
 
 
 def find_layout(folder: Path, new_layer: Callable[[], Any], prims: Sequence[PrimRows]) -> FrameLayout | None:
