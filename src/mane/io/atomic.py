@@ -35,23 +35,30 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(path: str | os.PathLike[str], *, sync_name: bool = True) -> Iterator[Path]:
     """Give a temporary name beside `path`, of the same suffix, to a writer that insists on opening files itself.
 
     What the writer leaves there takes the name `path` when the block ends without an error, and is removed otherwise.
+    Without `sync_name`, a power cut soon after that may leave an older file of that name in place of the new one.
     """
     check_writable(path)
     target = Path(os.path.realpath(path))  # through a link to the file that it names, so that the link survives
-    temporary = target.with_name(f".{secrets.token_hex(6)}.partial{target.suffix}")
+    temporary = partial_path(target)
     try:
         yield temporary
         os.replace(temporary, target)
-        _sync_folder(target.parent)
+        if sync_name:
+            sync_folder(target.parent)
     except OSError as error:
         raise explained(error, path) from error
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def partial_path(path: Path) -> Path:
+    """Return a new name beside `path` for a file that is not complete yet, of the same suffix."""
+    return path.with_name(f".{secrets.token_hex(6)}.partial{path.suffix}")
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -78,8 +85,8 @@ def explained(error: OSError, path: str | os.PathLike[str]) -> OSError:
     return told
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the new name itself survive a power cut, where the system lets a folder be synced."""
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder survive a power cut, where the system lets a folder be synced."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

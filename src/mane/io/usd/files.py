@@ -13,7 +13,7 @@ from mane.io.atomic import atomic_path, check_writable
 from mane.io.usd.diagnostics import writing
 
 SUFFIXES = (".usd", ".usda", ".usdc")
-POINTS_PER_ROW = 64
+POINTS_PER_ROW = 512
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
@@ -25,9 +25,12 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def export_layer(layer: Any, path: Path) -> None:
-    """Write a layer to a file, complete and on the disk before it takes its name; OSError where that fails."""
-    with atomic_path(path) as temporary, writing(path):
+def export_layer(layer: Any, path: Path, *, sync_name: bool = True) -> None:
+    """Write a layer to a file, complete and on the disk before it takes its name; OSError where that fails.
+
+    `sync_name` as of `atomic_path`.
+    """
+    with atomic_path(path, sync_name=sync_name) as temporary, writing(path):
         if not layer.Export(str(temporary)):
             raise OSError(f"{path}: cannot be written; check the path and the space left on the disk")
         with open(temporary, "rb+") as file:

@@ -5,14 +5,14 @@
     hair.frames/manifest.usda    which attributes the frames provide
     hair.frames/still.usdc       the groom itself, where it is new
 
-The frames are USD's value clips. Each file is complete before it takes its name, and the stage lists a frame only then:
-a reader, or the user after a crash, finds the run as it was after some frame. Memory does not grow with the frames.
+The frames are USD's value clips (`clips.py`). Each file is complete before it takes its name, and the stage lists a
+frame only then: a reader, or the user after a crash, finds the run as it was after some frame. Memory does not grow
+with the frames, nor does what a frame costs, unless times are irregular.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,9 +20,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
-from mane.io.usd.diagnostics import reading, writing
-from mane.io.usd.files import asset_path, check_target, export_layer
+from mane.io.atomic import explained, sync_folder
+from mane.io.usd.clips import MANIFEST_NAME, FrameTimes, author_clips, finished_times, frame_name
+from mane.io.usd.diagnostics import writing
+from mane.io.usd.files import check_target, export_layer
+from mane.io.usd.frame_layout import FrameLayout, PrimRows, find_layout, write_frame
 from mane.io.usd.layer import (
     attribute_spec,
     author_frame,
@@ -35,9 +39,6 @@ from mane.io.usd.layer import (
 from mane.io.usd.put_back import PutBack
 from mane.io.usd.source import UsdSource
 from mane.io.usd.write import GroomPlan, UsdOptions
-
-# A name of our own, since sets of the same name in the original would be mixed with ours.
-CLIP_SET = "mane"
 
 
 class UsdSequenceWriter:
@@ -59,8 +60,9 @@ class UsdSequenceWriter:
         self.folder = frames_folder(self.path)
         _make_folder(self.folder)
         self._back = PutBack(source)
-        self._times: list[float] = _finished_times(self.path) if resume else []
-        self._has_velocities = bool(self._times) and _manifest_has_velocities(self._manifest)
+        self._times = finished_times(self.path) if resume else FrameTimes()
+        self._has_velocities = bool(self._times.values) and _manifest_has_velocities(self._manifest)
+        self._layouts: dict[bool, FrameLayout | None] = {}  # of frames without and with velocities
         self._write_stage()
 
     @classmethod
@@ -90,49 +92,68 @@ class UsdSequenceWriter:
     @property
     def times(self) -> tuple[float, ...]:
         """Time codes of the frames that are on disk."""
-        return tuple(self._times)
+        return tuple(self._times.values)
 
     def write(self, time: float, points: ArrayLike, velocities: ArrayLike | None = None) -> None:
         """Write one frame; when this returns, it is on disk and part of the stage.
+
+        After a power cut, the stage may be without the newest frame.
 
         Args:
             time: time code, after that of the frame before.
             points: of all strands [m], world frame, shape (P, 3), float32.
             velocities: of all points [m/s], shape (P, 3); for all frames or for none.
+
+        The arrays are only lent. Any thread may call this, one at a time.
         """
-        check_rising(self._times, time)
+        check_rising(self._times.values, time)
         moved, speeds = checked_frame(self.source, points, velocities)
-        if self._times and self._has_velocities != (speeds is not None):
+        if self._times.values and self._has_velocities != (speeds is not None):
             raise ValueError("velocities: must be given for all frames or for none")
         self._has_velocities = speeds is not None
-        if not self._times:
+        if not self._times.values:
             self._write_manifest()
-        file = self._frame_file(time)
-        with writing(file):
-            layer = self._side_layer(file.name)
-            for frame in self._back.frames(float(time), moved, speeds):
-                author_frame(layer, frame, float(time))
-        export_layer(layer, file)
+        self._write_frame(float(time), moved, speeds)
         self._times.append(float(time))
-        self._write_stage()
+        self._write_stage(sync_name=False)
 
     def __enter__(self) -> UsdSequenceWriter:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Nothing is left to do: the stage is complete after every frame."""
+        """Let the newest frame survive a power cut too; the stage is complete after every frame."""
+        sync_folder(self.path.resolve().parent)
 
     # -- files -------------------------------------------------------------------------------------------------------
 
     @property
     def _manifest(self) -> Path:
-        return self.folder / "manifest.usda"
+        return self.folder / MANIFEST_NAME
 
-    def _frame_file(self, time: float) -> Path:
-        """File of a frame: frame.0012.usdc, or frame.0012_25.usdc for time 12.25."""
-        whole, _, fraction = f"{abs(time):.6f}".rstrip("0").partition(".")
-        name = f"{'-' if time < 0 else ''}{int(whole):04d}{'_' if fraction else ''}{fraction}"
-        return self.folder / f"frame.{name}.usdc"
+    def _write_frame(self, time: float, points: FloatArray, velocities: FloatArray | None) -> None:
+        """Write the file of one frame from checked arrays (P, 3)."""
+        file = self.folder / frame_name(time)
+        with writing(file):
+            layout = self._layout(file, has_velocities=velocities is not None)
+            frames = self._back.frames(time, points, velocities)
+            if layout is not None:
+                write_frame(file, layout, time, frames)
+                return
+            layer = self._side_layer(file.name)
+            for frame in frames:
+                author_frame(layer, frame, time)
+        export_layer(layer, file)
+
+    def _layout(self, file: Path, *, has_velocities: bool) -> FrameLayout | None:
+        """Layout of the files of frames, found before the first of them; None where OpenUSD has to write them."""
+        if has_velocities not in self._layouts:
+            prims = [PrimRows(prim.path, prim.layout.vertex_count, has_velocities) for prim in self.source.prims]
+            try:
+                found = find_layout(self.folder, lambda: self._side_layer(file.name), prims)
+            except OSError as error:
+                raise explained(error, file) from error
+            self._layouts[has_velocities] = found
+        return self._layouts[has_velocities]
 
     def _side_layer(self, name: str) -> Any:
         """Return an unsaved layer in the units and time of the stage."""
@@ -163,34 +184,19 @@ class UsdSequenceWriter:
                     attribute_spec(layer, prim.path, "velocities", types.Vector3fArray)
         export_layer(layer, self._manifest)
 
-    def _write_stage(self) -> None:
-        """Replace the stage by one that lists all finished frames."""
+    def _write_stage(self, *, sync_name: bool = True) -> None:
+        """Replace the stage by one that lists all finished frames; `sync_name` as of `atomic_path`.
+
+        The name of a new stage is safe when its next frame is, whose name is synced anyway.
+        """
         with writing(self.path):
             layer = over_layer(self.source, self.path)
-            if self._times:
-                set_time_range(layer, self.source, self._times[0], self._times[-1])
+            if self._times.values:
+                set_time_range(layer, self.source, self._times.values[0], self._times.values[-1])
                 for root in self._roots():
-                    self._author_clips(layer, root)
+                    author_clips(layer, root, self.path, self.folder, self._times)
                 block_stale(layer, self.source, has_velocities=self._has_velocities)
-        export_layer(layer, self.path)
-
-    def _author_clips(self, layer: Any, root: str) -> None:
-        from pxr import Sdf, Vt
-
-        here = self.path.resolve().parent
-        files = [asset_path(self._frame_file(time).resolve(), here) for time in self._times]
-        prim = Sdf.CreatePrimInLayer(layer, f"/{root}")
-        clips = {
-            "assetPaths": Sdf.AssetPathArray([Sdf.AssetPath(file) for file in files]),
-            "manifestAssetPath": Sdf.AssetPath(asset_path(self._manifest.resolve(), here)),
-            "primPath": f"/{root}",
-            "active": Vt.Vec2dArray([(time, index) for index, time in enumerate(self._times)]),
-            "times": Vt.Vec2dArray([(time, time) for time in self._times]),
-        }
-        prim.SetInfo("clips", {CLIP_SET: clips})
-        order = Sdf.StringListOp()
-        order.prependedItems = [CLIP_SET]
-        prim.SetInfo("clipSets", order)
+        export_layer(layer, self.path, sync_name=sync_name)
 
 
 def frames_folder(path: Path) -> Path:
@@ -207,29 +213,6 @@ def _make_folder(folder: Path) -> None:
     for leftover in folder.glob(".*.partial.usd*"):  # of a run that was killed while writing
         with suppress(OSError):
             leftover.unlink()
-
-
-def _finished_times(path: Path) -> list[float]:
-    """Time codes of the frames that a stage lists and that are there; none where there is no stage yet."""
-    from pxr import Sdf
-
-    if not path.is_file():
-        return []
-    with reading(path):
-        layer = Sdf.Layer.OpenAsAnonymous(str(path))
-        for prim in layer.rootPrims:
-            clips = (prim.GetInfo("clips") or {}).get(CLIP_SET)
-            if clips:
-                files = [clips["manifestAssetPath"].path, *(asset.path for asset in clips["assetPaths"])]
-                _check_there(path, files)
-                return [float(time) for time, _ in clips["times"]]
-    return []
-
-
-def _check_there(path: Path, files: Sequence[str]) -> None:
-    for file in files:
-        if not (path.parent / file).is_file():
-            raise ValueError(f"{path}: lists {file}, which is gone; begin anew with resume=False")
 
 
 def _manifest_has_velocities(manifest: Path) -> bool:
