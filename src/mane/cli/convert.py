@@ -98,12 +98,11 @@ def _write_motion(args: argparse.Namespace, moments: Moments, change: _Change, f
         shape = in_file(first)
         rest, shape = shape.vertex.get("rest"), shape.with_vertex(rest=None)
         with FrameProgress(f"writing {args.output}", len(moments.times)) as progress:
-            writer = UsdSequenceWriter.new(
-                stage, shape, unit=unit, up=up, rest=rest, time_codes_per_second=moments.rate
-            )
-            for time in moments.times:
-                writer.write(time, in_file(change(moments.at(time))).points)
-                progress.advance()
+            rate = moments.rate
+            with UsdSequenceWriter.new(stage, shape, unit=unit, up=up, rest=rest, time_codes_per_second=rate) as writer:
+                for time in moments.times:
+                    writer.write(time, in_file(change(moments.at(time))).points)
+                    progress.advance()
 
     if Path(args.output).suffix.lower() != alembic.SUFFIX:
         write(Path(args.output), lambda groom: groom, args.unit, args.up)

@@ -165,6 +165,8 @@ class UsdSink(Sink):
 
     def close(self) -> list[Path]:
         """Name the stage."""
+        if self._writer is not None:
+            self._writer.close()
         return [self.path]
 
 

@@ -231,6 +231,67 @@ def test_another_scene_cannot_go_on_with_a_cache(tmp_path, tiny_scene):
     assert run_scene(replace(scene, seed=4), restart=True).frames == 4
 
 
+def header_with(folder, **changes):
+    path = folder / "a.cache" / "cache.json"
+    header = json.loads(path.read_text())
+    for name, value in changes.items():
+        header.pop(name) if value is None else header.update({name: value})
+    path.write_text(json.dumps(header))
+
+
+def test_an_upgraded_program_does_not_go_on_with_an_older_run(tmp_path, tiny_scene):
+    scene = tiny_scene(tmp_path, output=ONLY_CACHE)
+    run_scene(replace(scene, frames=FramesTable(end=2)))
+    made = Cache.open(tmp_path / "a.cache").header
+    for name in ("mane", "numpy", "numba"):
+        header_with(tmp_path, versions={**made["versions"], name: "0.0.1"})
+        message = rf"it was made with {name} 0.0.1 and this is .*`pip install {name}==0.0.1` goes on, or --restart"
+        with pytest.raises(ValueError, match=message) as error:
+            run_scene(scene, resume=True)
+        assert "\n" not in str(error.value)
+    header_with(tmp_path, versions=made["versions"], stages={**made["stages"], "strand.cosserat": 0})
+    with pytest.raises(ValueError, match=r"its 'strand.cosserat' is of version 0 and this one of version 1"):
+        run_scene(scene, resume=True)
+    header_with(tmp_path, stages=None)
+    with pytest.raises(ValueError, match="it was made by an older mane"):
+        run_scene(scene, resume=True)
+    # What was simulated can still be looked at, with any version.
+    assert bake_cache(tmp_path / "a.cache", OutputTable(usd="baked.usda")).frames == 2
+    header_with(tmp_path, stages=made["stages"])
+    assert run_scene(scene, resume=True).resumed_after == 2
+
+
+def test_a_skin_that_remembers_is_not_replayed(tmp_path, tiny_scene, monkeypatch):
+    """Its memory and that of the sinks are in the checkpoint, so that no frame of the cache is read again."""
+    skin = SkinTable("physical", {"sweeps": 2, "warm_start": "previous"})
+    output = OutputTable(cache="a.cache", usd="hair.usda", metrics="metrics.json")
+    for folder in ("whole", "parts"):
+        (tmp_path / folder).mkdir()
+    whole, parts = (tiny_scene(tmp_path / name, skin=skin, output=output, frame_count=6) for name in ("whole", "parts"))
+    run_scene(whole)
+    run_scene(replace(parts, frames=FramesTable(end=4)))
+    read = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Cache, "read_frame", lambda *args: read.append(args))
+        run_scene(parts, resume=True)
+    assert read == []
+    assert bytes_of(tmp_path / "parts") == bytes_of(tmp_path / "whole")
+
+
+def test_five_lines_of_python_give_the_hair_of_a_scene(tmp_path, tiny_scene):
+    """One way to make a skin: what the README does is what `mane simulate` does."""
+    scene = tiny_scene(tmp_path, method="physical", output=OutputTable(usd="hair.usda"))
+    run_scene(replace(scene, finish=FinishTable(push_out=False)))
+    groom = mane.styles.make("ball", strands=60, vertices=8, seed=3, length=0.06)
+    guides = mane.select_guides(groom, 6, seed=3)
+    head = mane.make_motion("shake", ease_in=0.05, seed=3)
+    sim = mane.Simulation(guides, "cosserat", body=mane.styles.body("ball"), head=head, substeps=2)
+    skin = mane.skin("physical", groom, sim)
+    for index in range(2, 5):
+        points = skin(sim.step())
+        assert mane.read_groom(tmp_path / "hair.usda", time=index).as_uniform().tobytes() == points.tobytes()
+
+
 def test_a_groom_file_that_changed_is_noticed(tmp_path, tiny_scene):
     groom = mane.styles.make("ball", strands=30, vertices=8)
     mane.write_groom(tmp_path / "hair.npz", groom)

@@ -197,3 +197,106 @@ def test_reset_mends_what_has_worn_out():
     assert part.worn > 0
     sim.reset()
     assert part.worn == 0
+
+
+# -- contact -----------------------------------------------------------------------------------------------------------
+
+
+def part_of(sim, name):
+    return next((part for part in sim.parts if part.name == name), None)
+
+
+def test_settings_of_the_contact_reach_the_projection():
+    sim = Simulation(bobbed(), body=HEAD, contact={"push_out_speed": 0.07, "thickness": 0.001})
+    assert part_of(sim, "contact").params.push_out_speed == 0.07
+    projection = part_of(sim, "projection").params
+    assert (projection.push_out_speed, projection.thickness) == (0.07, 0.001)
+
+
+@pytest.mark.parametrize("speed", [0.05, 0.2])
+def test_hair_that_starts_inside_comes_out_at_the_speed_that_is_asked_for(speed):
+    """Tips 1 cm inside a ball that appears around them; the first frame lasts 1/24 s."""
+    guides = bobbed(count=4)
+    tips = guides.rest[:, -1].mean(axis=0)
+    ball = mane.shapes.Sphere(tuple(float(x) for x in tips + [0.0, -0.02, 0.0]), 0.2)
+    sim = Simulation(guides, solids=[mane.Solid(ball)], contact={"push_out_speed": speed}, gravity=(0, 0, 0))
+    depth = -ball.distance(guides.rest.reshape(-1, 3)).min()
+    sim.step()
+    out = depth - sim.report.penetration
+    assert 0.3 * speed / 24 < out < 1.2 * speed / 24
+
+
+def test_a_penalty_lets_hair_sink_in_and_nothing_projects_it_out():
+    guides = bobbed()
+    assert part_of(Simulation(guides, body=HEAD, contact={"mode": "penalty"}), "projection") is None
+    lying = mane.Solid(mane.shapes.Plane((0, -0.08, 0), (0, 1, 0)))
+    settings = {"penalty_depth": 2e-3, "penalty_load": 1.0}
+    depths = {}
+    for mode in ("hard", "penalty"):
+        sim = Simulation(guides, solids=[lying], contact={"mode": mode, **settings}, sag_free=False)
+        for _ in range(24):
+            sim.step()
+        depths[mode] = sim.report.penetration
+    assert depths["penalty"] > 1e-3 > 5e-4 > depths["hard"]
+
+
+def deforming_ball(radius, times=(0.0, 10.0)):
+    """A ball of triangles that grows by a hundredth in ten seconds."""
+    mesh = mane.shapes.Sphere((0.0, 0.0, 0.0), radius).mesh(24)
+    return mane.Solid.animated(mesh, times, np.stack([mesh.points, 1.01 * mesh.points]))
+
+
+def test_a_deforming_solid_reports_its_depth_like_any_other():
+    """A plate that nobody touches comes last: what it says is not the depth in the ball."""
+    guides = bobbed()
+    ball, away = deforming_ball(0.12), mane.Solid(mane.shapes.Sphere((3.0, 0.0, 0.0), 0.1))
+    sim = Simulation(guides, solids=[ball, away], contact={"push_out_speed": 0.01})
+    sim.step()
+    inside = -ball.distance(sim.frame.points[:, 1:].reshape(-1, 3), sim.time).min()
+    assert inside > 0.005
+    assert sim.report.penetration == pytest.approx(inside, abs=2e-4)  # by the planes that were sampled
+
+
+def test_depth_is_measured_once_per_frame(monkeypatch):
+    from mane.contact import solids
+
+    calls, measure = [], solids.measure_depth
+    monkeypatch.setattr(solids, "measure_depth", lambda *args: (calls.append(1), measure(*args)))
+    sim = Simulation(bobbed(), body=HEAD, substeps=4)
+    sim.step(turned(0.3))
+    assert len(calls) == 1
+
+
+# -- checkpoints -------------------------------------------------------------------------------------------------------
+
+
+def linked(order):
+    from mane.contact.attraction import Attraction
+    from mane.contact.links import StaticLinks
+
+    forces = [StaticLinks(rate=20), StaticLinks(rate=5, count=1), Attraction(rate=4)]
+    return Simulation(bobbed(), forces=[forces[k] for k in order], body=HEAD)
+
+
+def test_checkpoints_find_their_parts_by_name():
+    """The same forces in another order: an index would hand the links of one to the other."""
+    first, second = linked([0, 1, 2]), linked([2, 0, 1])
+    for k in range(4):
+        first.step(turned(0.2 * np.sin(k)))
+    second.load_checkpoint(first.checkpoint())
+    for name in ("links", "attraction"):
+        ours = [part.memory() for part in second.parts if part.name == name]
+        theirs = [part.memory() for part in first.parts if part.name == name]
+        for a, b in zip(ours, theirs, strict=True):
+            assert a.keys() == b.keys()
+            assert all(a[key].tobytes() == b[key].tobytes() for key in a)
+
+
+def test_a_checkpoint_of_other_parts_is_refused():
+    plain = Simulation(bobbed(), body=HEAD)
+    with pytest.raises(ValueError, match=r"checkpoint: holds 'part.links', which this simulation lacks"):
+        plain.load_checkpoint(linked([0]).checkpoint())
+    with pytest.raises(ValueError, match=r"checkpoint: it holds no 'part.links'"):
+        linked([0]).load_checkpoint(plain.checkpoint())
+    with pytest.raises(ValueError, match=r"it holds no 'strand.chain', only .*'?strand.cosserat"):
+        Simulation(bobbed(), "chain", body=HEAD).load_checkpoint(plain.checkpoint())

@@ -319,3 +319,23 @@ def test_hairs_between_guides_that_part_are_not_pushed_together():
     kinks = np.array([kink_with(closing) for closing in (0.0, 0.25, 0.5, 0.75, 1.0)])
     assert (np.diff(kinks) > 0).all()
     assert kinks[2] < 2 / 3 * kinks[4]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"sweeps": 2}, {"sweeps": "converged"}, {"load": "force"}, {"warm_start": "previous"}, {"stretch": "paper"}],
+)
+def test_a_closing_that_would_be_ignored_is_refused(settings):
+    groom = curls(20, 8)
+    guides = guides_of(groom, 5)
+    with pytest.raises(ValueError, match="closing: must be left out, or 1, unless sweeps is 1") as error:
+        PhysicalSkin(groom, guides, closing=0.5, **settings)
+    assert "\n" not in str(error.value)
+    assert PhysicalSkin(groom, guides, closing=1, **settings).params.closing_used == 1.0
+    assert PhysicalSkin(groom, guides, **settings).params.closing_used == 1.0
+
+
+def test_closing_is_a_half_where_nothing_is_said():
+    groom = curls(20, 8)
+    assert PhysicalSkin(groom, guides_of(groom, 5)).params.closing_used == 0.5
+    assert PhysicalSkin(groom, guides_of(groom, 5), closing=0.25).params.closing_used == 0.25

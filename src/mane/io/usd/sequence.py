@@ -117,12 +117,16 @@ class UsdSequenceWriter:
         self._times.append(float(time))
         self._write_stage(sync_name=False)
 
+    def close(self) -> None:
+        """Let the newest frame survive a power cut too; the stage is complete after every frame."""
+        sync_folder(self.path.resolve().parent)
+
     def __enter__(self) -> UsdSequenceWriter:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Let the newest frame survive a power cut too; the stage is complete after every frame."""
-        sync_folder(self.path.resolve().parent)
+        """Close the stage."""
+        self.close()
 
     # -- files -------------------------------------------------------------------------------------------------------
 
