@@ -34,7 +34,7 @@ def main(argv=None):
     body = mane.styles.body(args.style)
     sim = mane.Simulation(guides, args.model, body=body, head=mane.make_motion("shake"))
     print(sim.hold_report)
-    skin = mane.skin(args.skin, groom, guides) if args.skin else None
+    skin = mane.skin(args.skin, groom, sim) if args.skin else None
 
     pictures, stretch = [], 0.0
     every = max(1, args.frames // args.pictures)

@@ -3,6 +3,9 @@
 import importlib.util
 from pathlib import Path
 
+from mane.contact.table import INTERACTIONS
+from mane.skin.table import SKINS
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -20,6 +23,7 @@ def test_every_example_is_tested_here():
         "01_grooms/02_hair_on_a_moving_skin.py",
         "03_motion/01_shake_a_head.py",
         "03_motion/02_adaptive_guides.py",
+        "04_methods/01_your_own_force_and_skin.py",
     }
 
 
@@ -54,3 +58,14 @@ def test_adaptive_guides(tmp_path):
     alone, adaptive = load("03_motion/02_adaptive_guides.py").main(short)
     assert output.exists()
     assert adaptive < 0.85 * alone < 2e-3
+
+
+def test_your_own_force_and_skin(tmp_path):
+    output = tmp_path / "whirl.png"
+    short = ["--strands", "200", "--guides", "20", "--frames", "6", "--size", "48", "48", "--output", str(output)]
+    try:
+        height = load("04_methods/01_your_own_force_and_skin.py").main(short)
+    finally:
+        INTERACTIONS.pop("whirl"), SKINS.pop("wet")
+    assert output.exists()
+    assert height["wet"] < height["linear"] - 1e-3

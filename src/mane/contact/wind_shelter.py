@@ -29,7 +29,7 @@ MOST_CELLS = 48  # along an axis of the hair's grid, whatever the size of the ha
 class Shelter(ABC):
     """Something that keeps wind away."""
 
-    def prepare(self, model: StrandModel) -> None:
+    def prepare(self, model: StrandModel) -> None:  # noqa: B027 - most need nothing
         """Get ready for guides of this model."""
 
     @abstractmethod

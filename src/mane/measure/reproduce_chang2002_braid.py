@@ -99,10 +99,10 @@ def _hanging(braid: Float64Array) -> Guides:
 
 def _put(simulation: Simulation, points: Float64Array) -> None:
     """Lay the hair of a simulation along other points (G, V, 3), at rest."""
-    state = simulation.checkpoint()
-    state["strand.points"][:, 1:] = points[:, 1:]
-    state["strand.frames"][...] = segment_frames(state["strand.points"])
-    simulation.restore(state)
+    memory = simulation.memory()
+    memory["strand.points"][:, 1:] = points[:, 1:]
+    memory["strand.frames"][...] = segment_frames(memory["strand.points"])
+    simulation.restore(memory)
 
 
 def _linked(sets: np.ndarray) -> list[Part]:

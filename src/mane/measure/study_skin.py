@@ -25,9 +25,7 @@ from mane.metrics.summary import measure_all
 from mane.scene.simulation import Simulation
 from mane.skin.table import make_skin
 from mane.strand.frame import GuideFrame
-from mane.strand.hold import stiffening
-from mane.strand.material import make_material
-from mane.strand.model import STANDARD_GRAVITY, Float64Array, StrandModel
+from mane.strand.model import STANDARD_GRAVITY
 
 FRAME_RATE = 60.0  # [1/s]
 NECK = (0.0, -0.1, 0.0)  # what heads turn about [m]
@@ -89,8 +87,7 @@ class Recording:
         frames: the guides, frame by frame.
         sampled: strands of the groom that were simulated too, shape (R,).
         reference: those strands, frame by frame [m], shape (R, V, 3) each.
-        model: mechanics of the guides as simulated.
-        hold: factor by which each guide was stiffened to stand as groomed, shape (G,).
+        simulation: of the guides, which tells skins how they came about.
     """
 
     scene: SkinScene
@@ -99,8 +96,7 @@ class Recording:
     frames: tuple[GuideFrame, ...]
     sampled: IntArray
     reference: tuple[FloatArray, ...]
-    model: StrandModel
-    hold: Float64Array
+    simulation: Simulation
 
 
 def record(scene: SkinScene, *, strands: int, sampled: int, seconds: float) -> Recording:
@@ -112,9 +108,7 @@ def record(scene: SkinScene, *, strands: int, sampled: int, seconds: float) -> R
     simulation = make_simulation(guides, scene)
     frames = simulate(simulation, seconds)
     full = simulate(make_simulation(Guides.chosen(groom, chosen), scene), seconds)
-    model = simulation.strands
-    hold = stiffening(model, make_material(scene.style).model(guides))
-    return Recording(scene, groom, guides, frames, chosen, tuple(frame.points for frame in full), model, hold)
+    return Recording(scene, groom, guides, frames, chosen, tuple(frame.points for frame in full), simulation)
 
 
 def make_simulation(guides: Guides, scene: SkinScene) -> Simulation:
@@ -140,16 +134,7 @@ def simulate(simulation: Simulation, seconds: float) -> tuple[GuideFrame, ...]:
 
 def physical(recording: Recording, **settings: Any) -> Carry:
     """Bind the physical skin to the material and the rest forces of the recording."""
-    return make_skin(
-        "physical",
-        recording.groom,
-        recording.guides,
-        material=make_material(recording.scene.style),
-        guide_model=recording.model,
-        guide_hold=recording.hold,
-        rest=recording.frames[0],
-        **settings,
-    )
+    return make_skin("physical", recording.groom, recording.simulation, **settings)
 
 
 def _linear(recording: Recording, **settings: Any) -> Carry:

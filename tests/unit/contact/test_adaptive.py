@@ -190,9 +190,9 @@ def test_groups_keep_to_themselves_and_negative_ones_are_left_alone():
 def test_momentum_is_what_there_was_and_what_inserted_guides_brought():
     adaptive = AdaptiveGuides(fade=FADE, opens_at=0.005)
     simulation = Simulation(brush(), forces=[adaptive], root="free", gravity=(0, 0, 0), drag=0.0, frame_rate=1 / FRAME)
-    saved = simulation.checkpoint()
-    saved["source.simulation/strand.velocity"][:4, :, 0] = np.array([-0.1, -0.1, 0.1, 0.1])[:, None] + 0.05
-    simulation.load_checkpoint(saved)
+    saved = simulation.memory()
+    saved["strand.velocity"][:4, :, 0] = np.array([-0.1, -0.1, 0.1, 0.1])[:, None] + 0.05
+    simulation.restore(saved)
     mass = simulation._solver.model.mass
 
     def momentum():
