@@ -50,9 +50,11 @@ class Whirl(Force):
         self.params = WhirlParams(**settings)
 
     def prepare(self, model):
+        """Get ready for guides of this model."""
         self._seconds = 0.0
 
     def add(self, strands: StrandView, load: Load) -> None:
+        """Add the drag of the air, and the resistance that makes it safe at any step."""
         self._seconds += strands.dt
         x, z = strands.points[..., 0], strands.points[..., 2]
         air = np.stack([z, np.zeros_like(x), -x], axis=-1) * self.params.speed / 0.1 * min(self._seconds, 1.0)
@@ -61,12 +63,15 @@ class Whirl(Force):
         load.resistance[..., :3] += drag[..., None]
 
     def memory(self):
+        """What a checkpoint saves."""
         return {"seconds": np.array(self._seconds)}
 
     def restore(self, memory):
+        """Go back to it."""
         self._seconds = float(memory["seconds"])
 
     def reset(self):
+        """The guides are back at rest."""
         self._seconds = 0.0
 
 
@@ -102,10 +107,12 @@ class WetSkin(Skin):
         out[...] = frame.head.apply(self.groom.as_uniform()) + drift[self.nearest]
 
     def guide_load(self):
+        """Weight of the water on every guide."""
         return GuideLoad(self.params.water * self.model.mass[..., None] * self.model.gravity)
 
     @property
     def nbytes(self):
+        """Bytes that it holds."""
         return self._points.nbytes + self.nearest.nbytes
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import numpy as np
 
 from mane.geometry.checks import FloatArray
@@ -31,7 +34,7 @@ class LinearSkin(BoundSkin):
     """
 
     name = "linear"
-    examples = ({}, {"binding": "nearest", "count": 5})
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"binding": "nearest", "count": 5})
 
     def __init__(self, groom: Groom, guides: Guides, *, binding: str = "triangle", count: int = 3) -> None:
         super().__init__(groom, guides, binding=binding, count=count)
