@@ -138,10 +138,11 @@ class GuidesTable:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """What makes the guides move. Settings of that kind are further keys of the table.
+    """What makes the guides move. [strand], [contact], [wind] and [[interactions]] describe a simulation; settings of
+    another kind are further keys of the table.
 
     Attributes:
-        kind: "simulation", which [strand], [contact], [wind] and [[interactions]] describe
+        kind: what it is
         settings: of that kind
     """
 
@@ -226,7 +227,7 @@ class StrandTable:
     """How guides move.
 
     Attributes:
-        model: "cosserat", "spring" or "chain"
+        model: what a strand is to mechanics
         material: straight, wavy, curly, fine or coarse
         root: "clamped", "hinged" or "free"
         sag_free: the groom is what gravity makes of it, so that it does not sag
@@ -312,7 +313,7 @@ class InteractionTable:
     """Something that acts on the guides besides. Its settings are further keys of the table.
 
     Attributes:
-        kind: what acts: attraction, root_damping, links, strips ...
+        kind: what acts
         settings: of that kind
     """
 
@@ -325,7 +326,7 @@ class SkinTable:
     """How guides carry every hair. Settings of the method are further keys of the table.
 
     Attributes:
-        method: "physical", "linear" or "rigid"
+        method: in which way
         settings: of the method
     """
 
@@ -338,7 +339,7 @@ class PassTable:
     """Something else that is done to every hair after the skin. Its settings are further keys of the table.
 
     Attributes:
-        kind: what is done: push_out, subdivide ...
+        kind: what is done
         settings: of that kind
     """
 

@@ -20,7 +20,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray
-from mane.scene.background import BackgroundWriter
+from mane.scene.background import WAITING, BackgroundWriter
 from mane.scene.build import Assembly, build
 from mane.scene.cache import Cache
 from mane.scene.cached import CachedSource
@@ -310,6 +310,10 @@ class _Run:
                 summary.stretch = max(summary.stretch, made.report.stretch)
                 summary.penetration = max(summary.penetration, made.report.penetration)
             reporter.tell(made.index, made.report, seconds)
+        with self._clock.stage(WAITING):
+            writer.flush()
+        self._clock.end_frame()
+        summary.stages = dict(self._clock.total)
 
     def _hand_out(self, made: _MadeFrame, writer: BackgroundWriter) -> None:
         """Give a frame to the sinks that lack it, and show it to those that have it."""

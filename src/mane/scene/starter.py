@@ -5,10 +5,16 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
+from collections.abc import Iterable
 from typing import Any
 
+from mane.contact.table import INTERACTIONS
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene, field_lines
 from mane.scene.options import style_options
+from mane.scene.sources import SOURCES
+from mane.skin.finish import FINISHING_PASSES
+from mane.skin.table import SKINS
+from mane.strand.solver import SOLVERS
 
 KEY_WIDTH = 32  # of key and value, before the comment
 
@@ -55,8 +61,22 @@ def _table_text(key: str, table: Any, chosen: dict[str, Any], *, is_list: bool) 
         if item.name == "settings" and key in OPEN_TABLES:
             continue
         is_given = item.name in chosen
-        lines.append(_line(item.name, chosen.get(item.name, _default(item)), meanings[item.name], is_given=is_given))
+        choices = _choices(key, item.name)
+        meaning = f"{meanings[item.name]}: {', '.join(choices)}" if choices else meanings[item.name]
+        lines.append(_line(item.name, chosen.get(item.name, _default(item)), meaning, is_given=is_given))
     return "\n".join(lines) + "\n"
+
+
+def _choices(table: str, key: str) -> list[str]:
+    """Names that a key may have, where a table lists them."""
+    listed: dict[tuple[str, str], Iterable[str]] = {
+        ("source", "kind"): SOURCES,
+        ("strand", "model"): SOLVERS,
+        ("interactions", "kind"): INTERACTIONS,
+        ("skin", "method"): SKINS,
+        ("passes", "kind"): FINISHING_PASSES,
+    }
+    return list(listed.get((table, key), ()))
 
 
 def _default(item: dataclasses.Field[Any]) -> Any:
