@@ -1,9 +1,9 @@
 """A solid as all kernels read it, and questions to it in double precision, as the contacts of guides ask them.
 
 `SolidArrays` is one solid in its own frame: a table of primitives, or a distance field. `SolidTable` is several of them
-behind each other, so that a kernel for any number of solids is compiled once; `solid_at` cuts one out of it. Where a
-solid is comes beside it, as a pose: 12 numbers, its rotation row by row and then its position [m]. A pose pair is two
-poses, at the start of a step and at its end.
+behind each other: a tuple of solids would be compiled anew for each number of them. `solid_at` cuts one out of it, and
+all functions take what it returns. Where a solid is comes beside it, as a pose: 12 numbers, its rotation row by row and
+then its position [m]. A pose pair is two poses, at the start of a step and at its end.
 
 The functions here promise the same bits whatever the compiler makes of them, and so have no fast math;
 `_kernels_solid_f32` has those that are asked for every vertex of every hair.
@@ -32,8 +32,9 @@ NO_NORMAL = 1e-6
 class SolidArrays(NamedTuple):
     """One solid in its own frame. A shape has K > 0 primitives and a blank field; a mesh has a field and K = 0.
 
-    The surface of a solid that deforms moves in this frame as well: then `values` are those of one time, and `velocity`
-    says how fast the surface moves that is nearest to each node.
+    The surface of a solid that deforms moves in this frame as well: then `values` are those of one time, the end of a
+    step, and `velocity` says how fast the surface moves that is nearest to each node. The velocity of its surface in
+    the world is that of the pose plus `own_velocity`, turned. Nobody fills it yet, see `packed.PackedSolid`.
     """
 
     kinds: NDArray[np.int32]  # (K,), see `_kernels_shapes`, and `params` too

@@ -13,6 +13,7 @@ from numba import njit
 
 from mane.body._kernels_field import field_distance, field_distance_gradient
 from mane.body._kernels_shapes import shape_distance
+from mane.body._kernels_solid import SolidArrays as SolidArrays  # so that kernels are made anew when its fields change
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 

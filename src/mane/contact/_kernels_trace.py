@@ -1,4 +1,4 @@
-"""Distance to one solid, and the first place where a straight path meets it: scalar code for the contact kernels.
+"""The first place where a straight path meets a solid, and what is known without looking: for the contact kernels.
 
 A solid is a `SolidArrays` of `body._kernels_solid`. Everything is in the frame of the solid, where it stands still and
 hair moves relative to it.

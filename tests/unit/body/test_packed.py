@@ -14,6 +14,7 @@ from mane.body.packed import PackedSolid, field_arrays, fill_pose_pair, lowest_o
 from mane.body.sdf import SignedDistanceField, build_sdf
 from mane.body.shapes import Box, Capsule, Plane, Sphere, Torus, Union
 from mane.body.solid import Solid
+from mane.kernel_cache import PACKAGE, _ingredients
 
 HERE = Pose(np.array([0.3, 1.1, -0.7]), np.array([0.1, 0.7, -0.1, 0.7]))
 THERE = Pose(np.array([0.2, 1.0, -0.5]), np.array([0.3, -0.1, 0.9, 0.3]))
@@ -250,6 +251,15 @@ def test_kernels_get_arrays_that_may_be_written_and_a_field_stays_as_it_was():
     assert arrays.values.flags.writeable
     assert not locked.values.flags.writeable
     np.testing.assert_array_equal(arrays.values, values)
+
+
+def test_kernels_on_disk_are_made_anew_when_the_fields_of_a_solid_change():
+    """Two fields of one type that change places leave the signature of a kernel as it was."""
+    fields, readers = PACKAGE / "body/_kernels_solid.py", ("solid.slope", "solid.kinds", "SolidArrays", "SolidTable")
+    files = [file for file in PACKAGE.rglob("_kernels*.py") if any(word in file.read_text() for word in readers)]
+    assert len(files) > 5
+    for file in files:
+        assert fields in _ingredients(file, PACKAGE), file
 
 
 @pytest.mark.parametrize("block", [1, 2, 3])
