@@ -1,9 +1,11 @@
 """A solid as all kernels read it, and questions to it in double precision, as the contacts of guides ask them.
 
-`SolidArrays` is one solid in its own frame: a table of primitives, or a distance field. `SolidTable` is several of them
-behind each other: a tuple of solids would be compiled anew for each number of them. `solid_at` cuts one out of it, and
-all functions take what it returns. Where a solid is comes beside it, as a pose: 12 numbers, its rotation row by row and
-then its position [m]. A pose pair is two poses, at the start of a step and at its end.
+`SolidArrays` is one solid in its own frame: a table of primitives, or a distance field. It is handed from function to
+function by value, so it holds no more than most of them need; what few ask for comes apart, as `SolidBlocks` and
+`SurfaceMotion`. `SolidTable` is several solids behind each other, since a tuple of them would be compiled anew for each
+number of them; `solid_at` cuts one out of it, and all functions take what it returns. Where a solid is comes beside it,
+as a pose: 12 numbers, its rotation row by row and then its position [m]. A pose pair is two poses, at the start of a
+step and at its end.
 
 The functions here promise the same bits whatever the compiler makes of them, and so have no fast math;
 `_kernels_solid_f32` has those that are asked for every vertex of every hair.
@@ -32,9 +34,7 @@ NO_NORMAL = 1e-6
 class SolidArrays(NamedTuple):
     """One solid in its own frame. A shape has K > 0 primitives and a blank field; a mesh has a field and K = 0.
 
-    The surface of a solid that deforms moves in this frame as well: then `values` are those of one time, the end of a
-    step, and `velocity` says how fast the surface moves that is nearest to each node. The velocity of its surface in
-    the world is that of the pose plus `own_velocity`, turned. Nobody fills it yet, see `packed.PackedSolid`.
+    Of a solid that deforms, `values` are those of one time; `SurfaceMotion` says how its surface moves then.
     """
 
     kinds: NDArray[np.int32]  # (K,), see `_kernels_shapes`, and `params` too
@@ -42,13 +42,29 @@ class SolidArrays(NamedTuple):
     values: NDArray[np.float32]  # (X, Y, Z): signed distance at the nodes of the field [m]
     origin: NDArray[np.float32]  # (3,): node (0, 0, 0) [m]
     inv_cell: np.float32  # one over the edge of a cell [1/m]
-    lowest: NDArray[np.float32]  # (A, B, C): least value within each block of cells [m]; minus infinity if unknown
-    inv_block: np.float32  # one over the edge of a block [1/m]
     slope: float  # how fast the distance changes along a way, at most: 1, and more between the nodes of a field
-    slope_f32: np.float32  # the same, rounded up: rounding in single precision must not make it too small
     stride: float  # least step of a search along a path through the field [m]
     feature: float  # radius of the thinnest part [m], infinite for a plane
-    velocity: NDArray[np.float32]  # (X, Y, Z, 3): of the nearest surface at the nodes [m/s]; (0, 0, 0, 3) if rigid
+
+
+class SolidBlocks(NamedTuple):
+    """What is known of a solid beforehand, for those who ask for many points that are far from it."""
+
+    lowest: NDArray[np.float32]  # (A, B, C): least value within each block of cells [m]; minus infinity if unknown
+    origin: NDArray[np.float32]  # (3,): lowest corner of the first block [m]
+    inv_block: np.float32  # one over the edge of a block [1/m]
+
+
+class SurfaceMotion(NamedTuple):
+    """How the surface of a solid that deforms moves within the solid's own frame, on the nodes of its field.
+
+    With the distance and the gradient it is all that a contact needs; in the world, `own_velocity`, turned, adds to the
+    velocity of the pose. Nobody fills it yet: `packed.PackedSolid.at` samples what deforms.
+    """
+
+    velocity: NDArray[np.float32]  # (X, Y, Z, 3): of the surface that is nearest to each node [m/s]
+    origin: NDArray[np.float32]  # (3,): as of the field [m]
+    inv_cell: np.float32  # [1/m]
 
 
 class SolidTable(NamedTuple):
@@ -63,14 +79,11 @@ class SolidTable(NamedTuple):
     origin: NDArray[np.float32]  # (Z, 3) [m]
     inv_cell: NDArray[np.float32]  # (Z,) [1/m]
     limits: NDArray[np.float64]  # (Z, 3): slope, stride [m], feature [m]
-    slope_f32: NDArray[np.float32]  # (Z,)
-    lowest: NDArray[np.float32]  # (1, 1, 1): nothing is known of blocks, for all
-    velocity: NDArray[np.float32]  # (0, 0, 0, 3): none of them deforms
 
 
 @njit(cache=True, error_model="numpy")
 def solid_at(table, s):
-    """Solid number s of a `SolidTable`; its blocks are left out, for which room would have to be made each time."""
+    """Solid number s of a `SolidTable`."""
     a, b, c = table.nodes[s, 0], table.nodes[s, 1], table.nodes[s, 2]
     start = table.first_value[s]
     own = slice(table.first_kind[s], table.first_kind[s + 1])
@@ -80,13 +93,9 @@ def solid_at(table, s):
         table.values[start : start + a * b * c].reshape((a, b, c)),
         table.origin[s],
         table.inv_cell[s],
-        table.lowest,
-        table.inv_cell[s],
         table.limits[s, 0],
-        table.slope_f32[s],
         table.limits[s, 1],
         table.limits[s, 2],
-        table.velocity,
     )
 
 
@@ -110,19 +119,18 @@ def solid_distance(solid, x, y, z):
 
 
 @njit(cache=True, error_model="numpy")
-def own_velocity(solid, x, y, z):
-    """Velocity [m/s] of the surface near a point, within the solid's own frame and in its axes: zero if it is rigid."""
+def own_velocity(motion, x, y, z):
+    """Velocity [m/s] of the surface near a point of the solid's own frame, relative to that frame and in its axes."""
+    nodes, origin, inv_cell = motion.velocity, motion.origin, motion.inv_cell
+    i, u, _ = locate((x - origin[0]) * inv_cell, nodes.shape[0])
+    j, v, _ = locate((y - origin[1]) * inv_cell, nodes.shape[1])
+    k, w, _ = locate((z - origin[2]) * inv_cell, nodes.shape[2])
     vx, vy, vz = 0.0, 0.0, 0.0
-    nodes = solid.velocity
-    if len(nodes) > 0:
-        i, u, _ = locate((x - solid.origin[0]) * solid.inv_cell, nodes.shape[0])
-        j, v, _ = locate((y - solid.origin[1]) * solid.inv_cell, nodes.shape[1])
-        k, w, _ = locate((z - solid.origin[2]) * solid.inv_cell, nodes.shape[2])
-        for corner in range(8):
-            a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
-            share = (u if a else 1.0 - u) * (v if b else 1.0 - v) * (w if c else 1.0 - w)
-            node = nodes[i + np.uint64(a), j + np.uint64(b), k + np.uint64(c)]
-            vx, vy, vz = vx + share * node[0], vy + share * node[1], vz + share * node[2]
+    for corner in range(8):
+        a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
+        share = (u if a else 1.0 - u) * (v if b else 1.0 - v) * (w if c else 1.0 - w)
+        node = nodes[i + np.uint64(a), j + np.uint64(b), k + np.uint64(c)]
+        vx, vy, vz = vx + share * node[0], vy + share * node[1], vz + share * node[2]
     return vx, vy, vz
 
 

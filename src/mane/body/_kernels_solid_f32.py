@@ -24,6 +24,17 @@ ONE = np.float32(1.0)
 WEAK_GRADIENT = np.float32(1e-3)
 
 
+# Slope of a field at most, the square root of 3, rounded up: rounding in single precision must not make it too small.
+FIELD_SLOPE = 1.7321
+STEEPEST = np.float32(FIELD_SLOPE)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def steepest(solid):
+    """How fast the distance falls along a way at most."""
+    return ONE if len(solid.kinds) > 0 else STEEPEST
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def to_local(pose, x, y, z):
     """A point of the world in the frame of a solid."""
@@ -43,9 +54,12 @@ def block_of(coordinate, count):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def lowest_distance(solid, x, y, z):
-    """What the distance is at least [m] at a point of the solid's own frame: one number read, for most hair enough."""
-    lowest, origin, inv_block = solid.lowest, solid.origin, solid.inv_block
+def lowest_distance(blocks, x, y, z):
+    """What the distance is at least [m] at a point of the solid's own frame: one number read, for most hair enough.
+
+    `blocks` is a `SolidBlocks`.
+    """
+    lowest, origin, inv_block = blocks.lowest, blocks.origin, blocks.inv_block
     i = block_of((x - origin[0]) * inv_block, lowest.shape[0])
     j = block_of((y - origin[1]) * inv_block, lowest.shape[1])
     k = block_of((z - origin[2]) * inv_block, lowest.shape[2])

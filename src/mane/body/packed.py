@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body._kernels_shapes import PARAM_COUNT
-from mane.body._kernels_solid import AFTER, POSE_SIZE, SolidArrays, SolidTable
+from mane.body._kernels_solid import AFTER, POSE_SIZE, SolidArrays, SolidBlocks, SolidTable, SurfaceMotion
 from mane.body.features import field_feature, shape_feature
 from mane.body.motion import Pose
 from mane.body.sdf import SignedDistanceField
 from mane.body.shapes import Shape
 from mane.body.solid import PosedSolid, Solid
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, as_floats
 
-# A trilinear field between values that differ by no more than their distance can be this steep; rounded up.
-FIELD_SLOPE, FIELD_SLOPE_F32 = float(np.sqrt(3.0)), 1.7321
+# A trilinear field between values that differ by no more than their distance can be this steep.
+FIELD_SLOPE = float(np.sqrt(3.0))
 SHAPE_SLOPE = 1.0
 # Step of a search through a distance field [cells].
 STRIDE = 0.25
@@ -33,9 +33,7 @@ _NO_KINDS = np.zeros(0, np.int32)
 _NO_PARAMS = np.zeros((0, PARAM_COUNT), np.float32)
 _NO_FIELD = np.zeros((2, 2, 2), np.float32)
 _NO_ORIGIN = np.zeros(3, np.float32)
-# Of a shape, whose distance is quick to compute, nothing is known beforehand.
 _NOTHING_KNOWN = np.full((1, 1, 1), -np.inf, np.float32)
-_RIGID = np.zeros((0, 0, 0, 3), np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +66,14 @@ class PackedSolid:
         assert self.solid.field is not None
         return _arrays_of_field(self.solid.field)
 
+    @cached_property
+    def blocks(self) -> SolidBlocks:
+        """What is known of the distance beforehand, for kernels; of a shape, which is quick to ask, nothing."""
+        field = self.solid.field
+        if field is None:
+            return SolidBlocks(_NOTHING_KNOWN, _NO_ORIGIN, np.float32(1.0))
+        return SolidBlocks(lowest_of_blocks(field.values), field.origin, np.float32(field.inv_cell / BLOCK))
+
     @property
     def feature(self) -> float:
         """Radius of the thinnest part [m]; infinite for a plane, and for what deforms, which nobody has measured."""
@@ -90,24 +96,14 @@ def shape_arrays(shape: Shape) -> SolidArrays:
         values=_NO_FIELD,
         origin=_NO_ORIGIN,
         inv_cell=np.float32(1.0),
-        lowest=_NOTHING_KNOWN,
-        inv_block=np.float32(1.0),
         slope=SHAPE_SLOPE,
-        slope_f32=np.float32(SHAPE_SLOPE),
         stride=0.0,
         feature=shape_feature(shape),
-        velocity=_RIGID,
     )
 
 
-def field_arrays(field: SignedDistanceField, velocity: FloatArray | None = None) -> SolidArrays:
-    """Pack a distance field for kernels.
-
-    Args:
-        field: of the solid; of one that deforms, as it is at one time.
-        velocity: of the surface that is nearest to each node [m/s], in the axes of the field, shape (X, Y, Z, 3); None
-            if the surface stands still in its own frame.
-    """
+def field_arrays(field: SignedDistanceField) -> SolidArrays:
+    """Pack a distance field for kernels; of a solid that deforms, as it is at one time."""
     # Kernels are compiled for arrays that may be written, and for no others.
     values = field.values if field.values.flags.writeable else field.values.copy()
     return SolidArrays(
@@ -116,17 +112,18 @@ def field_arrays(field: SignedDistanceField, velocity: FloatArray | None = None)
         values=values,
         origin=field.origin,
         inv_cell=field.inv_cell,
-        lowest=lowest_of_blocks(values),
-        inv_block=np.float32(field.inv_cell / BLOCK),
         slope=FIELD_SLOPE,
-        slope_f32=np.float32(FIELD_SLOPE_F32),
         stride=STRIDE * field.cell_size,
         feature=field_feature(field),
-        velocity=_RIGID if velocity is None else velocity,
     )
 
 
-# The thickness of a field and its blocks take tens of milliseconds, and four parts of a simulation want them.
+def field_motion(field: SignedDistanceField, velocity: FloatArray) -> SurfaceMotion:
+    """Pack how a surface moves in the frame of its field: `velocity (X, Y, Z, 3)` [m/s], see `SurfaceMotion`."""
+    return SurfaceMotion(as_floats("velocity", velocity, (*field.values.shape, 3)), field.origin, field.inv_cell)
+
+
+# The thickness of a field takes tens of milliseconds to measure, and four parts of a simulation pack it.
 _known_fields: WeakKeyDictionary[SignedDistanceField, SolidArrays] = WeakKeyDictionary()
 
 
@@ -149,9 +146,6 @@ def solid_table(solids: Sequence[SolidArrays]) -> SolidTable:
         origin=np.array([one.origin for one in solids], np.float32),
         inv_cell=np.array([one.inv_cell for one in solids], np.float32),
         limits=np.array([(one.slope, one.stride, one.feature) for one in solids]),
-        slope_f32=np.array([one.slope_f32 for one in solids], np.float32),
-        lowest=_NOTHING_KNOWN,
-        velocity=_RIGID,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from mane.body._kernels_solid_f32 import FASTMATH, bare_distance, local_distance, to_local, world_distance
+from mane.body._kernels_solid_f32 import FASTMATH, bare_distance, local_distance, steepest, to_local, world_distance
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
@@ -109,7 +109,7 @@ def first_inside(solid, pose, thickness, start, flags, hair):
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def adjust_hair(solid, pose, thickness, rounds, first, hair):
     """Move one hair `(V, 3)` out of a solid whose first vertex inside is `first`."""
-    steepest = solid.slope_f32
+    slope = steepest(solid)
     room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
     ox, oy, oz = hair[first - 1, 0], hair[first - 1, 1], hair[first - 1, 2]  # the previous vertex before it was moved
     px, py, pz = ox, oy, oz
@@ -119,7 +119,7 @@ def adjust_hair(solid, pose, thickness, rounds, first, hair):
         ox, oy, oz = x, y, z
         if i > first:
             x, y, z = drawn(px, py, pz, x, y, z, length)
-        room -= steepest * length
+        room -= slope * length
         if room <= ZERO:
             lx, ly, lz = to_local(pose, x, y, z)
             room = bare_distance(solid, lx, ly, lz) - thickness

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, prange
 
 from mane.body._kernels_solid import solid_at
-from mane.body._kernels_solid_f32 import bare_distance, lowest_distance, to_local, world_distance
+from mane.body._kernels_solid_f32 import bare_distance, lowest_distance, steepest, to_local, world_distance
 from mane.skin._kernels_physical_plain import FASTMATH, ONE, ZERO, product, turn_one
 
 FAR = np.float32(1e30)
@@ -22,13 +22,14 @@ EIGHT = np.float32(8.0)
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def find_penetrating(
     solid,
+    blocks,
     pose,
     points,
     # in and out
     is_inside,
 ):
     """Set `is_inside (S,)` where a vertex of `points (S, V, 3)` but the root is inside the solid at `pose (12,)`."""
-    steepest = solid.slope_f32
+    slope = steepest(solid)
     for s in prange(len(points)):
         if is_inside[s]:
             continue
@@ -38,11 +39,11 @@ def find_penetrating(
             x, y, z = points[s, i, 0], points[s, i, 1], points[s, i, 2]
             dx, dy, dz = x - px, y - py, z - pz
             px, py, pz = x, y, z
-            room -= steepest * math.sqrt(dx * dx + dy * dy + dz * dz)
+            room -= slope * math.sqrt(dx * dx + dy * dy + dz * dz)
             if room > ZERO:
                 continue
             lx, ly, lz = to_local(pose, x, y, z)
-            room = lowest_distance(solid, lx, ly, lz)
+            room = lowest_distance(blocks, lx, ly, lz)
             if room > ZERO:
                 continue
             room = bare_distance(solid, lx, ly, lz)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body._kernels_solid_f32 import FIELD_SLOPE
 from mane.body.motion import Pose
-from mane.body.packed import FIELD_SLOPE_F32, PackedSolid, lowest_of_blocks
+from mane.body.packed import PackedSolid, lowest_of_blocks
 from mane.geometry.checks import FloatArray
 from mane.skin._kernels_finish import NearCells
 
@@ -38,7 +39,7 @@ class NearGrid:
         shape, field = packed.solid.shape, packed.solid.field
         if shape is None:
             assert field is not None
-            slack = ROUNDING * field.cell_size * FIELD_SLOPE_F32
+            slack = ROUNDING * field.cell_size * FIELD_SLOPE
             near = lowest_of_blocks(field.values, 1) <= thickness + slack
             return cls(near.astype(np.uint8), field.origin, field.cell_size)
         low, high = shape.bounds.astype(np.float64)

@@ -37,8 +37,8 @@ class SkinSolids:
                     f"solids: must be shapes or rigid meshes, got an animated mesh at index {number}; "
                     "a finishing pass (SolidAdjustment) takes those"
                 )
-        self._arrays = [one.arrays for one in packed]
-        self._table = solid_table(self._arrays)
+        self._packed = packed
+        self._table = solid_table([one.arrays for one in packed])
 
     def at(self, frame: GuideFrame) -> tuple[SolidTable, FloatArray]:
         """Return all solids and their poses at a frame, as `_kernels_physical_contact.nearest_solid` reads them."""
@@ -46,16 +46,16 @@ class SkinSolids:
 
     def penetrating(self, frame: GuideFrame, points: FloatArray) -> NDArray[np.int64]:
         """Hairs of `points (S, V, 3)` with a vertex inside a solid, roots apart."""
-        require_poses(len(self._arrays), frame.solid_poses)
+        require_poses(len(self._packed), frame.solid_poses)
         is_inside = np.zeros(len(points), np.bool_)
-        for arrays, pose in zip(self._arrays, packed_poses(frame.solid_poses), strict=True):
-            kernels.find_penetrating(arrays, pose, points, is_inside)
+        for one, pose in zip(self._packed, packed_poses(frame.solid_poses), strict=True):
+            kernels.find_penetrating(one.arrays, one.blocks, pose, points, is_inside)
         return np.flatnonzero(is_inside)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the table, and of what is known of the solids beforehand."""
-        return sum(array.nbytes for array in self._table) + sum(one.lowest.nbytes for one in self._arrays)
+        return sum(array.nbytes for array in self._table) + sum(one.blocks.lowest.nbytes for one in self._packed)
 
 
 def leave_solids(

@@ -10,7 +10,15 @@ from mane.body import _kernels_solid as kernels
 from mane.body import _kernels_solid_f32 as hair_kernels
 from mane.body import packed
 from mane.body.motion import Pose
-from mane.body.packed import PackedSolid, field_arrays, fill_pose_pair, lowest_of_blocks, packed_poses, solid_table
+from mane.body.packed import (
+    PackedSolid,
+    field_arrays,
+    field_motion,
+    fill_pose_pair,
+    lowest_of_blocks,
+    packed_poses,
+    solid_table,
+)
 from mane.body.sdf import SignedDistanceField, build_sdf
 from mane.body.shapes import Box, Capsule, Plane, Sphere, Torus, Union
 from mane.body.solid import Solid
@@ -60,7 +68,7 @@ def ask(solid, poses, which, points, out):
 
 
 @njit
-def ask_for_hair(solid, pose, points, out):
+def ask_for_hair(solid, blocks, pose, points, out):
     """The same in single precision, and in the last columns what the distance is without its gradient, and at least."""
     for p in range(len(points)):
         out[p, 0], out[p, 1], out[p, 2], out[p, 3] = hair_kernels.world_distance(
@@ -68,7 +76,7 @@ def ask_for_hair(solid, pose, points, out):
         )
         x, y, z = hair_kernels.to_local(pose, points[p, 0], points[p, 1], points[p, 2])
         out[p, 4] = hair_kernels.bare_distance(solid, x, y, z)
-        out[p, 5] = hair_kernels.lowest_distance(solid, x, y, z)
+        out[p, 5] = hair_kernels.lowest_distance(blocks, x, y, z)
 
 
 @njit
@@ -108,7 +116,8 @@ def test_contact_is_told_what_the_solid_itself_says(solid, which):
 def test_hair_is_told_what_the_solid_itself_says(solid):
     points = some_points(HERE)
     found = np.zeros((len(points), 6), np.float32)
-    ask_for_hair(PackedSolid.of(solid).arrays, packed_poses([HERE])[0], points, found)
+    one = PackedSolid.of(solid)
+    ask_for_hair(one.arrays, one.blocks, packed_poses([HERE])[0], points, found)
     assert_same(found, *expected_of(solid, HERE, points))
     np.testing.assert_allclose(found[:, 4], found[:, 0], atol=1e-6)
     assert (found[:, 5] <= found[:, 4] + 1e-6).all()
@@ -116,25 +125,24 @@ def test_hair_is_told_what_the_solid_itself_says(solid):
 
 def test_a_solid_cut_out_of_a_table_answers_as_it_does_alone():
     solids = [make() for make in SOLIDS.values()]
-    arrays = [PackedSolid.of(solid).arrays for solid in solids]
+    each = [PackedSolid.of(solid) for solid in solids]
     poses = [HERE if number % 2 else THERE for number in range(len(solids))]
     points = np.stack([some_points(pose, seed=number) for number, pose in enumerate(poses)])
     found = np.zeros((*points.shape[:2], 4), np.float32)
-    ask_table(solid_table(arrays), packed_poses(poses), points, found)
-    for number, one in enumerate(arrays):
+    ask_table(solid_table([one.arrays for one in each]), packed_poses(poses), points, found)
+    for number, one in enumerate(each):
         alone = np.zeros((points.shape[1], 6), np.float32)
-        ask_for_hair(one, packed_poses([poses[number]])[0], points[number], alone)
+        ask_for_hair(one.arrays, one.blocks, packed_poses([poses[number]])[0], points[number], alone)
         np.testing.assert_allclose(found[number], alone[:, :4], atol=1e-6)
 
 
-def test_a_table_holds_everything_but_what_is_known_of_blocks():
+def test_a_table_holds_everything_that_its_solids_do():
     arrays = [PackedSolid.of(make()).arrays for make in SOLIDS.values()]
     table = solid_table(arrays)
     for number, one in enumerate(arrays):
         cut = kernels.solid_at(table, number)
-        for name in set(one._fields) - {"lowest", "inv_block"}:
+        for name in one._fields:
             np.testing.assert_array_equal(getattr(cut, name), getattr(one, name), err_msg=name)
-        assert cut.lowest.max() == -np.inf
 
 
 @each_solid
@@ -144,7 +152,7 @@ def test_no_way_is_steeper_than_a_solid_says(solid):
     moved = (points + np.random.default_rng(4).normal(0, 0.02, points.shape)).astype(np.float32)
     fall = np.abs(solid.distance(moved) - solid.distance(points))
     assert (fall <= arrays.slope * np.linalg.norm(moved - points, axis=1) + 1e-6).all()
-    assert arrays.slope <= float(arrays.slope_f32) <= 1.0001 * arrays.slope
+    assert arrays.slope <= float(hair_kernels.steepest(arrays)) <= 1.0001 * arrays.slope
 
 
 def test_where_a_field_is_flat_contact_has_a_normal_and_hair_stays():
@@ -203,9 +211,9 @@ def test_a_solid_that_deforms_has_no_arrays_and_nobody_measured_it():
 
 
 @njit
-def ask_velocity(solid, points, out):
+def ask_velocity(motion, points, out):
     for p in range(len(points)):
-        out[p, 0], out[p, 1], out[p, 2] = kernels.own_velocity(solid, points[p, 0], points[p, 1], points[p, 2])
+        out[p, 0], out[p, 1], out[p, 2] = kernels.own_velocity(motion, points[p, 0], points[p, 1], points[p, 2])
 
 
 def test_a_field_with_velocities_says_how_fast_its_surface_moves():
@@ -215,17 +223,17 @@ def test_a_field_with_velocities_says_how_fast_its_surface_moves():
     nodes = grid.node_positions()
     values = surface.distance(nodes.reshape(-1, 3)).reshape(grid.values.shape)
     velocity = surface.velocity(nodes.reshape(-1, 3)).reshape(nodes.shape)
-    arrays = field_arrays(SignedDistanceField(values, grid.origin, grid.cell_size), velocity)
+    field = SignedDistanceField(values, grid.origin, grid.cell_size)
     points = unit(np.random.default_rng(1).normal(size=(200, 3))) * np.random.default_rng(2).uniform(
         0.55, 0.7, (200, 1)
     )
     found = np.zeros((200, 3))
-    ask_velocity(arrays, points, found)
+    ask_velocity(field_motion(field, velocity), points, found)
     # 0.25 m/s at the surface. Interpolated over cells of h = 0.1 m at radii from 0.55 m the direction is off by up to
     # 3/8 h^2 / r^2 = 1.2 %, the mesh by half a facet, pi / 32 of its radius across which its velocity turns.
     np.testing.assert_allclose(found, 0.25 * unit(points), atol=0.25 * (0.012 + np.pi / 32 / 2))
-    ask_velocity(PackedSolid.of(meshed(BALL)).arrays, points, found)
-    assert not found.any()
+    with pytest.raises(ValueError, match=r"velocity: must have shape \(17, 17, 17, 3\), got \(3, 3, 3, 3\)"):
+        field_motion(field, np.zeros((3, 3, 3, 3)))
 
 
 # -- packing -------------------------------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ def by_mesh():
 
 
 def test_what_is_known_beforehand_is_never_more_than_the_distance(by_mesh):
-    solid = PackedSolid.of(by_mesh).arrays
+    blocks = PackedSolid.of(by_mesh).blocks
     points = np.random.default_rng(1).uniform(-0.2, 0.3, (4000, 3)).astype(np.float32)  # within the grid and beyond
-    known = np.array([lowest_distance(solid, *point) for point in points])
+    known = np.array([lowest_distance(blocks, *point) for point in points])
     distance = by_mesh.field.sample(points)
     assert (known <= distance + 1e-7).all()
     assert (known > 0).mean() > 0.5 * (distance > 0).mean()  # and often enough to be of use
@@ -37,7 +37,8 @@ def test_hairs_inside_are_found_and_no_others(kind, by_mesh):
     solid = Solid(BALL) if kind == "shape" else by_mesh
     points = np.ascontiguousarray(SOMEWHERE.apply(curls(300, 16).as_uniform()))
     found = np.zeros(300, np.bool_)
-    kernels.find_penetrating(PackedSolid.of(solid).arrays, packed_poses([SOMEWHERE])[0], points, found)
+    packed = PackedSolid.of(solid)
+    kernels.find_penetrating(packed.arrays, packed.blocks, packed_poses([SOMEWHERE])[0], points, found)
     local = SOMEWHERE.inverse_apply(points[:, 1:]).reshape(-1, 3)
     depth = solid.distance(local).reshape(300, -1).min(axis=1)
     clear = np.abs(depth) > 1e-6  # float32 may see the others either way
