@@ -110,6 +110,11 @@ class MeshAtTime:
     _all_tree: TriangleTree
     _outer_tree: TriangleTree
 
+    @property
+    def bounds(self) -> FloatArray:
+        """Lowest and highest corner [m], shape (2, 3)."""
+        return self.mesh.bounds
+
     @cached_property
     def _extent(self) -> float:
         return float(np.ptp(self.mesh.points, axis=0).max())

@@ -16,25 +16,43 @@ from mane.body.shapes import Shape
 from mane.geometry.checks import FloatArray, as_floats
 
 
-class _LocalGeometry(Protocol):
-    """The geometry of a solid in its own frame at one time."""
+class Surface(Protocol):
+    """The surface of a solid in its own frame at one time; `MeshAtTime` is one."""
 
-    def distance(self, points: FloatArray) -> FloatArray: ...
+    @property
+    def bounds(self) -> FloatArray:
+        """Lowest and highest corner [m], shape (2, 3)."""
 
-    def distance_and_gradient(self, points: FloatArray) -> tuple[FloatArray, FloatArray]: ...
+    def distance(self, points: FloatArray) -> FloatArray:
+        """Signed distance [m], shape (P,), negative inside; `points` [m], shape (P, 3)."""
+
+    def distance_and_gradient(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Signed distance [m], shape (P,), and its gradient, shape (P, 3)."""
+
+    def velocity(self, points: FloatArray) -> FloatArray:
+        """Velocity [m/s] of the nearest place of the surface within that frame, shape (P, 3)."""
 
 
 @dataclass(frozen=True, eq=False)
-class _FieldGeometry:
-    """A distance field that answers like a shape."""
+class _RigidSurface:
+    """A shape or a distance field, which stand still in their own frame."""
 
-    field: SignedDistanceField
+    geometry: Shape | SignedDistanceField
+
+    @property
+    def bounds(self) -> FloatArray:
+        return self.geometry.bounds
 
     def distance(self, points: FloatArray) -> FloatArray:
-        return self.field.sample(points)
+        return self.geometry.distance(points) if isinstance(self.geometry, Shape) else self.geometry.sample(points)
 
     def distance_and_gradient(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self.field.sample_with_gradient(points)
+        if isinstance(self.geometry, Shape):
+            return self.geometry.distance_and_gradient(points)
+        return self.geometry.sample_with_gradient(points)
+
+    def velocity(self, points: FloatArray) -> FloatArray:
+        return np.zeros_like(points)
 
 
 class Solid:
@@ -46,14 +64,13 @@ class Solid:
         field: the mesh's distance field, if it should not be `build_sdf(mesh)`.
 
     Attributes:
-        shape: the shape, or None. `shape.pack()` is the table for `_kernels_shapes.shape_distance`.
+        shape: the shape, or None.
         mesh: the mesh, or None for a shape.
-        field: the mesh's distance field, or None. Its `values`, `origin` and `inv_cell` are what
-            `_kernels_field.field_distance_gradient` reads.
+        field: the mesh's distance field, or None.
         animation: the animated mesh, or None.
         motion: as given.
 
-    Kernels that evaluate a solid point by point carry the point into its frame with `solid.at(time).pose` first.
+    Kernels ask a solid point by point through its arrays, see `packed.PackedSolid`.
     """
 
     def __init__(
@@ -88,6 +105,13 @@ class Solid:
         pose = Pose.identity() if self.motion is None else self.motion.pose(time)
         twist = Twist.zero() if self.motion is None else self.motion.velocity(time)
         return PosedSolid(self, float(time), pose, twist)
+
+    def placed(self, pose: Pose, time: float) -> PosedSolid:
+        """Return the solid at a pose that somebody else gives it, as a head does to a body, with its surface at `time`.
+
+        How that pose changes is not known: velocities are those of the surface relative to it.
+        """
+        return PosedSolid(self, float(time), pose, Twist.zero())
 
     def distance(self, points: ArrayLike, time: float = 0.0) -> FloatArray:
         """Signed distance [m], shape (P,), negative inside; `points` [m], shape (P, 3), world frame."""
@@ -125,13 +149,13 @@ class PosedSolid:
     twist: Twist
 
     @property
-    def _geometry(self) -> _LocalGeometry:
+    def surface(self) -> Surface:
+        """The surface in the solid's own frame."""
         if self.solid.animation is not None:
             return self.solid.animation.at(self.time)
-        if self.solid.shape is not None:
-            return self.solid.shape
-        assert self.solid.field is not None
-        return _FieldGeometry(self.solid.field)
+        geometry = self.solid.field if self.solid.shape is None else self.solid.shape
+        assert geometry is not None
+        return _RigidSurface(geometry)
 
     def _local(self, points: ArrayLike) -> FloatArray:
         local: FloatArray = self.pose.inverse_apply(as_floats("points", points, ("P", 3)))
@@ -143,11 +167,11 @@ class PosedSolid:
 
     def distance(self, points: ArrayLike) -> FloatArray:
         """Signed distance [m], shape (P,); see `Solid.distance`."""
-        return self._geometry.distance(self._local(points))
+        return self.surface.distance(self._local(points))
 
     def distance_and_gradient(self, points: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Signed distance [m], shape (P,), and its gradient, shape (P, 3); see `Solid.distance_and_gradient`."""
-        distance, gradient = self._geometry.distance_and_gradient(self._local(points))
+        distance, gradient = self.surface.distance_and_gradient(self._local(points))
         return distance, self._turned(gradient)
 
     def velocity(self, points: ArrayLike) -> FloatArray:
@@ -156,7 +180,7 @@ class PosedSolid:
         rigid: FloatArray = self.twist.velocity(checked)
         if self.solid.animation is None:
             return rigid
-        return rigid + self._turned(self.solid.animation.at(self.time).velocity(self._local(checked)))
+        return rigid + self._turned(self.surface.velocity(self._local(checked)))
 
     def mesh(self, resolution: int = 32) -> Mesh:
         """Return triangles for drawing, in the world frame; `resolution` matters to shapes only."""

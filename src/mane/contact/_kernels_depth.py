@@ -4,13 +4,14 @@
 
 from numba import njit, prange
 
-from mane.contact._kernels_trace import AFTER, least_distance, measure_vertex, to_local
+from mane.body._kernels_solid import AFTER, to_local
+from mane.contact._kernels_trace import least_distance, measure_vertex
 
 
 @njit(cache=True, error_model="numpy")
 def strand_depth(solid, poses, points, first, measured):
     """How deep the deepest vertex from number `first` on is inside at the end of the step [m], at least 0."""
-    slope, depth = solid[7], 0.0
+    slope, depth = solid.slope, 0.0
     for j in range(first, len(points)):
         x = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
         if least_distance(slope, x, measured, j) <= 0.0:

@@ -16,11 +16,10 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from mane.body._kernels_solid import AFTER, BEFORE, solid_distance, to_local, to_world, turn_to_world
 from mane.contact._kernels_solids import SLACK
 from mane.contact._kernels_trace import (
-    AFTER,
     AT_ROOT,
-    BEFORE,
     THIN,
     across_strand,
     between,
@@ -28,12 +27,8 @@ from mane.contact._kernels_trace import (
     least_distance,
     length_between,
     measure_vertex,
-    solid_distance,
     stays_away,
-    to_local,
-    to_world,
     trace_solid,
-    turn_to_world,
     vector,
 )
 from mane.contact._kernels_wishes import (
@@ -78,7 +73,7 @@ def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
     here = between(vector(now, j), vector(now, beside), u)
     there = between(vector(goal, j), vector(goal, beside), u)
     end, n = np.inf, (0.0, 0.0, 0.0)
-    if is_thin or length_between(here, there) > SHORT * solid[8]:
+    if is_thin or length_between(here, there) > SHORT * solid.feature:
         _, meets, px, py, pz, d, nx, ny, nz = trace_solid(
             solid, thickness, here[0], here[1], here[2], there[0], there[1], there[2]
         )
@@ -89,13 +84,13 @@ def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
             # A vertex is lifted by turning the segment before it, and can be lifted across that.
             is_tip = u == 0.0 and j == len(goal) - 1
             tangent = chord(goal, j, j + 1) if u > 0.0 or is_tip else chord(goal, j - 1, j)
-            d, n = across_strand(d, n, tangent, solid[8] + thickness)
+            d, n = across_strand(d, n, tangent, solid.feature + thickness)
         end = d + n[0] * (there[0] - px) + n[1] * (there[1] - py) + n[2] * (there[2] - pz)
     if end >= -allowed:
         # Above the plane that it met, or too short a way to have met a plane: out of where it is now. In the thin parts
         # of a solid that plane is all that counts; what is deeper inside than they are is in a thick one.
         d, nx, ny, nz = solid_distance(solid, there[0], there[1], there[2])
-        if not is_thin or d < -solid[8]:
+        if not is_thin or d < -solid.feature:
             end, n = d - thickness, (nx, ny, nz)
     if end >= -allowed:
         return
@@ -114,7 +109,7 @@ def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
 @njit(cache=True, error_model="numpy")
 def test_vertices(solid, limits, rest_length, first, on_skin, measured, scratch, wishes):
     """Make the wishes (V, 4) of one strand that meets nothing thin."""
-    slope, thickness = solid[7], limits[0]
+    slope, thickness = solid.slope, limits[0]
     goal = scratch[NEXT]
     for j in range(first, len(goal)):
         if least_distance(slope, vector(goal, j), measured, j) < thickness:
@@ -125,7 +120,7 @@ def test_vertices(solid, limits, rest_length, first, on_skin, measured, scratch,
 @njit(cache=True, error_model="numpy")
 def test_strand(solid, limits, inner, rest_length, first, on_skin, scratch, wishes):
     """Make the wishes (V, 4) of one strand on a piece of its way past something thin."""
-    slope, thickness = solid[7], limits[0]
+    slope, thickness = solid.slope, limits[0]
     now, goal = scratch[NOW], scratch[NEXT]
     near_prev, travel_prev = np.inf, 0.0
     for j in range(len(now)):
@@ -138,7 +133,7 @@ def test_strand(solid, limits, inner, rest_length, first, on_skin, scratch, wish
             longest = max(travel, travel_prev)
             # Between the vertices, what is slow is left to contact unless the solid is thin: a strand that is wedged
             # in has no place to go, and its vertices come first.
-            may_pass = inner >= THIN or longest > slope * SHORT * solid[8]
+            may_pass = inner >= THIN or longest > slope * SHORT * solid.feature
             if may_pass and 0.5 * (near + near_prev - span) < longest + thickness:
                 for k in range(1, inner + 1):
                     test_place(solid, limits, inner >= THIN, allowed, k / (inner + 1), j - 1, first, scratch, wishes)
@@ -164,7 +159,7 @@ def look_around(solid, poses, thickness, inner, before, points, is_held, rest_le
 
     Fills where the strand was and how it moved in the frame of the solid.
     """
-    slope = solid[7]
+    slope = solid.slope
     longest, on_skin = -1.0, False
     bound_prev, travel_prev = np.inf, 0.0
     for j in range(len(points)):
@@ -197,11 +192,11 @@ def ends_outside(solid, poses, thickness, first, before, points, measured):
     This is what `project_strand` finds out about most strands, at a fraction of the cost: where a solid is thicker than
     a segment and ways are short, only ends are tested.
     """
-    slope = solid[7]
+    slope = solid.slope
     for j in range(first, len(points)):
         there = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
         here = to_local(poses, BEFORE, before[j, 0], before[j, 1], before[j, 2])
-        if length_between(here, there) > BRIEF * SHORT * solid[8]:
+        if length_between(here, there) > BRIEF * SHORT * solid.feature:
             return False
         inside = thickness + NEXT_TO_NOTHING
         if least_distance(slope, there, measured, j) < inside and measure_vertex(solid, there, measured, j) < inside:
@@ -239,7 +234,7 @@ def project_strand(
         return False
     pieces = 1
     if inner > 0:
-        pieces = min(max(int(math.ceil(longest / (PIECE * (solid[8] + thickness)))), 1), MAX_PIECES)
+        pieces = min(max(int(math.ceil(longest / (PIECE * (solid.feature + thickness)))), 1), MAX_PIECES)
     scratch[MOVE] /= pieces
     scratch[STOPPED] = 0.0
     for j in range(1, len(points)):
@@ -291,7 +286,7 @@ def project_strands(
     """Move all strands out of one solid, in place, and mark those that moved (G,).
 
     Args:
-        solid: see `_kernels_trace`, and `poses` too.
+        solid: see `body._kernels_solid`, and `poses` too.
         limits: thickness [m], tolerance as a part of a segment's length, speed of coming out [m/s].
         inner: places within a segment that are tested.
         before: vertices at the start of the step [m], (G, V, 3), and their `ways` since then.
@@ -310,7 +305,7 @@ def project_strands(
             continue
         if inner >= THIN:
             length = rest_length[s, 0]
-            if stays_away(solid[7], poses, inner, is_held[s], length, before[s], ways[s], 1.0, margin, measured[s]):
+            if stays_away(solid.slope, poses, inner, is_held[s], length, before[s], ways[s], 1.0, margin, measured[s]):
                 continue
         elif ends_outside(solid, poses, limits[0], 1 if is_held[s] else 0, before[s], points[s], measured[s]):
             continue

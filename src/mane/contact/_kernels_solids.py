@@ -16,6 +16,7 @@ The contacts of a strand are a short list in this order, the memory of the last 
 import numpy as np
 from numba import njit, prange
 
+from mane.body._kernels_solid import AFTER, BEFORE, to_local, to_world, turn_to_world
 from mane.contact._kernels_contact import (
     GAINED,
     TRAIL_SIZE,
@@ -26,9 +27,7 @@ from mane.contact._kernels_contact import (
     spread_contact,
 )
 from mane.contact._kernels_trace import (
-    AFTER,
     AT_ROOT,
-    BEFORE,
     THIN,
     across_strand,
     between,
@@ -37,10 +36,7 @@ from mane.contact._kernels_trace import (
     length_between,
     measure_vertex,
     stays_away,
-    to_local,
-    to_world,
     trace_solid,
-    turn_to_world,
     vector,
 )
 
@@ -96,8 +92,8 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
     bx, by, bz = to_world(poses, BEFORE, px, py, pz)
     surface = ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt)
     normal = turn_to_world(poses, AFTER, nx, ny, nz)
-    if is_thin and start + offset > -solid[8]:
-        d, normal = across_strand(d, normal, tangent, solid[8] + offset)
+    if is_thin and start + offset > -solid.feature:
+        d, normal = across_strand(d, normal, tangent, solid.feature + offset)
     excess = judge_contact(meets, start, d, normal, (ax, ay, az), surface, x, v, masses, old, laws, dt, row)
     return excess, start
 
@@ -115,7 +111,7 @@ def try_segment(
     mass, stiff_mass = masses
     here, there = ends
     x0, x1, v0, v1 = vector(points, j), vector(points, j + 1), vector(velocity, j), vector(velocity, j + 1)
-    spacing = solid[7] * length_between(here[0], here[1]) / (inner + 1)
+    spacing = solid.slope * length_between(here[0], here[1]) / (inner + 1)
     trial = record[-1]
     pointer, limit = np.int64(0), count + INNER_CONTACTS
     before, is_best = lacks[0], False
@@ -168,7 +164,7 @@ def find_on_strand(
     last measured of each vertex.
     """
     mass, stiff_mass = masses
-    slope = solid[7]
+    slope = solid.slope
     end = len(points) - 1
     count, pointer, on_skin = np.int64(0), np.int64(0), False
     here_prev, there_prev = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -272,8 +268,8 @@ def find_contacts(
     """Fill the lists of contacts (count, place, record) of all strands with one solid and add them to the load.
 
     Args:
-        solid: see `_kernels_trace`.
-        poses: (24,), see `_kernels_trace`.
+        solid: see `body._kernels_solid`.
+        poses: (24,), see `body._kernels_solid`.
         inner: places between the ends of a segment.
         thickness: of the layer around the solid [m].
         laws: see `judge_contact`.
@@ -290,7 +286,7 @@ def find_contacts(
         force: of the load; `resistance` and `coupling` alike.
     """
     nothing = fresh_trail(gravity, dt)
-    slope = solid[7]
+    slope = solid.slope
     for s in prange(len(points)):
         count[s] = 0
         # Where vertices alone are tested, the search asks each of them the same.

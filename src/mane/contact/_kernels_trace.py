@@ -1,12 +1,7 @@
-"""Distance to one solid, and the first place where a straight path meets it: scalar code for the contact kernels.
+"""The first place where a straight path meets a solid, and what is known without looking: for the contact kernels.
 
-A solid comes as the tuple that `solid_geometry.KernelSolid` packs:
-
-    (is_field, kinds, params, values, origin, inv_cell, stride, slope, feature)
-
-a table of shapes or a distance field, the least step of a search within the field [m], the largest slope that the
-distance can have, and the radius of the thinnest part [m]. Everything is in the frame of the solid, where it stands
-still and hair moves relative to it.
+A solid is a `SolidArrays` of `body._kernels_solid`. Everything is in the frame of the solid, where it stands still and
+hair moves relative to it.
 """
 
 # mypy: allow-untyped-defs
@@ -17,15 +12,14 @@ import numpy as np
 from numba import njit
 
 from mane.body._kernels_field import field_distance_gradient
-from mane.body._kernels_shapes import TORUS, primitive_distance, shape_distance
+from mane.body._kernels_shapes import TORUS, primitive_distance
+from mane.body._kernels_solid import AFTER, BEFORE, solid_distance, to_local, unit_gradient
 
 # A path that has not met or missed a solid after so many steps grazes it.
 MAX_STEPS = 48
 # A search stops this close to the surface, as a part of the path; the contact takes the rest into account.
 ARRIVED = 1e-3
 NOWHERE = -1.0
-# Below this slope a distance field has no direction: the middle of a body.
-FLAT = 1e-6
 TINY = 1e-300
 # With this many places to test between the ends of a segment a solid is so thin that strands pass it across only.
 THIN = 3
@@ -33,26 +27,6 @@ THIN = 3
 AT_ROOT = 0.5
 # Less of a normal than this lies across the strand where a thin solid is further along it.
 BESIDE = 0.3
-
-
-@njit(cache=True, error_model="numpy")
-def unit_gradient(d, gx, gy, gz):
-    """Distance and gradient of a field with the gradient of unit length; upwards where there is none."""
-    norm = math.sqrt(gx * gx + gy * gy + gz * gz)
-    if norm < FLAT:
-        return d, 0.0, 1.0, 0.0
-    return d, gx / norm, gy / norm, gz / norm
-
-
-@njit(cache=True, error_model="numpy")
-def solid_distance(solid, x, y, z):
-    """Signed distance [m] and unit gradient at one point."""
-    is_field, kinds, params, values, origin, inv_cell, _, _, _ = solid
-    if is_field:
-        d, gx, gy, gz = field_distance_gradient(values, origin, inv_cell, x, y, z)
-    else:
-        d, gx, gy, gz = shape_distance(kinds, params, x, y, z)
-    return unit_gradient(d, gx, gy, gz)
 
 
 @njit(cache=True, error_model="numpy")
@@ -94,10 +68,9 @@ def trace_shape(kinds, params, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, le
 
 
 @njit(cache=True, error_model="numpy")
-def trace_field(
-    values, origin, inv_cell, stride, slope, offset, near, near_x, near_y, near_z, x, y, z, ex, ey, ez, length
-):
+def trace_field(solid, offset, near, near_x, near_y, near_z, x, y, z, ex, ey, ez, length):
     """The same for a distance field, which has no feature smaller than a few strides."""
+    values, origin, inv_cell, stride, slope = solid.values, solid.origin, solid.inv_cell, solid.stride, solid.slope
     d, gx, gy, gz = near, near_x, near_y, near_z
     way = 0.0
     steps = 0
@@ -119,55 +92,21 @@ def trace_solid(solid, offset, x, y, z, tx, ty, tz):
         Distance to that surface at the start [m]; whether the way meets it; the place, which is the start where it does
         not; distance [m] and unit gradient there. A way that starts below the surface meets it at its start.
     """
-    is_field, kinds, params, values, origin, inv_cell, stride, slope, _ = solid
     near, nx, ny, nz = solid_distance(solid, x, y, z)
     near -= offset
     ex, ey, ez = tx - x, ty - y, tz - z
     length = math.sqrt(ex * ex + ey * ey + ez * ez)
-    if near <= 0.0 or near > slope * length:
+    if near <= 0.0 or near > solid.slope * length:
         return near, near <= 0.0, x, y, z, near, nx, ny, nz
     ex, ey, ez = ex / length, ey / length, ez / length
-    if is_field:
-        way, d, nx, ny, nz = trace_field(
-            values, origin, inv_cell, stride, slope, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length
-        )
+    if len(solid.kinds) == 0:
+        way, d, nx, ny, nz = trace_field(solid, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length)
         d, nx, ny, nz = unit_gradient(d, nx, ny, nz)
     else:
+        kinds, params = solid.kinds, solid.params
         way, d, nx, ny, nz = trace_shape(kinds, params, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length)
     along = max(way, 0.0)
     return near, way != NOWHERE, x + along * ex, y + along * ey, z + along * ez, d, nx, ny, nz
-
-
-# A pose pair is 24 numbers: rotation (row by row) and position at the start of a step, then the same at its end.
-BEFORE, AFTER = 0, 12
-
-
-@njit(cache=True, error_model="numpy")
-def to_local(poses, which, x, y, z):
-    """Carry a point from the world into the frame of a solid; `which` is BEFORE or AFTER."""
-    x, y, z = x - poses[which + 9], y - poses[which + 10], z - poses[which + 11]
-    return (
-        poses[which] * x + poses[which + 3] * y + poses[which + 6] * z,
-        poses[which + 1] * x + poses[which + 4] * y + poses[which + 7] * z,
-        poses[which + 2] * x + poses[which + 5] * y + poses[which + 8] * z,
-    )
-
-
-@njit(cache=True, error_model="numpy")
-def turn_to_world(poses, which, x, y, z):
-    """Carry a direction from the frame of a solid to the world."""
-    return (
-        poses[which] * x + poses[which + 1] * y + poses[which + 2] * z,
-        poses[which + 3] * x + poses[which + 4] * y + poses[which + 5] * z,
-        poses[which + 6] * x + poses[which + 7] * y + poses[which + 8] * z,
-    )
-
-
-@njit(cache=True, error_model="numpy")
-def to_world(poses, which, x, y, z):
-    """Carry a point from the frame of a solid to the world."""
-    wx, wy, wz = turn_to_world(poses, which, x, y, z)
-    return wx + poses[which + 9], wy + poses[which + 10], wz + poses[which + 11]
 
 
 @njit(cache=True, error_model="numpy")

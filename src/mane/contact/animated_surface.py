@@ -1,10 +1,11 @@
-"""Distance of guides to a mesh that deforms, sampled for one step through its own Python functions."""
+"""Distance of guides to a solid that deforms, sampled for one step through its own Python functions."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.packed import PackedSolid
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import MovingSolid, StrandView
 
@@ -13,12 +14,13 @@ MARGIN = 1e-3
 
 
 class AnimatedSurface:
-    """What vertices of guides meet of an animated mesh during one step.
+    """What vertices of guides meet of a solid that deforms during one step.
 
-    The mesh is asked at the end of each vertex's way; only vertices whose way reaches its bounding box count.
+    The solid is asked at the end of each vertex's way; only vertices whose way reaches its bounding box count.
     """
 
-    def __init__(self, model: StrandModel) -> None:
+    def __init__(self, packed: PackedSolid, model: StrandModel) -> None:
+        self._packed = packed
         shape = (model.strand_count, model.vertex_count)
         self._margin = MARGIN * float(model.rest_length.max())
         self._distance = np.full(shape, np.inf)
@@ -33,12 +35,11 @@ class AnimatedSurface:
 
         The distance is infinite where nothing is near. The buffers are reused by the next call.
         """
-        assert moving.solid.animation is not None
-        mesh = moving.solid.animation.at(strands.time)
+        own = self._packed.at(moving.after, strands.time).surface
         dt = strands.dt
         goal = strands.points + dt * strands.velocity
         local = moving.after.inverse_apply(goal)
-        low, high = mesh.mesh.bounds.astype(np.float64)
+        low, high = own.bounds.astype(np.float64)
         way = np.linalg.norm(local - moving.before.inverse_apply(strands.points), axis=2)
         outside = np.maximum(np.maximum(low - local, local - high), 0.0)
         near = np.linalg.norm(outside, axis=2) <= way + thickness + self._margin
@@ -49,11 +50,11 @@ class AnimatedSurface:
         if not near.any():
             return self._distance, self._normal, self._surface
         places = local[near].astype(np.float32)
-        distance, gradient = mesh.distance_and_gradient(places)
+        distance, gradient = own.distance_and_gradient(places)
         turn = moving.after.matrix[:3, :3]
         normal = gradient.astype(np.float64) @ turn.T
         carried = (moving.after.apply(local[near]) - moving.before.apply(local[near])) / dt
-        surface = carried + mesh.velocity(places) @ turn.T
+        surface = carried + own.velocity(places) @ turn.T
         approach = np.einsum("pi,pi->p", normal, strands.velocity[near] - surface)
         self._distance[near] = distance - thickness - dt * approach
         self._normal[near] = normal

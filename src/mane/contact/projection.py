@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.packed import PackedSolid, fill_pose_pair
 from mane.body.solid import Solid
 from mane.contact import _kernels_projection as kernels
 from mane.contact._kernels_wishes import RISE, SCRATCH_COUNT
-from mane.contact.solid_geometry import Clearances, KernelSolid, pose_pair, safe_margin
+from mane.contact.solid_geometry import Clearances, inner_places, safe_margin
 from mane.geometry.checks import as_array, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Constraint, StrandView
@@ -93,13 +94,13 @@ class SolidProjection(Constraint):
             self._before[lost] = points[lost] - strands.dt * velocity[lost]
         self._moved.fill(False)
         for moving in strands.solids:
-            if moving.solid.animation is not None:
-                continue
             buffers = self._buffers_of(moving.solid)
+            if buffers.packed.is_deforming:
+                continue
             np.subtract(points, self._before, out=self._ways)
-            pose_pair(moving, self._poses)
+            fill_pose_pair(moving.before, moving.after, self._poses)
             kernels.project_strands(
-                buffers.kernel.packed,
+                buffers.packed.arrays,
                 self._poses,
                 self.params.limits,
                 buffers.inner,
@@ -149,7 +150,7 @@ class _Buffers:
     """A solid for kernels, and where each vertex was last measured."""
 
     def __init__(self, solid: Solid, model: StrandModel, thickness: float, clearances: Clearances) -> None:
-        self.solid, self.kernel = solid, KernelSolid.of(solid)
-        self.inner = self.kernel.inner_places(float(model.rest_length.max()), thickness)
+        self.solid, self.packed = solid, PackedSolid.of(solid)
+        self.inner = inner_places(self.packed.feature, float(model.rest_length.max()), thickness)
         self.margin = safe_margin(model, thickness)
         self.measured = clearances.of(solid, model)

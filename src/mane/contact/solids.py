@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.packed import PackedSolid, fill_pose_pair
 from mane.contact import _kernels_solids as kernels
 from mane.contact._kernels_contact import RECORD_SIZE
 from mane.contact._kernels_depth import measure_depth
 from mane.contact.animated_surface import AnimatedSurface
 from mane.contact.contact_list import ContactList
-from mane.contact.solid_geometry import Clearances, KernelSolid, pose_pair, safe_margin
+from mane.contact.solid_geometry import Clearances, inner_places, safe_margin
 from mane.geometry.checks import require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Force, Load, MovingSolid, StrandView
@@ -187,12 +188,12 @@ class _OneSolid:
     def __init__(self, moving: MovingSolid, model: StrandModel, thickness: float, clearances: Clearances) -> None:
         self.solid = moving.solid
         self.thickness = thickness
-        self.surface = AnimatedSurface(model) if self.solid.animation is not None else None
-        self.kernel = None if self.surface is not None else KernelSolid.of(self.solid)
+        self.packed = PackedSolid.of(self.solid)
+        self.surface = AnimatedSurface(self.packed, model) if self.packed.is_deforming else None
         strands, vertices = model.strand_count, model.vertex_count
         # By the longest segment of all: with their own, shorter strands were 3 mm deep after some violent steps.
         longest = float(model.rest_length.max())
-        self.inner = 0 if self.kernel is None else self.kernel.inner_places(longest, thickness)
+        self.inner = inner_places(self.packed.feature, longest, thickness)
         capacity = vertices + min(self.inner, kernels.INNER_CONTACTS) * model.segment_count
         self.last = ContactList.empty(strands, capacity)
         self._next = ContactList.empty(strands, capacity)
@@ -221,9 +222,8 @@ class _OneSolid:
             sampled = self.surface.sample(strands, moving, held, self.thickness)
             kernels.find_sampled_contacts(*sampled, laws, *state, *remembered, *outputs)
             return
-        assert self.kernel is not None
-        pose_pair(moving, self._poses)
-        geometry = (self.kernel.packed, self._poses, self.inner, self.thickness, laws)
+        fill_pose_pair(moving.before, moving.after, self._poses)
+        geometry = (self.packed.arrays, self._poses, self.inner, self.thickness, laws)
         masks = (arc, self._margin, held, strands.active)
         kernels.find_contacts(*geometry, *state, *masks, *remembered, self._measured, *outputs)
 
@@ -239,9 +239,8 @@ class _OneSolid:
         """How deep a vertex is inside at the end of the step [m]."""
         if self.surface is not None:
             return self.surface.depth(strands, self.thickness)
-        assert self.kernel is not None
         measure_depth(
-            self.kernel.packed,
+            self.packed.arrays,
             self._poses,
             strands.points,
             held,

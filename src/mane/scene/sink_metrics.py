@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from mane.body.motion import Pose
-from mane.body.solid import Solid
-from mane.geometry.checks import FloatArray, IntArray, as_floats
+from mane.geometry.checks import FloatArray, IntArray
 from mane.io.atomic import atomic_write
 from mane.metrics.flicker import WINDOW, flicker
 from mane.metrics.summary import METRICS, measure_all
@@ -113,7 +111,7 @@ class MetricsSink(Sink):
         """Measure the frame and write all frames so far."""
         assert points is not None
         self.recall(index, frame, points)
-        placed = [PlacedDistance(s, pose, frame.time) for s, pose in zip(self._solids, frame.solid_poses, strict=True)]
+        placed = [s.placed(pose, frame.time) for s, pose in zip(self._solids, frame.solid_poses, strict=True)]
         wanted: dict[str, Any] = {}
         if self._reference is not None:
             own = np.arange(len(self._reference.strands))
@@ -160,20 +158,3 @@ def _mean_square(values: FloatArray) -> float:
 def _root_mean(rows: list[dict[str, float]], key: str) -> float | None:
     squares = [row[key] for row in rows if key in row]
     return math.sqrt(sum(squares) / len(squares)) if squares else None
-
-
-class PlacedDistance:
-    """Distance to a solid at a pose: that of a body rides on the head, which the solid itself does not know."""
-
-    def __init__(self, solid: Solid, pose: Pose, time: float) -> None:
-        self._solid, self._pose, self._time = solid, pose, time
-
-    def distance(self, points: ArrayLike, /) -> FloatArray:
-        """Signed distance [m], shape (P,), negative inside; `points` [m], shape (P, 3), world frame."""
-        local = self._pose.inverse_apply(as_floats("points", points, ("P", 3)))
-        if self._solid.animation is not None:
-            return self._solid.animation.at(self._time).distance_and_gradient(local)[0]
-        if self._solid.shape is not None:
-            return self._solid.shape.distance(local)
-        assert self._solid.field is not None
-        return self._solid.field.sample(local)

@@ -3,17 +3,27 @@
 # mypy: allow-untyped-defs
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
+from numpy.typing import NDArray
 
-from mane.skin._kernels_solid import FASTMATH, bare_distance, local_distance, solid_distance, to_local
+from mane.body._kernels_solid_f32 import FASTMATH, bare_distance, local_distance, steepest, to_local, world_distance
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
 HALF = np.float32(0.5)
 TWO = np.float32(2.0)
 CHUNK = 8192  # vertices that a thread looks at in one go
+
+
+class NearCells(NamedTuple):
+    """A `NearGrid` at a pose: where a point of the world is in the grid of a solid, and whether that is near."""
+
+    is_near: NDArray[np.uint8]  # (N,): 1 for cells that are near, Z the innermost axis
+    # (6, 3): three axes of the grid [cells/m], position of the solid [m], its origin within the grid [cells], last cell
+    lookup: NDArray[np.float32]
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -26,7 +36,7 @@ def drawn(px, py, pz, x, y, z, length):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def pushed(solid, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z):
+def pushed(solid, pose, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z):
     """Push a vertex at distance `d` below `thickness` out; returns it and what is left to the surface where it is."""
     for n in range(rounds):
         depth = thickness - d
@@ -35,23 +45,22 @@ def pushed(solid, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
         x, y, z = x + depth * gx, y + depth * gy, z + depth * gz
         if n < rounds - 1:
             x, y, z = drawn(px, py, pz, x, y, z, length)
-            d, gx, gy, gz = solid_distance(solid, x, y, z)
+            d, gx, gy, gz = world_distance(solid, pose, x, y, z)
         else:
             d = thickness
     return x, y, z, d - thickness
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def flag_vertices(cells, is_near, start, end, flat, flags):
+def flag_vertices(cells, start, end, flat, flags):
     """Do what `flag_near` does for the vertices from `start` to `end` of `flat (3 P,)`.
 
     Nothing branches here, so that eight vertices go side by side.
     """
-    axx, axy, axz, ayx, ayy, ayz, azx, azy, azz = (
-        cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8],
-    )  # fmt: skip
-    px, py, pz, ox, oy, oz = cells[9], cells[10], cells[11], cells[12], cells[13], cells[14]
-    last_x, last_y, last_z = cells[15], cells[16], cells[17]
+    is_near, a = cells.is_near, cells.lookup
+    axx, axy, axz, ayx, ayy, ayz = a[0, 0], a[0, 1], a[0, 2], a[1, 0], a[1, 1], a[1, 2]
+    azx, azy, azz, px, py, pz = a[2, 0], a[2, 1], a[2, 2], a[3, 0], a[3, 1], a[3, 2]
+    ox, oy, oz, last_x, last_y, last_z = a[4, 0], a[4, 1], a[4, 2], a[5, 0], a[5, 1], a[5, 2]
     count_y, count_z = np.int32(last_y) + np.int32(1), np.int32(last_z) + np.int32(1)
     for p in range(np.uint64(start), np.uint64(end)):
         k = p * np.uint64(3)
@@ -65,18 +74,13 @@ def flag_vertices(cells, is_near, start, end, flat, flags):
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def flag_near(
     cells,
-    is_near,
     flat,
     # out
     flags,
 ):
-    """Fill `flags (P,)` with `is_near` of the cell of each vertex of `flat (3 P,)`.
-
-    `is_near` is that of a `NearGrid`, flat. Of `cells (18,)`, see `NearGrid.at`, come turn and scale row by row, the
-    place of the solid, that of its box within it, and the last cell along each axis.
-    """
+    """Fill `flags (P,)` with `is_near` of the cell of each vertex of `flat (3 P,)`; `cells` is a `NearCells`."""
     for c in prange((len(flags) + CHUNK - 1) // CHUNK):
-        flag_vertices(cells, is_near, c * CHUNK, min((c + 1) * CHUNK, len(flags)), flat, flags)
+        flag_vertices(cells, c * CHUNK, min((c + 1) * CHUNK, len(flags)), flat, flags)
 
 
 @njit(cache=True, error_model="numpy")
@@ -89,24 +93,23 @@ def first_flag(flags):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def first_inside(solid, thickness, start, flags, hair):
+def first_inside(solid, pose, thickness, start, flags, hair):
     """Number of the first vertex of a hair `(V, 3)` from `start` on that is below `thickness`; V if none is.
 
     Vertices without a flag are known to be outside.
     """
-    turn, place = solid[8], solid[9]
     for i in range(start, len(hair)):
         if flags[i]:
-            x, y, z = to_local(turn, place, hair[i, 0], hair[i, 1], hair[i, 2])
+            x, y, z = to_local(pose, hair[i, 0], hair[i, 1], hair[i, 2])
             if bare_distance(solid, x, y, z) < thickness:
                 return i
     return len(hair)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def adjust_hair(solid, thickness, rounds, first, hair):
+def adjust_hair(solid, pose, thickness, rounds, first, hair):
     """Move one hair `(V, 3)` out of a solid whose first vertex inside is `first`."""
-    steepest, turn, place = solid[7], solid[8], solid[9]
+    slope = steepest(solid)
     room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
     ox, oy, oz = hair[first - 1, 0], hair[first - 1, 1], hair[first - 1, 2]  # the previous vertex before it was moved
     px, py, pz = ox, oy, oz
@@ -116,13 +119,13 @@ def adjust_hair(solid, thickness, rounds, first, hair):
         ox, oy, oz = x, y, z
         if i > first:
             x, y, z = drawn(px, py, pz, x, y, z, length)
-        room -= steepest * length
+        room -= slope * length
         if room <= ZERO:
-            lx, ly, lz = to_local(turn, place, x, y, z)
+            lx, ly, lz = to_local(pose, x, y, z)
             room = bare_distance(solid, lx, ly, lz) - thickness
             if room < ZERO:
-                d, gx, gy, gz = local_distance(solid, lx, ly, lz)
-                x, y, z, room = pushed(solid, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
+                d, gx, gy, gz = local_distance(solid, pose, lx, ly, lz)
+                x, y, z, room = pushed(solid, pose, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
         px, py, pz = x, y, z
         hair[i, 0], hair[i, 1], hair[i, 2] = x, y, z
 
@@ -130,6 +133,7 @@ def adjust_hair(solid, thickness, rounds, first, hair):
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def adjust_hairs(
     solid,
+    pose,
     thickness,
     rounds,
     flags,
@@ -138,15 +142,15 @@ def adjust_hairs(
 ):
     """Move `points (S, V, 3)` out of a solid, see `finish.adjusted`; vertices without a flag (S, V) are outside.
 
-    The solid is as in `_kernels_solid`.
+    The solid and its pose (12,) are as in `body._kernels_solid`.
     """
     for s in prange(len(points)):
         start = first_flag(flags[s])
         if start == points.shape[1]:
             continue
-        first = first_inside(solid, thickness, start, flags[s], points[s])
+        first = first_inside(solid, pose, thickness, start, flags[s], points[s])
         if first < points.shape[1]:
-            adjust_hair(solid, thickness, rounds, first, points[s])
+            adjust_hair(solid, pose, thickness, rounds, first, points[s])
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

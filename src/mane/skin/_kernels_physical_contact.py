@@ -1,38 +1,63 @@
-"""Hairs of the physical skin that reach into solids, one after another, swept with the penetration torque.
+"""Hairs of the physical skin that reach into solids: found, and swept one after another with the penetration torque.
 
-Solids come as one table, so that any number of them is one kernel: primitives of all shapes behind each other, values
-of all fields behind each other.
+Solids that are asked together come as one `SolidTable` of `body._kernels_solid`, so that any number of them is one
+kernel.
 """
 
 # mypy: allow-untyped-defs
 
+import math
+
 import numpy as np
 from numba import njit, prange
 
+from mane.body._kernels_solid import solid_at
+from mane.body._kernels_solid_f32 import bare_distance, lowest_distance, steepest, to_local, world_distance
 from mane.skin._kernels_physical_plain import FASTMATH, ONE, ZERO, product, turn_one
-from mane.skin._kernels_solid import solid_distance
 
 FAR = np.float32(1e30)
 EIGHT = np.float32(8.0)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def nearest_solid(solids, x, y, z):
-    """Signed distance [m] of a point to the nearest of Z solids, and its unit gradient there.
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def find_penetrating(
+    solid,
+    blocks,
+    pose,
+    points,
+    # in and out
+    is_inside,
+):
+    """Set `is_inside (S,)` where a vertex of `points (S, V, 3)` but the root is inside the solid at `pose (12,)`."""
+    slope = steepest(solid)
+    for s in prange(len(points)):
+        if is_inside[s]:
+            continue
+        room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
+        px, py, pz = points[s, 0, 0], points[s, 0, 1], points[s, 0, 2]
+        for i in range(1, points.shape[1]):
+            x, y, z = points[s, i, 0], points[s, i, 1], points[s, i, 2]
+            dx, dy, dz = x - px, y - py, z - pz
+            px, py, pz = x, y, z
+            room -= slope * math.sqrt(dx * dx + dy * dy + dz * dz)
+            if room > ZERO:
+                continue
+            lx, ly, lz = to_local(pose, x, y, z)
+            room = lowest_distance(blocks, lx, ly, lz)
+            if room > ZERO:
+                continue
+            room = bare_distance(solid, lx, ly, lz)
+            if room < ZERO:
+                is_inside[s] = True
+                break
 
-    `solids` is a tuple: `kinds (K,)` and `params (K, 16)` of all primitives, `first_kind (Z + 1,)`; `values`, flat, of
-    all fields, `first_value (Z,)`, `nodes (Z, 3)`, `origin (Z, 3)` [m] and `inv_cell (Z,)` [1/m] of each; an array to
-    stand for the blocks that `_kernels_solid` may skip, of which nothing is asked; then `turn (Z, 3, 3)` and
-    `place (Z, 3)` [m] of each solid.
-    """
-    kinds, params, first_kind, values, first_value, nodes, origin, inv_cell, blocks, turn, place = solids
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def nearest_solid(solids, poses, x, y, z):
+    """Signed distance [m] of a point to the nearest of Z solids at `poses (Z, 12)`, and its unit gradient there."""
     nearest, nx, ny, nz = FAR, ZERO, ZERO, ZERO
-    for s in range(len(turn)):
-        a, b, c = nodes[s, 0], nodes[s, 1], nodes[s, 2]
-        field = values[first_value[s] : first_value[s] + a * b * c].reshape((a, b, c))
-        own = slice(first_kind[s], first_kind[s + 1])
-        solid = (kinds[own], params[own], field, origin[s], inv_cell[s], blocks, ONE, ONE, turn[s], place[s])
-        d, gx, gy, gz = solid_distance(solid, x, y, z)
+    for s in range(len(poses)):
+        d, gx, gy, gz = world_distance(solid_at(solids, s), poses[s], x, y, z)
         if d < nearest:
             nearest, nx, ny, nz = d, gx, gy, gz
     return nearest, nx, ny, nz
@@ -41,6 +66,7 @@ def nearest_solid(solids, x, y, z):
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def sweep_out_of_solids(
     solids,
+    poses,
     length,
     first,
     bend,
@@ -57,8 +83,8 @@ def sweep_out_of_solids(
 ):
     """Sweep hairs whose targets are in `points (H, V, 3)`, each segment once more where its end is inside a solid.
 
-    Args as in `_kernels_physical_chain.solve_hairs`, of float32; `solids` as in `nearest_solid`, `push` as
-    `PhysicalParams.penetration`.
+    Args as in `_kernels_physical_chain.solve_hairs`, of float32; `solids` and `poses` as in `nearest_solid`,
+    `push` as `PhysicalParams.penetration`.
     """
     taken = pull - overshoot
     for s in prange(len(length)):
@@ -83,7 +109,7 @@ def sweep_out_of_solids(
                 ex = x + l * (dx + e * f[0]) + blend_yield * (gx - l * ux - taken * l * dx)
                 ey = y + l * (dy + e * f[1]) + blend_yield * (gy - l * uy - taken * l * dy)
                 ez = z + l * (dz + e * f[2]) + blend_yield * (gz - l * uz - taken * l * dz)
-                d, nx, ny, nz = nearest_solid(solids, ex, ey, ez)
+                d, nx, ny, nz = nearest_solid(solids, poses, ex, ey, ez)
                 if d >= ZERO:
                     break
                 # k_pen / W; k_bt / W is 8 E I / W over both lengths.

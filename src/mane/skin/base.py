@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
+from mane.body.motion import Pose
 from mane.geometry.checks import FloatArray, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -27,6 +29,12 @@ def on_cache_lines(shape: tuple[int, ...]) -> FloatArray:
     room = np.empty(count + CACHE_LINE // 4, np.float32)
     start = -room.ctypes.data % CACHE_LINE // 4
     return room[start : start + count].reshape(shape)
+
+
+def require_poses(solid_count: int, poses: Sequence[Pose]) -> None:
+    """Raise ValueError unless there is a pose for every solid."""
+    if len(poses) != solid_count:
+        raise ValueError(f"frame.solid_poses: must hold a pose for each of the {solid_count} solids, got {len(poses)}")
 
 
 class Skin(Stage):

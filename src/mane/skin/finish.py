@@ -15,13 +15,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body._kernels_solid_f32 import WEAK_GRADIENT
 from mane.body.motion import Pose
-from mane.body.solid import Solid
+from mane.body.packed import PackedSolid, packed_poses
+from mane.body.solid import PosedSolid, Solid
 from mane.geometry.checks import FloatArray, as_floats
 from mane.skin import _kernels_finish as kernels
-from mane.skin._kernels_solid import FLAT
+from mane.skin.base import require_poses
 from mane.skin.near_grid import NearGrid
-from mane.skin.solid_table import PackedSolid, require_poses
 from mane.stage.protocol import Stage
 from mane.stage.table import Table
 from mane.strand.frame import GuideFrame
@@ -73,41 +74,39 @@ class SolidAdjustment(FinishingPass):
         self.solids = tuple(solids)
         self.thickness = thickness
         self.rounds = rounds
-        self._packed = [
-            None if solid.animation is not None else (PackedSolid.of(solid), NearGrid.of(solid, thickness))
-            for solid in self.solids
-        ]
+        packed = [PackedSolid.of(solid) for solid in self.solids]
+        self._packed = [(one, None if one.is_deforming else NearGrid.of(one, thickness)) for one in packed]
         self._flags = np.empty((0, 0), np.uint8)
 
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
         """Move `points (S, V, 3)` [m] out of the solids as they are at this frame, in place, and return them."""
-        require_poses(self.solids, frame.solid_poses)
-        for solid, packed, pose in zip(self.solids, self._packed, frame.solid_poses, strict=True):
-            if packed is None:
-                self._adjust_to_animated(points, solid, pose, frame.time)
+        require_poses(len(self.solids), frame.solid_poses)
+        for (packed, grid), pose in zip(self._packed, frame.solid_poses, strict=True):
+            if grid is None:
+                self._adjust_to_deforming(points, packed.at(pose, frame.time))
             else:
-                self._adjust(points, *packed, pose)
+                self._adjust(points, packed, grid, pose)
         return points
 
     def _adjust(self, points: FloatArray, packed: PackedSolid, grid: NearGrid, pose: Pose) -> None:
         if self._flags.shape != points.shape[:2]:
             self._flags = np.empty(points.shape[:2], np.uint8)
-        kernels.flag_near(grid.at(pose), grid.is_near.reshape(-1), points.reshape(-1), self._flags.reshape(-1))
-        kernels.adjust_hairs(packed.at(pose), np.float32(self.thickness), self.rounds, self._flags, points)
+        kernels.flag_near(grid.at(pose), points.reshape(-1), self._flags.reshape(-1))
+        thickness = np.float32(self.thickness)
+        kernels.adjust_hairs(packed.arrays, packed_poses([pose])[0], thickness, self.rounds, self._flags, points)
 
-    def _adjust_to_animated(self, points: FloatArray, solid: Solid, pose: Pose, time: float) -> None:
-        assert solid.animation is not None
-        mesh = solid.animation.at(time)
+    def _adjust_to_deforming(self, points: FloatArray, solid: PosedSolid) -> None:
+        pose, surface = solid.pose, solid.surface
 
         def distance(places: FloatArray) -> tuple[FloatArray, FloatArray]:
-            depth, gradient = mesh.distance_and_gradient(pose.inverse_apply(places))
+            depth, gradient = surface.distance_and_gradient(pose.inverse_apply(places))
             return depth, gradient @ pose.matrix[:3, :3].T.astype(np.float32)
 
-        # A hair is moved only if one of its vertices is inside, and none is that is not even in the box of the mesh.
-        corners = mesh.mesh.points
-        low, high = corners.min(axis=0) - self.thickness, corners.max(axis=0) + self.thickness
+        # A hair is moved only if one of its vertices is inside, and none is that is not even in the box of the solid.
+        low, high = surface.bounds
         local = pose.inverse_apply(points)
-        rows = np.flatnonzero(((local >= low) & (local <= high)).all(axis=2).any(axis=1))
+        is_in_box = (local >= low - self.thickness) & (local <= high + self.thickness)
+        rows = np.flatnonzero(is_in_box.all(axis=2).any(axis=1))
         points[rows] = adjusted(points[rows], distance, self.thickness, self.rounds)
 
 
@@ -133,7 +132,7 @@ def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: i
             inside = depth < thickness
             if not inside.any():
                 break
-            steep = np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), FLAT)
+            steep = np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), WEAK_GRADIENT)
             outside = goal + (thickness - depth)[:, None] * gradient / steep
             goal[inside] = outside[inside]
             has_moved |= inside

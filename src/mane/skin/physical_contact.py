@@ -7,76 +7,59 @@ segment: solved, tested, and solved again with the torque of eq. 18 where the en
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body._kernels_solid import SolidTable
+from mane.body.packed import PackedSolid, packed_poses, solid_table
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray
 from mane.skin import _kernels_physical_contact as kernels
-from mane.skin import _kernels_solid
+from mane.skin.base import require_poses
 from mane.skin.physical_params import PhysicalParams
-from mane.skin.solid_table import PackedSolid, require_poses
 from mane.strand.frame import GuideFrame
 from mane.strand.model import Float64Array
 
 
 class SkinSolids:
-    """Solids as the kernels read them.
+    """Solids that hairs are kept out of, one by one and as one table.
 
     Args:
-        solids: shapes and meshes, in the order of `frame.solid_poses`; no animated meshes.
+        solids: shapes and meshes, in the order of `frame.solid_poses`; none that deforms.
     """
 
     def __init__(self, solids: Sequence[Solid]) -> None:
-        for number, solid in enumerate(solids):
-            if solid.animation is not None:
+        packed = [PackedSolid.of(solid) for solid in solids]
+        for number, one in enumerate(packed):
+            if one.is_deforming:
                 raise ValueError(
                     f"solids: must be shapes or rigid meshes, got an animated mesh at index {number}; "
                     "a finishing pass (SolidAdjustment) takes those"
                 )
-        self._solids = tuple(solids)
-        self._packed = [PackedSolid.of(solid) for solid in solids]
-        fixed = [packed.fixed for packed in self._packed]
-        self._arrays: tuple[NDArray[Any], ...] = (
-            np.concatenate([one[0] for one in fixed]),
-            np.concatenate([one[1] for one in fixed]),
-            _starts([len(one[0]) for one in fixed]),
-            np.concatenate([one[2].reshape(-1) for one in fixed]),
-            _starts([one[2].size for one in fixed])[:-1],
-            np.array([one[2].shape for one in fixed], np.int64),
-            np.array([one[3] for one in fixed], np.float32),
-            np.array([one[4] for one in fixed], np.float32),
-            np.zeros((1, 1, 1), np.float32),
-        )
+        self._packed = packed
+        self._table = solid_table([one.arrays for one in packed])
 
-    def at(self, frame: GuideFrame) -> tuple[NDArray[Any], ...]:
-        """Return what `_kernels_physical_contact.nearest_solid` wants to know at a frame."""
-        poses = frame.solid_poses
-        turn = np.array([pose.matrix[:3, :3] for pose in poses], np.float32)
-        return (*self._arrays, turn, np.array([pose.position for pose in poses], np.float32))
+    def at(self, frame: GuideFrame) -> tuple[SolidTable, FloatArray]:
+        """Return all solids and their poses at a frame, as `_kernels_physical_contact.nearest_solid` reads them."""
+        return self._table, packed_poses(frame.solid_poses)
 
     def penetrating(self, frame: GuideFrame, points: FloatArray) -> NDArray[np.int64]:
         """Hairs of `points (S, V, 3)` with a vertex inside a solid, roots apart."""
-        require_poses(self._solids, frame.solid_poses)
+        require_poses(len(self._packed), frame.solid_poses)
         is_inside = np.zeros(len(points), np.bool_)
-        for packed, pose in zip(self._packed, frame.solid_poses, strict=True):
-            _kernels_solid.find_penetrating(packed.at(pose), points, is_inside)
+        for one, pose in zip(self._packed, packed_poses(frame.solid_poses), strict=True):
+            kernels.find_penetrating(one.arrays, one.blocks, pose, points, is_inside)
         return np.flatnonzero(is_inside)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(array.nbytes for array in self._arrays) + sum(one.fixed[5].nbytes for one in self._packed)
-
-
-def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        """Bytes of the table, and of what is known of the solids beforehand."""
+        return sum(array.nbytes for array in self._table) + sum(one.blocks.lowest.nbytes for one in self._packed)
 
 
 def leave_solids(
-    solids: tuple[NDArray[Any], ...],
+    solids: tuple[SolidTable, FloatArray],
     rest: tuple[Float64Array, ...],
     force: Float64Array,
     root: Float64Array,
@@ -97,7 +80,7 @@ def leave_solids(
     pull = np.float32(params.alpha * params.drift)
     length, first, bend, strain = (array.astype(np.float32) for array in rest)
     kernels.sweep_out_of_solids(
-        solids,
+        *solids,
         length,
         first,
         bend,

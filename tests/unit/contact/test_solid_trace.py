@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from mane.body.packed import PackedSolid
 from mane.body.sdf import build_sdf
 from mane.body.shapes import Box, Capsule, Plane, Sphere, Torus, Union
 from mane.body.solid import Solid
 from mane.contact import _kernels_trace as kernels
-from mane.contact.solid_geometry import MAX_INNER, KernelSolid
+from mane.contact.solid_geometry import MAX_INNER, inner_places
 
 SHAPES = Union(
     [
@@ -24,7 +25,7 @@ def test_a_path_is_met_where_dense_samples_first_go_inside():
     starts, ends = rng.uniform(-0.6, 0.6, (2, 400, 3))
     path = starts[:, None] + np.linspace(0, 1, 1001)[:, None] * (ends - starts)[:, None]
     sampled = SHAPES.distance(path.reshape(-1, 3)).reshape(400, -1)
-    solid = KernelSolid.of(Solid(SHAPES)).packed
+    solid = PackedSolid.of(Solid(SHAPES)).arrays
     met = 0
     for start, end, along in zip(starts, ends, sampled, strict=True):
         near, meets, x, y, z, distance, *_ = kernels.trace_solid(solid, 0.0, *start, *end)
@@ -52,13 +53,13 @@ def test_a_path_is_met_where_dense_samples_first_go_inside():
     ],
 )
 def test_the_thinnest_part_of_a_shape_is_known(shape, feature):
-    assert KernelSolid.of(Solid(shape)).feature == pytest.approx(feature, rel=1e-6)
+    assert PackedSolid.of(Solid(shape)).feature == pytest.approx(feature, rel=1e-6)
 
 
 def feature_of(shape):
     mesh = shape.mesh(32)
     field = build_sdf(mesh, 48, cache=False)
-    return KernelSolid.of(Solid(mesh, field=field)).feature, field.cell_size
+    return PackedSolid.of(Solid(mesh, field=field)).feature, field.cell_size
 
 
 def test_the_thickness_of_a_mesh_is_measured():
@@ -70,9 +71,9 @@ def test_the_thickness_of_a_mesh_is_measured():
 
 
 def test_thin_solids_are_tested_between_vertices():
-    tooth = KernelSolid.of(Solid(Capsule((0, 0, 0), (0, 1, 0), 5e-4)))
-    assert tooth.inner_places(0.008, 0.0) == 15
-    assert tooth.inner_places(0.008, 5e-4) == 7  # a layer around it makes it thicker
-    assert tooth.inner_places(4e-4, 0.0) == 0
-    assert tooth.inner_places(1.0, 0.0) == MAX_INNER
-    assert KernelSolid.of(Solid(Plane((0, 0, 0), (0, 1, 0)))).inner_places(1.0, 0.0) == 0
+    tooth = PackedSolid.of(Solid(Capsule((0, 0, 0), (0, 1, 0), 5e-4))).feature
+    assert inner_places(tooth, 0.008, 0.0) == 15
+    assert inner_places(tooth, 0.008, 5e-4) == 7  # a layer around it makes it thicker
+    assert inner_places(tooth, 4e-4, 0.0) == 0
+    assert inner_places(tooth, 1.0, 0.0) == MAX_INNER
+    assert inner_places(PackedSolid.of(Solid(Plane((0, 0, 0), (0, 1, 0)))).feature, 1.0, 0.0) == 0

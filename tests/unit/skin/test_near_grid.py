@@ -6,6 +6,7 @@ from skin_frames import SOMEWHERE, curls, frame_of, guides_of
 
 from mane.body import shapes
 from mane.body.motion import Pose
+from mane.body.packed import PackedSolid
 from mane.body.props.comb import make_comb
 from mane.body.sdf import build_sdf
 from mane.body.solid import Solid
@@ -35,9 +36,9 @@ each_solid = pytest.mark.parametrize("solid", [make() for make in SOLIDS.values(
 
 
 def flagged(solid, thickness, points, pose):
-    grid = NearGrid.of(solid, thickness)
+    grid = NearGrid.of(PackedSolid.of(solid), thickness)
     flags = np.empty(len(points), np.uint8)
-    kernels.flag_near(grid.at(pose), grid.is_near.reshape(-1), points.reshape(-1), flags)
+    kernels.flag_near(grid.at(pose), points.reshape(-1), flags)
     return flags.astype(bool)
 
 
@@ -55,7 +56,7 @@ def test_every_point_that_is_too_close_is_in_a_near_cell(solid, thickness):
     assert near[distance < thickness].all()
     # A cell that could hold such a point has no corner further off than two of its diagonals. What is beyond the box of
     # a field is asked for the nearest of its cells.
-    grid = NearGrid.of(solid, thickness)
+    grid = NearGrid.of(PackedSolid.of(solid), thickness)
     is_within = ((local >= grid.origin) & (local <= grid.origin + grid.cell * np.array(grid.is_near.shape))).all(axis=1)
     is_far = is_within & (distance > thickness + 2 * np.sqrt(3) * grid.cell)
     assert not near[is_far].any()

@@ -7,11 +7,12 @@ import pytest
 from skin_frames import SOMEWHERE, curls, frame_of, guides_of
 
 from mane.body import shapes
+from mane.body._kernels_solid_f32 import lowest_distance
+from mane.body.packed import PackedSolid, packed_poses
 from mane.body.sdf import build_sdf
 from mane.body.solid import Solid
-from mane.skin import _kernels_solid as kernels
+from mane.skin import _kernels_physical_contact as kernels
 from mane.skin.finish import SolidAdjustment, adjusted
-from mane.skin.solid_table import PackedSolid, lowest_of_blocks
 
 BALL = shapes.Sphere((0.0, 0.12, 0.0), 0.05)
 
@@ -22,21 +23,10 @@ def by_mesh():
     return Solid(mesh, field=build_sdf(mesh, 40, cache=False))
 
 
-@pytest.mark.parametrize("block", [1, 2, 3])
-def test_a_block_holds_the_least_of_its_cells(block):
-    values = np.random.default_rng(0).normal(size=(6, 8, 5)).astype(np.float32)
-    lowest = lowest_of_blocks(values, block)
-    assert lowest.shape == tuple(-(-(n - 1) // block) for n in values.shape)
-    for i, j, k in np.ndindex(*lowest.shape):
-        low, high = block * np.array([i, j, k]), block * np.array([i, j, k]) + block + 1
-        assert lowest[i, j, k] == values[low[0] : high[0], low[1] : high[1], low[2] : high[2]].min()
-
-
 def test_what_is_known_beforehand_is_never_more_than_the_distance(by_mesh):
-    packed = PackedSolid.of(by_mesh)
+    blocks = PackedSolid.of(by_mesh).blocks
     points = np.random.default_rng(1).uniform(-0.2, 0.3, (4000, 3)).astype(np.float32)  # within the grid and beyond
-    solid = packed.at(SOMEWHERE)
-    known = np.array([kernels.lowest_distance(solid, *point) for point in points])
+    known = np.array([lowest_distance(blocks, *point) for point in points])
     distance = by_mesh.field.sample(points)
     assert (known <= distance + 1e-7).all()
     assert (known > 0).mean() > 0.5 * (distance > 0).mean()  # and often enough to be of use
@@ -47,7 +37,8 @@ def test_hairs_inside_are_found_and_no_others(kind, by_mesh):
     solid = Solid(BALL) if kind == "shape" else by_mesh
     points = np.ascontiguousarray(SOMEWHERE.apply(curls(300, 16).as_uniform()))
     found = np.zeros(300, np.bool_)
-    kernels.find_penetrating(PackedSolid.of(solid).at(SOMEWHERE), points, found)
+    packed = PackedSolid.of(solid)
+    kernels.find_penetrating(packed.arrays, packed.blocks, packed_poses([SOMEWHERE])[0], points, found)
     local = SOMEWHERE.inverse_apply(points[:, 1:]).reshape(-1, 3)
     depth = solid.distance(local).reshape(300, -1).min(axis=1)
     clear = np.abs(depth) > 1e-6  # float32 may see the others either way

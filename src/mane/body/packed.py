@@ -1,0 +1,184 @@
+"""`PackedSolid`: a solid as kernels read it, the same for contact, projection, skins and finishing passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body._kernels_shapes import PARAM_COUNT
+from mane.body._kernels_solid import AFTER, POSE_SIZE, SolidArrays, SolidBlocks, SolidTable, SurfaceMotion
+from mane.body.features import field_feature, shape_feature
+from mane.body.motion import Pose
+from mane.body.sdf import SignedDistanceField
+from mane.body.shapes import Shape
+from mane.body.solid import PosedSolid, Solid
+from mane.geometry.checks import FloatArray, as_floats
+
+# A trilinear field between values that differ by no more than their distance can be this steep.
+FIELD_SLOPE = float(np.sqrt(3.0))
+SHAPE_SLOPE = 1.0
+# Step of a search through a distance field [cells].
+STRIDE = 0.25
+# Cells of a distance field along each edge of a block: the smaller, the closer hair may come before it is looked at;
+# the larger, the less memory is read.
+BLOCK = 2
+
+_NO_KINDS = np.zeros(0, np.int32)
+_NO_PARAMS = np.zeros((0, PARAM_COUNT), np.float32)
+_NO_FIELD = np.zeros((2, 2, 2), np.float32)
+_NO_ORIGIN = np.zeros(3, np.float32)
+_NOTHING_KNOWN = np.full((1, 1, 1), -np.inf, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedSolid:
+    """What any part of a simulation asks a solid: its arrays for kernels, or itself at a pose and a time.
+
+    Attributes:
+        solid: as given.
+    """
+
+    solid: Solid
+
+    @classmethod
+    def of(cls, solid: Solid) -> PackedSolid:
+        """Pack a solid. Nothing is computed before the arrays are asked for; those of one field are made once."""
+        return cls(solid)
+
+    @property
+    def is_deforming(self) -> bool:
+        """Whether the surface moves within the solid's own frame: then there are no `arrays`, only `at`."""
+        return self.solid.animation is not None
+
+    @cached_property
+    def arrays(self) -> SolidArrays:
+        """The solid for kernels; ValueError if it deforms."""
+        if self.is_deforming:
+            raise ValueError("solid: must be a shape or a rigid mesh for kernels, got one that deforms; sample `at`")
+        if self.solid.shape is not None:
+            return shape_arrays(self.solid.shape)
+        assert self.solid.field is not None
+        return _arrays_of_field(self.solid.field)
+
+    @cached_property
+    def blocks(self) -> SolidBlocks:
+        """What is known of the distance beforehand, for kernels; of a shape, which is quick to ask, nothing."""
+        field = self.solid.field
+        if field is None:
+            return SolidBlocks(_NOTHING_KNOWN, _NO_ORIGIN, np.float32(1.0))
+        return SolidBlocks(lowest_of_blocks(field.values), field.origin, np.float32(field.inv_cell / BLOCK))
+
+    @property
+    def feature(self) -> float:
+        """Radius of the thinnest part [m]; infinite for a plane, and for what deforms, which nobody has measured."""
+        return np.inf if self.is_deforming else self.arrays.feature
+
+    def at(self, pose: Pose, time: float) -> PosedSolid:
+        """Return the solid at a pose, with its surface as it is at `time` [s]: for distances of many points at once.
+
+        `at(pose, time).surface` answers in the solid's own frame, and also how fast the surface moves within it.
+        """
+        return self.solid.placed(pose, time)
+
+
+def shape_arrays(shape: Shape) -> SolidArrays:
+    """Pack a shape for kernels."""
+    kinds, params = shape.pack()
+    return SolidArrays(
+        kinds=kinds,
+        params=params,
+        values=_NO_FIELD,
+        origin=_NO_ORIGIN,
+        inv_cell=np.float32(1.0),
+        slope=SHAPE_SLOPE,
+        stride=0.0,
+        feature=shape_feature(shape),
+    )
+
+
+def field_arrays(field: SignedDistanceField) -> SolidArrays:
+    """Pack a distance field for kernels; of a solid that deforms, as it is at one time."""
+    # Kernels are compiled for arrays that may be written, and for no others.
+    values = field.values if field.values.flags.writeable else field.values.copy()
+    return SolidArrays(
+        kinds=_NO_KINDS,
+        params=_NO_PARAMS,
+        values=values,
+        origin=field.origin,
+        inv_cell=field.inv_cell,
+        slope=FIELD_SLOPE,
+        stride=STRIDE * field.cell_size,
+        feature=field_feature(field),
+    )
+
+
+def field_motion(field: SignedDistanceField, velocity: FloatArray) -> SurfaceMotion:
+    """Pack how a surface moves in the frame of its field: `velocity (X, Y, Z, 3)` [m/s], see `SurfaceMotion`."""
+    return SurfaceMotion(as_floats("velocity", velocity, (*field.values.shape, 3)), field.origin, field.inv_cell)
+
+
+# The thickness of a field takes tens of milliseconds to measure, and four parts of a simulation pack it.
+_known_fields: WeakKeyDictionary[SignedDistanceField, SolidArrays] = WeakKeyDictionary()
+
+
+def _arrays_of_field(field: SignedDistanceField) -> SolidArrays:
+    known = _known_fields.get(field)
+    if known is None:
+        known = _known_fields[field] = field_arrays(field)
+    return known
+
+
+def solid_table(solids: Sequence[SolidArrays]) -> SolidTable:
+    """Put rigid solids behind each other for one kernel; their arrays are copied."""
+    return SolidTable(
+        kinds=np.concatenate([one.kinds for one in solids]),
+        params=np.concatenate([one.params for one in solids]),
+        first_kind=_starts([len(one.kinds) for one in solids]),
+        values=np.concatenate([one.values.reshape(-1) for one in solids]),
+        first_value=_starts([one.values.size for one in solids])[:-1],
+        nodes=np.array([one.values.shape for one in solids], np.int64),
+        origin=np.array([one.origin for one in solids], np.float32),
+        inv_cell=np.array([one.inv_cell for one in solids], np.float32),
+        limits=np.array([(one.slope, one.stride, one.feature) for one in solids]),
+    )
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def fill_pose(pose: Pose, out: NDArray[Any]) -> None:
+    """Fill `out` (12,) with a pose as kernels read it: rotation row by row, position [m]."""
+    out[:9] = pose.matrix[:3, :3].ravel()
+    out[9:] = pose.position
+
+
+def fill_pose_pair(before: Pose, after: Pose, out: NDArray[np.float64]) -> None:
+    """Fill `out` (24,) with the poses at the start of a step and at its end."""
+    fill_pose(before, out[:AFTER])
+    fill_pose(after, out[AFTER:])
+
+
+def packed_poses(poses: Sequence[Pose]) -> FloatArray:
+    """Return poses for the kernels of hair, shape (Z, 12), float32."""
+    packed = np.empty((len(poses), POSE_SIZE), np.float32)
+    for pose, row in zip(poses, packed, strict=True):
+        fill_pose(pose, row)
+    return packed
+
+
+def lowest_of_blocks(values: FloatArray, block: int = BLOCK) -> FloatArray:
+    """Least value that a field of nodes (X, Y, Z) has within each block of its cells."""
+    lowest = values
+    for axis in range(3):
+        nodes = np.moveaxis(lowest, axis, 0)
+        cells = np.minimum(nodes[:-1], nodes[1:])
+        starts = np.arange(0, len(cells), block)
+        lowest = np.moveaxis(np.minimum.reduceat(cells, starts, axis=0), 0, axis)
+    return np.ascontiguousarray(lowest)
