@@ -92,3 +92,35 @@ def test_constants_of_plain_files_count(package):
 def test_importing_mane_does_not_load_numba():
     code = "import sys, mane; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+FIRST_RUN = """
+import hashlib
+import numpy as np
+from mane.body.shapes import Sphere
+from mane.body.solid import Solid
+from mane.body.motion import Pose
+from mane.skin import _kernels_finish as kernels
+from mane.skin.finish import SolidAdjustment
+
+rng = np.random.default_rng(3)
+steps = rng.normal(0, 0.004, (2000, 12, 3))
+points = (rng.normal(0, 0.03, (2000, 1, 3)) + np.cumsum(steps, axis=1)).astype(np.float32)
+turn = np.array([0.1, 0.2, 0.3, 0.9])
+frame = type("Frame", (), {})
+frame.solid_poses, frame.time = (Pose(np.array([0.01, 0.02, 0.03]), turn / np.linalg.norm(turn)),), 0.0
+out = SolidAdjustment([Solid(Sphere((0, 0, 0), 0.05))])(points, frame)
+print(hashlib.sha256(out.tobytes()).hexdigest(), sum(kernels.adjust_hairs.stats.cache_hits.values()))
+"""
+
+
+def test_the_first_run_gives_the_bytes_of_all_later_ones(tmp_path):
+    """In the process that compiles a kernel, its calls must not end in copies that were optimised for others."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    runs = [
+        subprocess.run([sys.executable, "-c", FIRST_RUN], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    (first, no_hits), (second, hits) = (run.stdout.split() for run in runs)
+    assert (no_hits, hits) == ("0", "1")
+    assert first == second
