@@ -171,7 +171,7 @@ def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, tu
 
     Nodes have the axes of the head.
     """
-    slabs = len(starts) - 1
+    slabs = (size[0] - 1) // SLAB + 1  # those beyond the box are empty, and threads share out what there is
     for colour in range(2):
         for half in prange((slabs + 1 - colour) // 2):
             s = 2 * half + colour
@@ -276,7 +276,7 @@ def add_push(place, first, size, energy, push):
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def scatter_push(order, starts, cells, first, size, mass, coming, rest_density, speed, push):
     """Add the push of every vertex that is to be denser than at rest to `push` (4 n,) [J per cell], behind a mark."""
-    slabs = len(starts) - 1
+    slabs = (size[0] - 1) // SLAB + 1  # those beyond the box are empty, and threads share out what there is
     for colour in range(2):
         for half in prange((slabs + 1 - colour) // 2):
             s = 2 * half + colour

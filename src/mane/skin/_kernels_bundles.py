@@ -8,6 +8,9 @@ import numpy as np
 from numba import njit, prange
 
 # How far from equal arc length the closest place of a guide is looked for, as a share of the guide's length.
+# A guide counts as ended from this part of its length on: a hair that is its own guide ends where the guide does, and
+# the last bit must not decide whether its tip says anything.
+ENDED = 1.0 - 1e-5
 REACH = 0.3
 # A guide runs this much slower or faster than a hair beside it, at either end; beyond that, closest places are those of
 # something else (another turn of a curl) and only their mean is trusted.
@@ -67,7 +70,7 @@ def fit_course(points, arcs, guide, guide_arc, hairs, transport, k):
             point = seen_beside(points, s, i, guide[0], transport, k)
             low, high = max(a - REACH * total, 0.0), min(a + REACH * total, total)
             closest = closest_arc(point, guide, guide_arc, low, high)
-            if closest >= total:  # the hair goes on where the guide has ended: that says nothing about its course
+            if closest >= ENDED * total:  # the hair goes on where the guide ends: that says nothing about its course
                 break
             longest = max(longest, a)
             a2, a3, a4 = a2 + a * a, a3 + a * a * a, a4 + a * a * a * a
