@@ -166,7 +166,7 @@ def test_python_makes_them_by_name():
     points = skin(simulation.step())
     simulation.receive(skin.guide_load())
     assert np.isfinite(points).all()
-    with pytest.raises(ValueError, match=r"source: 'swing' cannot take forces back from a skin"):
+    with pytest.raises(ValueError, match=r"source: 'swing' takes no forces back from a skin"):
         SwingSource(guides).receive(skin.guide_load())
 
 

@@ -3,6 +3,8 @@
 Solid contact, its projection, drag and returned forces are parts of every simulation here: `NOTHING` tests them alone.
 """
 
+import copy
+
 import numpy as np
 import pytest
 from ball_head import ELSEWHERE, bytes_of, few_guides, guides, make_part, make_simulation, run, variants
@@ -138,3 +140,27 @@ def test_it_feels_what_a_skin_returns(stage, settings):
     pushed.reset()
     plain.reset()
     assert bytes_of(pushed.step()) == bytes_of(plain.step())
+
+
+@parts
+def test_a_load_that_is_returned_once_acts_once(stage, settings):
+    push = GuideLoad(np.full((*guides().rest.shape[:2], 3), 1e-5))
+    plain, pushed = make_simulation(made(stage, settings)), make_simulation(made(stage, settings))
+    pushed.receive(push)
+    pushed.receive(None)
+    assert bytes_of(pushed.step()) == bytes_of(plain.step())
+
+
+@parts
+def test_copies_of_a_part_are_free_and_a_failed_simulation_keeps_none(stage, settings):
+    if stage is None:
+        return
+    (part,) = made(stage, settings)
+    with pytest.raises(ValueError, match="must be Force, Constraint or AdaptiveGuides"):
+        make_simulation([part, "breeze"])
+    simulation = make_simulation([part])  # the one above never came to be
+    with pytest.raises(ValueError, match=r"got one of them twice|one AdaptiveGuides at most"):
+        make_simulation([other := made(stage, settings)[0], other])
+    assert make_simulation([copy.copy(made(stage, settings)[0])]).step() is not None
+    assert make_simulation([copy.deepcopy(part)]).step() is not None
+    assert simulation.step() is not None

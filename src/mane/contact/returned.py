@@ -26,8 +26,11 @@ class ReturnedForce(Force):
         self._own = (model.own_count, model.vertex_count)
         self._load: tuple[Float64Array, Float64Array] | None = None
 
-    def receive(self, load: GuideLoad) -> None:
-        """Take what acts from the next step on, in place of what was received before; ValueError where it cannot."""
+    def receive(self, load: GuideLoad | None) -> None:
+        """Take what acts from the next step on in place of what was received before; None for nothing."""
+        if load is None:
+            self._load = None
+            return
         force = as_array("returned force", load.force, (*self._own, 3), np.float64)
         given = np.zeros((*self._own, 6)) if load.resistance is None else load.resistance
         resistance = as_array("returned resistance", given, (*self._own, 6), np.float64)

@@ -290,9 +290,7 @@ class _Run:
         if not self._assembly.may_return_load:
             return None
         points = self._assembly.hair_stage(frame)
-        load = self._assembly.hair_stage.skin.guide_load()
-        if load is not None:
-            self._assembly.source.receive(load)
+        self._assembly.source.receive(self._assembly.hair_stage.skin.guide_load())
         return points
 
     # -- sinks -------------------------------------------------------------------------------------------------------

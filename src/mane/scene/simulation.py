@@ -149,6 +149,7 @@ class Simulation(GuideSource):
         self.frame_dt = 1.0 / frame_rate
         self.substeps = substeps
         self.head = head
+        self._require_parts(forces)
         self.adaptive = adaptive_part(forces)
         mode = hold if sag_free else "off"
         self.material = _material(material)
@@ -175,9 +176,9 @@ class Simulation(GuideSource):
             self.active,
         )
         if self.adaptive is not None:
-            self.adaptive.join(self, "forces")
+            self.adaptive.require_free("forces")
             self.adaptive.prepare(strands)
-        self._require_parts(forces)
+            self.adaptive.join(self)
         self._reach = float(strands.strand_length.max())
         self.reset()
 
@@ -346,8 +347,8 @@ class Simulation(GuideSource):
         }
         return own[need]() if need in own else super().provide(need)
 
-    def receive(self, load: GuideLoad) -> None:
-        """Let what a skin found out about the last frame act on the guides of the next."""
+    def receive(self, load: GuideLoad | None) -> None:
+        """Let what a skin found out about the last frame act on the guides of the next; None for nothing."""
         self._returned.receive(load)
 
     def memory(self) -> dict[str, NDArray[Any]]:

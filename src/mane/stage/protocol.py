@@ -46,19 +46,24 @@ NEEDS = {
 
 
 class Owned:
-    """Something that keeps what it learned of one owner, and so must not serve two at a time."""
+    """Something that keeps what it learned of one owner, and so must not serve two at a time. Copies have none."""
 
     _owner: weakref.ref[Any] | None = None
 
-    def join(self, owner: Any, what: str) -> None:
-        """Belong to `owner`; ValueError, which begins with `what`, where it belongs to another that is still in use."""
-        current = None if self._owner is None else self._owner()
-        if current is not None and current is not owner:
+    def require_free(self, what: str) -> None:
+        """Raise ValueError, which begins with `what`, where it belongs to an owner that is still in use."""
+        if self._owner is not None and self._owner() is not None:
             raise ValueError(
                 f"{what}: must belong to one simulation, got a {type(self).__name__} that another one uses already; "
                 "make one for each"
             )
+
+    def join(self, owner: Any) -> None:
+        """Belong to `owner` for as long as it is there."""
         self._owner = weakref.ref(owner)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_owner"}
 
 
 class Stage(Owned, ABC):

@@ -71,9 +71,10 @@ class GuideSource(Stage):
         }
         return own[need]() if need in own else None
 
-    def receive(self, load: GuideLoad) -> None:
-        """Let what a skin found out about the last frame act on the guides of the next."""
-        raise ValueError(f"source: {self.name!r} cannot take forces back from a skin; choose another skin or source")
+    def receive(self, load: GuideLoad | None) -> None:
+        """Let what a skin found out about the last frame act on the guides of the next; None for nothing."""
+        if load is not None:
+            raise ValueError(f"source: {self.name!r} takes no forces back from a skin; choose another skin or source")
 
     def checkpoint(self) -> dict[str, NDArray[Any]]:
         """Everything that is needed to continue exactly, as arrays by name; copies."""

@@ -87,9 +87,15 @@ class Stepper:
         self._is_spare, self._has_spare = model.is_spare, bool(model.is_spare.any())
         self._rows, self._busy = np.arange(model.strand_count), solver
         self._load = Load.empty(model.strand_count, model.vertex_count)
-        for part in (*self.forces, *self.constraints):
-            part.join(self, "forces")
+        parts = (*self.forces, *self.constraints)
+        if len(set(map(id, parts))) < len(parts):
+            raise ValueError("forces: must be different parts, got one of them twice; make one for each")
+        for part in parts:
+            part.require_free("forces")
+        for part in parts:
             part.prepare(model)
+        for part in parts:  # none before all are ready: those of a simulation that could not be made are free
+            part.join(self)
         self._amended = np.unique(np.concatenate([force.amends for force in self.forces] or [NOBODY]))
         every = len(self._amended) == model.strand_count
         self._again = solver if every or not len(self._amended) else solver.taken(self._amended)

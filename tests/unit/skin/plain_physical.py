@@ -79,7 +79,7 @@ def course(hairs: np.ndarray, guide: np.ndarray) -> tuple[float, float]:
         a = arc_of(hair)[1:]
         low, high = np.maximum(a - REACH * end, 0.0), np.minimum(a + REACH * end, end)
         s = np.where(low < end, closest_arcs(hair[1:], guide, low, high), end)
-        beside = np.cumprod(s < end, dtype=bool)  # until the hair goes on where the guide has ended
+        beside = np.cumprod(s < (1 - 1e-5) * end, dtype=bool)  # until the hair goes on where the guide ends
         own.append(a[beside])
         found.append(s[beside])
     a, s = np.concatenate(own), np.concatenate(found)
