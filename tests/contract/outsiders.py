@@ -163,7 +163,10 @@ class CopySkin(Skin):
         return {"drift": self._drift.copy()}
 
     def restore(self, memory):
-        self._drift = np.array(memory["drift"]) if "drift" in memory else np.zeros(3)
+        self._drift = np.array(memory["drift"])
+
+    def reset(self):
+        self._drift = np.zeros(3)
 
     @property
     def nbytes(self):
@@ -191,7 +194,10 @@ class Sparkle(FinishingPass):
         return {"seen": np.array(self._seen)}
 
     def restore(self, memory):
-        self._seen = int(memory["seen"]) if "seen" in memory else 0
+        self._seen = int(memory["seen"])
+
+    def reset(self):
+        self._seen = 0
 
 
 @dataclass(frozen=True)

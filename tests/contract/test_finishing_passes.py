@@ -103,6 +103,15 @@ def test_going_on_from_its_memory_equals_not_stopping(stage, settings):
 
 
 @passes
+def test_a_reset_forgets_the_frames_before(stage, settings):
+    frames = simulated()[1]
+    fresh, used = made(stage, settings), made(stage, settings)
+    used(lying(), frames[0])
+    used.reset()
+    assert used(lying(), frames[1]).tobytes() == fresh(lying(), frames[1]).tobytes()
+
+
+@passes
 def test_any_number_of_threads_gives_the_same_bytes(stage, settings, on_threads):
     on_threads(lambda: made(stage, settings)(lying(400), simulated()[1][-1]).copy())
 

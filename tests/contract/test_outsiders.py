@@ -5,6 +5,7 @@ Nothing else is done for them anywhere: no list of names, no setting, no line of
 
 import json
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -110,8 +111,9 @@ def test_what_the_hair_returns_moves_the_guides(tmp_path):
         run_scene(replace(scene_in(tmp_path / "pushed", TEXT.replace("0.4", "0.5")), **only), resume=True)
 
 
-def test_a_bake_is_what_the_run_wrote(tmp_path):
-    run_scene(scene_in(tmp_path))
+@pytest.mark.parametrize("preroll", [0.0, 0.1])
+def test_a_bake_is_what_the_run_wrote(tmp_path, preroll):
+    run_scene(replace(scene_in(tmp_path), frames=FramesTable(end=6, preroll=preroll)))
     bake_cache(tmp_path / "a.cache", OutputTable(usd="baked.usda"))
     for file in (tmp_path / "hair.frames").glob("frame.*"):
         assert file.read_bytes() == (tmp_path / "baked.frames" / file.name).read_bytes()
@@ -123,10 +125,15 @@ def test_a_newer_version_does_not_go_on_with_an_older_run(tmp_path, monkeypatch)
     for family, (_, stage) in ALL.items():
         with monkeypatch.context() as patch:
             patch.setattr(stage, "version", 2)
-            if family == "skin":  # is made again from the cache: guides are what a cache holds
-                continue
             with pytest.raises(ValueError, match=rf"its '{family}.{stage.name}' is of version 1 .* or --restart"):
                 run_scene(scene, resume=True)
+    # A pass decides nothing about the guides, but files have its hair.
+    monkeypatch.setattr(CopySkin, "may_return_load", False)
+    other = scene_in(tmp_path / "other")
+    run_scene(replace(other, frames=FramesTable(end=3)))
+    monkeypatch.setattr(Sparkle, "version", 2)
+    with pytest.raises(ValueError, match=r"cannot be resumed, usd has frames of another version or other settings"):
+        run_scene(other, resume=True)
 
 
 def test_large_memories_are_saved_at_a_cadence(tmp_path, monkeypatch):
@@ -139,6 +146,25 @@ def test_large_memories_are_saved_at_a_cadence(tmp_path, monkeypatch):
     run_scene(scene, resume=True)
     assert written == [5, 6]
     ours, theirs = bytes_of(tmp_path / "parts"), bytes_of(tmp_path / "whole")
+    assert {name for name in ours if ours[name] != theirs[name]} == set()
+
+
+def test_a_run_that_stops_between_two_savings_makes_some_frames_again(tmp_path, monkeypatch):
+    """Sinks are then ahead of the checkpoint."""
+    run_scene(scene_in(tmp_path / "whole"))
+    monkeypatch.setattr(Tide, "save_every", 4)
+
+    def stop_after_four(progress):
+        if progress.done == 4:
+            raise KeyboardInterrupt
+
+    scene = scene_in(tmp_path / "parts")
+    with pytest.raises(KeyboardInterrupt):
+        run_scene(scene, progress=stop_after_four)
+    summary = run_scene(scene, resume=True)
+    assert (summary.resumed_after, summary.frames) == (1, 5)
+    ours, theirs = bytes_of(tmp_path / "parts"), bytes_of(tmp_path / "whole")
+    assert ours.keys() == theirs.keys()
     assert {name for name in ours if ours[name] != theirs[name]} == set()
 
 
@@ -168,6 +194,43 @@ def test_python_makes_them_by_name():
     assert np.isfinite(points).all()
     with pytest.raises(ValueError, match=r"source: 'swing' takes no forces back from a skin"):
         SwingSource(guides).receive(skin.guide_load())
+
+
+class Curious(Sparkle):
+    """Asks for more than most: of the source, of the scene, and for the frame before."""
+
+    name = "curious"
+    needs = ("solids", "rest", "seed", "gravity", "previous_frame", "material")
+    seen: ClassVar[list] = []
+
+    def __init__(self, solids, rest, seed, gravity, previous_frame, material):
+        super().__init__()
+        self.previous_frame = previous_frame
+        self.seen.append((len(solids), rest.time, seed, gravity, material.radius))
+
+    def __call__(self, points, frame):
+        before = self.previous_frame()
+        self.seen.append((None if before is None else round(24 * before.time), round(24 * frame.time)))
+        return super().__call__(points, frame)
+
+
+def test_needs_are_met_by_the_source_and_else_by_the_scene(tmp_path, monkeypatch):
+    monkeypatch.setitem(FINISHING_PASSES, "curious", Curious)
+    monkeypatch.setattr(Curious, "seen", [])
+    text = SWINGING.replace('kind = "sparkle"\nheight = 2e-4', 'kind = "curious"')
+    run_scene(replace(scene_in(tmp_path, text), frames=FramesTable(end=2)))
+    assert Curious.seen[0][:4] == (0, 0.0, 3, (0.0, -9.81, 0.0))
+    assert Curious.seen[1:] == [(None, 0), (0, 1)]
+    run_scene(replace(scene_in(tmp_path, text), frames=FramesTable(end=3)), resume=True)
+    assert Curious.seen[-1] == (1, 2)
+
+
+def test_a_need_that_cannot_be_met_is_one_line(tmp_path, monkeypatch):
+    lonely = type("Lonely", (Tide,), {"name": "lonely", "needs": ("rest",), "__doc__": "Asks for what comes later."})
+    monkeypatch.setitem(INTERACTIONS, "lonely", lonely)
+    text = TEXT.replace('kind = "tide"', 'kind = "lonely"')
+    with pytest.raises(SceneError, match=r"toy.toml:\d+: .*'lonely' needs the `GuideFrame` of guides at rest"):
+        run_scene(scene_in(tmp_path, text))
 
 
 @pytest.mark.parametrize(

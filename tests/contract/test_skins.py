@@ -114,6 +114,16 @@ def test_going_on_from_its_memory_equals_not_stopping(stage, settings):
 
 
 @skins
+def test_a_reset_forgets_the_frames_before(stage, settings):
+    frames = simulated()[1]
+    fresh, used = bound(stage, settings), bound(stage, settings)
+    for frame in frames[:3]:
+        used(frame)
+    used.reset()
+    assert [used(frame).tobytes() for frame in frames[3:]] == [fresh(frame).tobytes() for frame in frames[3:]]
+
+
+@skins
 def test_any_number_of_threads_gives_the_same_bytes(stage, settings, on_threads):
     def carried():
         skin = bound(stage, settings)

@@ -33,7 +33,7 @@ from mane.geometry.checks import IntArray, as_array, require_choice, require_fin
 from mane.groom import styles
 from mane.groom.guides import Guides
 from mane.strand.model import Float64Array, RootKind, StrandModel
-from mane.strand.ports import NOBODY, Force, Load, StrandView
+from mane.strand.ports import NO_STRANDS, Force, Load, StrandView
 from mane.strand.roots import RootPose
 
 HOLDS = ("bundle", "head")
@@ -195,7 +195,7 @@ class Ties(Force):
             _check_members(f"ties[{number}]", tie, model)
         self._held = [_Held(tie, model) for tie in self.ties]
         bundled = [one.tie.strands for one in self._held if one.bundle is not None]
-        self.amends = np.unique(np.concatenate(bundled)) if bundled else NOBODY
+        self.amends = np.unique(np.concatenate(bundled)) if bundled else NO_STRANDS
 
     @property
     def held(self) -> list[NDArray[np.bool_]]:

@@ -102,6 +102,7 @@ def stage_seconds(scene: Scene, frame_count: int) -> dict[str, float]:
         with clock.stage(source.label):
             frame = source.step()
         points = make_hair(frame)
+        source.receive(make_hair.skin.guide_load())
         rows.append({"total": time.perf_counter() - started, **clock.frame})
     if not np.isfinite(points).all():
         raise ValueError("pipeline: the last frame is not finite, so its time means nothing")

@@ -45,7 +45,8 @@ from mane.strand.solver import SOLVERS
 from mane.strand.stepping import SolverDiverged
 
 PANEL = (480, 540)  # pixels
-Told = Callable[[str, Progress], None]
+UNCOUPLED = "linear"  # a skin that leaves guides alone
+ProgressCallback = Callable[[str, Progress], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,7 @@ def compare(
     reference: int = 0,
     movie: bool = True,
     size: tuple[int, int] = PANEL,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Comparison:
     """Run a scene with every model and every skin, and write what came of it.
 
@@ -146,7 +147,7 @@ class _Comparing:
     reference: int
     movie: bool
     size: tuple[int, int]
-    progress: Told | None
+    progress: ProgressCallback | None
     figures: Figures = field(default_factory=lambda: Figures("compare"))
     references: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
@@ -162,19 +163,29 @@ class _Comparing:
     def _cases(self, panels: Panels) -> Iterator[_Case]:
         known: Assembly | None = None
         for model in self.models:
-            assembly, cache, spent = self._simulated(model, known)
-            known = known or assembly
-            reference = self._simulated_one_by_one(model, assembly) if self.reference else None
+            reference: _Reference | None = None
+            simulated: dict[str, tuple[Assembly, Cache, dict[str, float]]] = {}
             for skin in self.skins:
-                case = self._dressed(assembly, cache, skin, spent, reference, panels)
+                # A skin that may push its guides has a simulation of its own; all others share one.
+                key = skin if SKINS.find(skin).may_return_load else ""
+                if key not in simulated:
+                    simulated[key] = self._simulated(model, skin, known)
+                    known = known or simulated[key][0]
+                assembly, cache, spent = simulated[key]
+                if self.reference and reference is None:
+                    reference = self._simulated_one_by_one(model, assembly)
+                case = self._carried(assembly, cache, skin, spent, reference, panels)
                 self._add(case)
                 yield case
 
     # -- guides ------------------------------------------------------------------------------------------------------
 
-    def _simulated(self, model: str, known: Assembly | None) -> tuple[Assembly, Cache, dict[str, float]]:
-        """Simulate the guides with a model; milliseconds by stage are medians over the frames."""
-        scene = self._scene(model, f"{model}.cache")
+    def _simulated(self, model: str, skin: str, known: Assembly | None) -> tuple[Assembly, Cache, dict[str, float]]:
+        """Simulate the guides with a model, and with a skin that may push them; milliseconds by stage are medians."""
+        pushes = SKINS.find(skin).may_return_load
+        scene = replace(
+            self._scene(model, f"{model}.{skin}.cache" if pushes else f"{model}.cache"), skin=self._skin(skin)
+        )
         check_output(scene, resume=False, restart=True)
         hair, guides = (None, None) if known is None else (known.hair, known.guides)
         return self._run(build(scene, hair=hair, guides=guides), f"{model}: simulating")
@@ -185,7 +196,7 @@ class _Comparing:
         if self.reference > len(others):
             raise ValueError(f"reference: must be at most {len(others)} (= hairs besides guides), got {self.reference}")
         strands = np.sort(np.random.default_rng(self.scene.seed).choice(others, self.reference, replace=False))
-        scene = self._scene(model, f"{model}.reference.cache")
+        scene = replace(self._scene(model, f"{model}.reference.cache"), skin=SkinTable(UNCOUPLED))
         # Sampled hairs have no neighbours for what acts between strands.
         alone = tuple(part for part in scene.interactions if not INTERACTIONS.find(part.kind).is_mutual)
         check_output(scene, resume=False, restart=True)
@@ -213,7 +224,11 @@ class _Comparing:
 
     # -- hair --------------------------------------------------------------------------------------------------------
 
-    def _dressed(
+    def _skin(self, name: str) -> SkinTable:
+        """The scene's own settings go to its own skin."""
+        return self.scene.skin if name == self.scene.skin.method else SkinTable(name)
+
+    def _carried(
         self,
         assembly: Assembly,
         cache: Cache,
@@ -223,17 +238,14 @@ class _Comparing:
         panels: Panels,
     ) -> _Case:
         """Carry all hair with a skin through the frames of a cache, measuring and drawing."""
-        model, table = assembly.scene.strand.model, self.scene.skin
-        scene = replace(
-            assembly.scene,
-            skin=table if skin == table.method else SkinTable(skin),
-            camera=replace(assembly.scene.camera, size=self.size),
-        )
-        dressed = replace(assembly, scene=scene, clock=StageClock())
-        meter = MetricsSink(self.folder / f"{model}.{skin}.json", dressed, reference)
+        model = assembly.scene.strand.model
+        camera = replace(assembly.scene.camera, size=self.size)
+        scene = replace(assembly.scene, skin=self._skin(skin), camera=camera)
+        carried = replace(assembly, scene=scene, clock=StageClock())
+        meter = MetricsSink(self.folder / f"{model}.{skin}.json", carried, reference)
         stages = _Stages(f"{model}: {skin} skin", self.progress)
-        sinks = [meter, panels.sink(dressed, model, skin)]
-        self.files += play_cache(cache, dressed, sinks, cache.frames, stages.tell).files[:1]
+        sinks = [meter, panels.sink(carried, model, skin)]
+        self.files += play_cache(cache, carried, sinks, cache.frames, stages.tell).files[:1]
         return _Case(model, skin, meter.means, {**spent, **stages.milliseconds})
 
     # -- what came of it ---------------------------------------------------------------------------------------------
@@ -263,7 +275,7 @@ class _Comparing:
 class _Stages:
     """Collects the seconds of every stage of every frame, and passes progress on."""
 
-    def __init__(self, label: str, progress: Told | None) -> None:
+    def __init__(self, label: str, progress: ProgressCallback | None) -> None:
         self._label, self._progress = label, progress
         self._rows: list[dict[str, float]] = []
 

@@ -7,7 +7,7 @@
       checkpoint.npz      the state of every part after the last frame
 
 Plain .npz files need no further library, are readable by NumPy alone, and their checksums find damage. A run that is
-killed at any moment leaves complete frames and the checkpoint of one of the last two.
+killed at any moment leaves complete frames and the checkpoint of one of the last ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -127,7 +127,7 @@ class Cache:
         if "stages" not in self.header:
             return "it was made by an older mane, which did not say with which methods; install that one to go on"
         different = checkpoints.difference(self.header["stages"], stages)
-        return None if different is None else f"{different}; install the mane that made it to go on"
+        return None if different is None else f"{different}; install the version that made it to go on"
 
     def changed(self, keys: Mapping[str, str]) -> str | None:
         """Say which of hair and guides are other ones than those of the cache; or None."""
@@ -185,9 +185,14 @@ class Cache:
     # -- checkpoint ------------------------------------------------------------------------------------------------
 
     def write_checkpoint(self, index: int, arrays: Arrays) -> None:
-        """Write what is needed to go on after a frame, in place of that of the frame before."""
+        """Write what is needed to go on after a frame, in place of the last one."""
         with atomic_write(self.path / CHECKPOINT) as file:
             np.savez(file, allow_pickle=False, **{FRAME_INDEX: np.array([index]), **arrays})
+
+    def last_checkpoint(self) -> int | None:
+        """Return the frame that can be gone on from; None where no frame was finished."""
+        path = self.path / CHECKPOINT
+        return int(_load(path, (FRAME_INDEX,))[FRAME_INDEX][0]) if path.is_file() else None
 
     def read_checkpoint(self) -> tuple[int, dict[str, NDArray[Any]]] | None:
         """Return the frame that can be gone on from and the arrays to do so; None where no frame was finished."""
@@ -230,11 +235,12 @@ def _pose_row(pose: Pose) -> NDArray[np.float64]:
     return np.concatenate([pose.position, pose.rotation])
 
 
-def _load(path: Path) -> dict[str, NDArray[Any]]:
+def _load(path: Path, names: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
+    """Read a file of arrays, or some of them."""
     try:
         # Opened here, because np.load leaves a file open that is no archive.
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+            return {name: archive[name] for name in (archive.files if names is None else names)}
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: is not there (any more)") from None
     except (zipfile.BadZipFile, ValueError, EOFError, KeyError, OSError, NotImplementedError) as error:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mane.body.motion import Pose
 from mane.scene.cache import Cache
+from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.source import GuideSource
 
@@ -40,6 +44,14 @@ class CachedSource(GuideSource):
             raise ValueError(f"{self._cache.path}: has no frame after {self._numbers[-1]}")
         self._next += 1
         return self._cache.read_frame(self._numbers[self._next - 1])
+
+    def memory(self) -> Memory:
+        """Which frame comes next."""
+        return {"next": np.array(self._next)}
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        self._next = int(memory["next"])
 
     @property
     def rest(self) -> GuideFrame:

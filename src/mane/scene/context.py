@@ -13,7 +13,6 @@ from mane.scene import parts
 from mane.scene.config import BUST, NO_BODY, OWN_BODY, Scene
 from mane.scene.scene_file import naming_place
 from mane.scene.sources import SOURCES
-from mane.stage.protocol import NEEDS
 from mane.strand.material import Material
 from mane.strand.ports import Part
 from mane.strand.source import GuideSource
@@ -38,16 +37,18 @@ class SceneContext:
         self.contact = {name: getattr(scene.contact, name) for name in scene.contact.__dataclass_fields__}
 
     def provide(self, need: str) -> Any:
-        """Return what a stage that needs it is given; None where the scene has none."""
-        return getattr(self, need, None) if need in NEEDS else None
+        """Return what a stage that needs it is given, as `GuideSource.provide` does."""
+        if not hasattr(type(self), need) and need not in vars(self):
+            raise LookupError(need)
+        return getattr(self, need)
 
     def make_source(self) -> GuideSource:
         """Make what produces the guide frames of the scene."""
         table = self.scene.source
         source = SOURCES.find(table.kind)
-        given = {need: self.provide(need) for need in source.needs}  # so that errors name the table they are about
+        given = {need: self.provide(need) for need in source.needs}  # first, so that errors name their own table
         with naming_place(self.scene.places, "source" if table.settings else "strand"):
-            made: GuideSource = parts.make_stage(source, table.settings, given.get)
+            made: GuideSource = parts.make_stage(source, table.settings, given.__getitem__)
         return made
 
     @cached_property
@@ -70,6 +71,11 @@ class SceneContext:
             with naming_place(self.scene.places, f"solids.{index}"):
                 solids.append(parts.make_solid(table, self.scene.folder, self.scene.seed))
         return solids
+
+    @property
+    def solids(self) -> tuple[Solid, ...]:
+        """Body, if there is one, and solids."""
+        return (*(() if self.body is None else (self.body,)), *self.surroundings)
 
     @cached_property
     def forces(self) -> list[Part]:

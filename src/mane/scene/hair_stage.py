@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.scene import parts
 from mane.scene.config import Scene
+from mane.scene.context import SceneContext
 from mane.scene.scene_file import naming_place
 from mane.skin.base import Skin
 from mane.skin.finish import FINISHING_PASSES, FinishingPass
-from mane.skin.table import make_skin
+from mane.skin.table import SKINS
 from mane.stage.clock import StageClock
 from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame
 from mane.strand.source import GuideSource
+
+PREVIOUS = "previous_frame"
 
 
 class HairStage:
@@ -31,24 +35,33 @@ class HairStage:
         skin: carries every hair.
         passes: what is done to it then, in this order.
         stride: every so many vertices of what comes out are those of the groom.
+        previous: the guides of the frame before, or None at the first.
     """
 
     def __init__(self, scene: Scene, groom: Groom, source: GuideSource, clock: StageClock) -> None:
+        self.previous: GuideFrame | None = None
+        self._scene, self._clock = scene, clock
+        self._providers = (source.provide, self._provide, SceneContext(scene, source.guides).provide)
         with naming_place(scene.places, "skin"):
-            self.skin: Skin = make_skin(scene.skin.method, groom, source, **scene.skin.settings)
-        self._passes_made = (scene, source)
+            self.skin = self._make_skin(groom, source)
         self.passes = self._make_passes()
         self.stride = math.prod(one.stride for one in self.passes)
-        self._clock = clock
+
+    def _make_skin(self, groom: Groom, source: GuideSource) -> Skin:
+        table, given = self._scene.skin, {"groom": groom, "guides": source.guides}
+        skin: Skin = parts.make_stage(SKINS.find(table.method), table.settings, *self._providers, given=given)
+        return skin
 
     def _make_passes(self) -> list[FinishingPass]:
-        scene, source = self._passes_made
-        made = []
-        for table in scene.finishing:
-            place = f"passes.{scene.passes.index(table)}" if table in scene.passes else "finish"
-            with naming_place(scene.places, place):
-                made.append(parts.make_stage(FINISHING_PASSES.find(table.kind), table.settings, source.provide))
+        made, own = [], iter(range(len(self._scene.passes)))
+        for table in self._scene.finishing:
+            is_own = any(table is one for one in self._scene.passes)
+            with naming_place(self._scene.places, f"passes.{next(own)}" if is_own else "finish"):
+                made.append(parts.make_stage(FINISHING_PASSES.find(table.kind), table.settings, *self._providers))
         return made
+
+    def _provide(self, need: str) -> Any:
+        return {PREVIOUS: lambda: self.previous}[need]
 
     def __call__(self, frame: GuideFrame) -> FloatArray:
         """Return all hairs at this frame [m], world, shape (S, V, 3), in a buffer that the next call reuses."""
@@ -57,7 +70,14 @@ class HairStage:
         for finish in self.passes:
             with self._clock.stage(finish.label):
                 points = finish(points, frame)
+        self.previous = frame
         return points
+
+    def reset(self) -> None:
+        """Begin anew: skin and passes forget the frames that they have seen."""
+        self.previous = None
+        for stage in self.stages:
+            stage.reset()
 
     def drawn(self, rest: GuideFrame) -> Groom:
         """The strands at rest with the vertices that come out of the passes."""
@@ -75,6 +95,11 @@ class HairStage:
     def stages(self) -> tuple[Stage, ...]:
         """Skin and passes, whose memory belongs to a checkpoint."""
         return (self.skin, *self.passes)
+
+    @property
+    def needs_previous(self) -> bool:
+        """Whether a stage asks for the guides of the frame before."""
+        return any(PREVIOUS in stage.needs for stage in self.stages)
 
     @property
     def remembers(self) -> bool:

@@ -28,8 +28,9 @@ from mane.scene.config import OutputTable, Scene
 from mane.scene.outputs import cache_folder, check_output, make_log, open_or_make
 from mane.scene.run_log import RunLog
 from mane.scene.scene_file import naming_place
-from mane.scene.sinks import OutputRequest, Sink, make_sinks, makes_hair, remembered_stages
+from mane.scene.sinks import HAIR_TABLES, OutputRequest, Sink, hair_tables, make_sinks, makes_hair, remembered_stages
 from mane.stage import memory as checkpoints
+from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame
 from mane.strand.stepping import SolverDiverged, StepReport
 
@@ -41,8 +42,8 @@ class Progress:
     """How far a run is.
 
     Attributes:
-        index: number of the frame that was finished.
-        done: frames that are finished, those of earlier runs included.
+        index: number of the frame that was made; its files may still be on their way to the disk.
+        done: frames that are made, those of earlier runs included.
         count: frames in all.
         seconds: of each stage of this frame.
         step: how the guides' step went: largest stretch, deepest penetration; None where guides come from a cache.
@@ -121,7 +122,7 @@ def run_scene(
 
 
 def run_assembly(assembly: Assembly, *, resume: bool = False, progress: ProgressCallback | None = None) -> RunSummary:
-    """Run a scene that was built already; what its cache holds of an earlier run is lost, or gone on with."""
+    """Run a scene that was built already; what its cache holds of an earlier run is lost, or continued."""
     started = time.perf_counter()
     cache_path = cache_folder(assembly.scene)
     try:
@@ -216,7 +217,9 @@ def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: Pr
         if cache is not None and checkpoint is not None:
             with clock.stage("catch up"):
                 run.catch_up(cache, *checkpoint, writer)
+                writer.flush()
             clock.end_setup()
+            clock.beside.clear()
         reporter = _Reporter(progress, frames.count, first - frames.start, log)
         run.play(run.simulated(range(first, frames.end + 1)), writer, summary, reporter)
     _close(sinks, summary)
@@ -262,21 +265,34 @@ class _Run:
             yield _MadeFrame(index, frame, report, points)
 
     def cached(self, cache: Cache, numbers: Sequence[int]) -> Iterator[_MadeFrame]:
-        """Read frames that were simulated before."""
-        source = CachedSource(cache, numbers, self._assembly.source)
-        for index in numbers:
+        """Read frames that were simulated before; hair that remembers sees those in between, too."""
+        read = range(numbers[0], numbers[-1] + 1) if numbers and self._hair_remembers else numbers
+        source = CachedSource(cache, read, self._assembly.source)
+        self._reset_hair()
+        for index in read:
             with self._clock.stage(source.label):
                 frame = source.step()
-            yield _MadeFrame(index, frame, source.report)
+            if index in numbers:
+                yield _MadeFrame(index, frame, source.report)
+            else:
+                self._assembly.hair_stage(frame)
 
     def _preroll(self) -> tuple[GuideFrame, FloatArray | None]:
         frames = self._assembly.scene.frames
         steps = round(frames.preroll * frames.rate)
         frame = self._assembly.source.reset(time=-steps / frames.rate)
+        self._reset_hair()
         points = self._returned(frame)
         for _ in range(steps):
             frame, points = self._stepped(frames.start)
+        if steps:  # what is played from a cache begins with this frame, and so must the hair
+            self._reset_hair()
+            points = self._returned(frame)
         return frame, points
+
+    def _reset_hair(self) -> None:
+        if self._makes_hair:
+            self._assembly.hair_stage.reset()
 
     def _stepped(self, index: int) -> tuple[GuideFrame, FloatArray | None]:
         try:
@@ -340,24 +356,46 @@ class _Run:
         What has its memory in the checkpoint needs nothing else. Sinks that lack frames, or were not there when the
         checkpoint was written, see the frames of the cache again; a skin that remembers then sees all of them.
         """
-        known = checkpoints.saved_versions(checkpoint)
+        source, start = self._assembly.source, self._assembly.scene.frames.start
         stages = checkpoints.keyed(remembered_stages(self._assembly, self._sinks))
-        forgotten = {stage for key, stage in stages.items() if known.get(key) != stage.version}
-        start = self._assembly.scene.frames.start
+        forgotten = self._forgotten(cache, stages, checkpoint)
         needed = [_first_needed(sink, start, last, sink in forgotten) for sink in self._sinks]
         if self._hair_remembers and (min(needed) <= last or not forgotten.isdisjoint(self._assembly.hair_stage.stages)):
             needed.append(start)
         for made in self.cached(cache, range(min(needed), last + 1)):
             self._hand_out(made, writer)
-        self._assembly.source.load_checkpoint(checkpoint)
-        others = [stage for stage in stages.values() if stage not in forgotten]
-        checkpoints.load([stage for stage in others if stage not in self._assembly.source.stages], checkpoint)
+        source.load_checkpoint(checkpoint)
+        kept = [stage for stage in stages.values() if stage not in forgotten and stage not in source.stages]
+        checkpoints.load(kept, checkpoint)
+        if self._makes_hair and self._assembly.hair_stage.needs_previous:
+            self._assembly.hair_stage.previous = cache.read_frame(last)
+
+    def _forgotten(
+        self, cache: Cache, stages: Mapping[str, Stage], checkpoint: Mapping[str, NDArray[Any]]
+    ) -> set[Stage]:
+        """Stages beside the source whose memory a checkpoint does not hold, or that of other hair.
+
+        ValueError where files with frames of other hair would be continued with frames of this one.
+        """
+        known, source = checkpoints.saved_versions(checkpoint), set(self._assembly.source.stages)
+        others = {key: stage for key, stage in stages.items() if stage not in source}
+        changed = [key for key, stage in others.items() if key in known and known[key] != stage.version]
+        was = str(checkpoint.get(HAIR_TABLES, ""))
+        if self._makes_hair and was and was != hair_tables(self._assembly.scene):
+            changed = list(others)
+        begun = [sink for sink in self._sinks if sink.needs_hair and sink.has(self._assembly.scene.frames.start)]
+        if changed and begun:
+            raise ValueError(
+                f"{cache.path}: cannot be resumed, {begun[0].name} has frames of another version or other settings of "
+                "skin and finishing passes; --restart begins anew, and `mane bake` makes all hair again"
+            )
+        return {stage for key, stage in others.items() if key in changed or key not in known}
 
 
 def _first_needed(sink: Sink, start: int, last: int, is_forgotten: bool) -> int:
     """First frame that a sink must see again."""
     missing = next((index for index in range(start, last + 1) if not sink.has(index)), last + 1)
-    return min(missing, max(start, last + 1 - sink.history)) if is_forgotten or missing <= last else last + 1
+    return max(start, missing - sink.history) if is_forgotten or missing <= last else last + 1
 
 
 def _close(sinks: Sequence[Sink], summary: RunSummary) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mane.geometry.checks import require_choice
 from mane.scene.values import VARYING, fit
-from mane.stage.protocol import Stage
+from mane.stage.protocol import Stage, has_own_maker
 from mane.strand.ports import Part
 
 if TYPE_CHECKING:
@@ -69,16 +69,15 @@ def stage_options(stage: type[Stage]) -> Options:
     return {name: hint for name, hint in options.items() if hint is not None and name not in stage.needs}
 
 
-def maker_of(stage: type[Stage]) -> Any:
-    """Return what makes a stage for a scene: the class, or its `for_scene` where it has one of its own."""
-    is_own = stage.for_scene.__func__ is not Stage.for_scene.__func__  # type: ignore[attr-defined]
-    return stage.for_scene if is_own else stage
-
-
 def lacks(stage: type[Stage]) -> list[str]:
     """What a stage cannot be made without: needs whose argument has no default."""
     parameters = inspect.signature(maker_of(stage)).parameters
     return [need for need in stage.needs if need in parameters and parameters[need].default is inspect.Parameter.empty]
+
+
+def maker_of(stage: type[Stage]) -> Any:
+    """Return what makes a stage for a scene: the class, or its `for_scene` where it has one of its own."""
+    return stage.for_scene if has_own_maker(stage) else stage
 
 
 def _written_as(hint: Any) -> Any:
@@ -232,12 +231,12 @@ def _check_ranges(scene: Scene) -> None:
 
 def _check_stage(stage: type[Stage], settings: Mapping[str, Any]) -> None:
     """Make the settings of a stage, or the stage itself where it needs nothing of the scene."""
-    from mane.scene.parts import make_stage
+    from mane.scene.parts import as_written, make_stage
     from mane.skin.finish import FinishingPass
 
     if stage.settings is not None:
         names = {f.name for f in dataclasses.fields(stage.settings)}
-        stage.settings(**{name: value for name, value in settings.items() if name in names})
+        stage.settings(**{name: value for name, value in as_written(stage, settings).items() if name in names})
     elif issubclass(stage, Part | FinishingPass) and not lacks(stage):
         make_stage(stage, settings, lambda need: None)
 

@@ -48,15 +48,16 @@ def check_cache(scene: Scene, path: Path | None, resume: bool, restart: bool) ->
 
 def open_or_make(path: Path, assembly: Assembly, resume: bool) -> Cache:
     """Return the cache of a run that is resumed, if it is of the same scene and the same methods, or a new one."""
-    stages = versions(assembly.source.stages)
+    hair = assembly.hair_stage.stages if assembly.may_return_load else ()  # it then decides what is simulated
+    stages = versions((*assembly.source.stages, *hair))
     if resume and (path / HEADER).is_file():
         cache = Cache.open(path)
         different = cache.difference(assembly.scene, assembly.keys, hair_decides=assembly.may_return_load)
         if different:
-            raise ValueError(f"{path}: cannot be gone on with, {different}; --restart begins anew")
+            raise ValueError(f"{path}: cannot be resumed, {different}; --restart begins anew")
         upgraded = cache.upgraded(stages)
         if upgraded:
-            raise ValueError(f"{path}: cannot be gone on with, {upgraded}, or --restart begins anew")
+            raise ValueError(f"{path}: cannot be resumed, {upgraded}, or --restart begins anew")
         remove_leftovers(path)
         return cache
     return Cache.make(path, assembly.scene, assembly.guides, assembly.keys, stages)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mane.scene.options import prop_maker, shape_class, stage_options
 from mane.scene.values import VARYING
-from mane.stage.protocol import Stage, needed
+from mane.stage.protocol import Provide, Stage, needed
 
 if TYPE_CHECKING:
     from mane.body.motion import Motion
@@ -105,11 +105,18 @@ def make_shelters(table: WindTable) -> list[Shelter]:
     return [*([SolidShelter()] if table.solids_shelter else []), *([HairShelter()] if table.hair_shelters else [])]
 
 
-def make_stage(stage: type[Stage], settings: Mapping[str, Any], provide: Callable[[str], Any]) -> Any:
-    """Return a stage with the settings of a scene file and what it needs of the scene."""
+def make_stage(
+    stage: type[Stage], settings: Mapping[str, Any], *providers: Provide, given: Mapping[str, Any] | None = None
+) -> Any:
+    """Return a stage with the settings of a scene file, what it is `given`, and what else it needs of the scene."""
+    own = dict(given or {})
+    return stage.for_scene(**needed(stage, *providers, given=own), **own, **as_written(stage, settings))
+
+
+def as_written(stage: type[Stage], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a scene file as a stage takes them: rows of fraction and value are curves from root to tip."""
     options = stage_options(stage)
-    written = {name: varying(value) if options.get(name) is VARYING else value for name, value in settings.items()}
-    return stage.for_scene(**needed(stage, provide), **written)
+    return {name: varying(value) if options.get(name) is VARYING else value for name, value in settings.items()}
 
 
 def make_material(table: StrandTable) -> Material:

@@ -339,7 +339,7 @@ class Simulation(GuideSource):
         return (self, self._solver, *self.parts)
 
     def provide(self, need: str) -> Any:
-        """Return what a stage that needs it is given, see `mane.stage.protocol.NEEDS`; None where there is none."""
+        """Return what a stage that needs it is given, see `GuideSource.provide`."""
         own = {
             "material": lambda: self.material,
             "guide_model": lambda: self._own,

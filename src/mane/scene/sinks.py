@@ -7,13 +7,15 @@ of the sinks. The cache comes last: a frame in the cache is a frame in every oth
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray
 from mane.scene.cache import Cache
@@ -25,7 +27,7 @@ from mane.strand.frame import GuideFrame
 if TYPE_CHECKING:
     from mane.io.usd.sequence import UsdSequenceWriter
     from mane.scene.build import Assembly
-    from mane.scene.config import OutputTable
+    from mane.scene.config import OutputTable, Scene
 
 Job = Callable[[], None]
 
@@ -170,6 +172,15 @@ class UsdSink(Sink):
         return [self.path]
 
 
+HAIR_TABLES = "hair"  # key of a checkpoint
+
+
+def hair_tables(scene: Scene) -> str:
+    """Return what decides the hair on given guides, as text."""
+    written = scene.to_dict()
+    return json.dumps({name: written[name] for name in ("skin", "finish", "passes")}, sort_keys=True)
+
+
 class CacheSink(Sink):
     """The guides of every frame, and the checkpoint to go on from."""
 
@@ -189,9 +200,8 @@ class CacheSink(Sink):
         return None if request.cache is None else cls(request.cache, request.assembly)
 
     def open(self, *, resume: bool) -> None:
-        """Find the last frame that can be gone on from."""
-        checkpoint = self.cache.read_checkpoint() if resume else None
-        self._last = None if checkpoint is None else checkpoint[0]
+        """Find the last frame that the run can be resumed after."""
+        self._last = self.cache.last_checkpoint() if resume else None
 
     def has(self, index: int) -> bool:
         """Whether the frame was finished."""
@@ -206,14 +216,20 @@ class CacheSink(Sink):
         frames = self._assembly.scene.frames
         interval = max(stage.save_every for stage in self.remembered)
         is_due = (index - frames.start) % interval == 0 or index == frames.end
-        memory = checkpoints.save(self.remembered) if is_due else None
+        memory = {**checkpoints.save(self.remembered), **self._hair_tables()} if is_due else None
+        copy = frame.copy()
 
         def job() -> None:
-            self.cache.write_frame(index, frame)
+            self.cache.write_frame(index, copy)
             if memory is not None:
                 self.cache.write_checkpoint(index, memory)
 
         return job
+
+    def _hair_tables(self) -> dict[str, NDArray[Any]]:
+        """What the scene says about hair, where any is made: memory of skin and passes is of use to no other hair."""
+        is_made = len(self.remembered) > len(self._assembly.source.stages)
+        return {HAIR_TABLES: np.array(hair_tables(self._assembly.scene))} if is_made else {}
 
     def close(self) -> list[Path]:
         """Name the cache."""
@@ -250,4 +266,4 @@ def makes_hair(assembly: Assembly, sinks: Sequence[Sink]) -> bool:
 def remembered_stages(assembly: Assembly, sinks: Sequence[Sink]) -> tuple[Stage, ...]:
     """Everything of a run whose memory belongs to a checkpoint."""
     hair = assembly.hair_stage.stages if makes_hair(assembly, sinks) else ()
-    return (*assembly.source.stages, *hair, *sinks)
+    return (*assembly.source.stages, *hair, *(sink for sink in sinks if not isinstance(sink, CacheSink)))

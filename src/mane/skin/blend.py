@@ -52,6 +52,11 @@ class BlendedSkin(Skin):
         if self.remembers:
             checkpoints.load((self.first, self.second), memory)
 
+    def reset(self) -> None:
+        """Begin anew with both."""
+        self.first.reset()
+        self.second.reset()
+
     @property
     def remembers(self) -> bool:
         """Whether either skin does."""

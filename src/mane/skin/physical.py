@@ -32,6 +32,7 @@ from mane.strand.model import Float64Array, StrandModel
 
 BLOCKS_PER_TASK = 16
 ROWS_AT_ONCE = 4096  # hairs that are bound together
+SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
 STIFFER = 1e-9  # relative; more than rounding
 
 
@@ -110,6 +111,8 @@ class PhysicalSkin(LinearSkin):
             if self.params.feels_beyond:
                 solved.append(piece)
         self._chain = ChainSolve(self._lanes, joined(solved), self.params) if solved else None
+        if self._chain is not None:
+            self.save_every = 1 + self._chain.memory_bytes // SAVED_BYTES
         self._guidance: Guidance | None = None
         if self._is_simple:
             places = self._parameter[:, :, : segments + 1]
@@ -305,6 +308,11 @@ class PhysicalSkin(LinearSkin):
         rest = self._lanes.unpack(self._data, rows)
         force, turn = felt.of_hairs(rows)
         out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, targets[rows])
+
+    def reset(self) -> None:
+        """Forget the frame before."""
+        if self._chain is not None:
+            self._chain.reset()
 
     @property
     def remembers(self) -> bool:

@@ -84,6 +84,15 @@ class ChainSolve:
         """Orientations of the last call, where the next one starts from them."""
         return {"turned": self._turned.copy()} if self._has_turned else {}
 
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of `memory`."""
+        return self._turned.nbytes
+
+    def reset(self) -> None:
+        """Start from the unbent segments again."""
+        self._has_turned = False
+
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
         self._has_turned = "turned" in memory

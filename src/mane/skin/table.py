@@ -35,5 +35,7 @@ def make_skin(name: str, groom: Groom, guides: Guides | GuideSource, **settings:
     """
     method = SKINS.find(name)
     if isinstance(guides, GuideSource):
-        return method(groom, guides.guides, **{**needed(method, guides.provide), **settings})
-    return method(groom, guides, **settings)
+        settings = {**needed(method, guides.provide, given=settings), **settings}
+        guides = guides.guides
+    skin: Skin = method.for_scene(groom=groom, guides=guides, **settings)
+    return skin

@@ -29,7 +29,9 @@ class StageClock:
 
     def end_setup(self) -> None:
         """Say that what was counted so far was preparation."""
-        self.setup, self.frame = self.frame, {}
+        for label, seconds in self.frame.items():
+            self.setup[label] = self.setup.get(label, 0.0) + seconds
+        self.frame = {}
 
     def end_frame(self) -> dict[str, float]:
         """Begin the next frame and return the seconds of the one that ended."""

@@ -35,7 +35,7 @@ def save(stages: Iterable[Stage]) -> Memory:
     by_key = keyed(stages)
     arrays: Memory = {VERSIONS: np.array([f"{key} {stage.version}" for key, stage in by_key.items()], np.str_)}
     for key, stage in by_key.items():
-        arrays.update({f"{key}{SEPARATOR}{name}": np.array(array) for name, array in stage.memory().items()})
+        arrays.update({f"{key}{SEPARATOR}{name}": np.asarray(array) for name, array in stage.memory().items()})
     return arrays
 
 

@@ -7,6 +7,7 @@ them by name: it looks classes up in tables (`mane.stage.table`), gives each wha
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from abc import ABC
 from collections.abc import Callable, Mapping
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 Memory = dict[str, NDArray[Any]]
 
-# What a scene can give to a stage, by the name of the argument that takes it. A stage names those that it `needs`;
-# one whose argument has a default goes without where the scene has none.
+# What a scene can give to sources, parts, skins and finishing passes, by the name of the argument that takes it. A
+# stage names those that it `needs`; one whose argument has a default goes without where the scene has none.
 NEEDS = {
     "body": "what the hair grows on, a `Solid`, or None",
     "contact": "settings of the contact with solids, by name",
@@ -34,6 +35,7 @@ NEEDS = {
     "model": "name of the strand model",
     "model_settings": "settings of the strand model, by name",
     "rest": "the `GuideFrame` of guides at rest on the head in its rest pose",
+    "previous_frame": "a function that returns the `GuideFrame` before the one at hand, or None at the first",
     "root": "what holds the roots",
     "sag_free": "whether the groom is what gravity makes of it",
     "seed": "of everything random",
@@ -77,7 +79,7 @@ class Stage(Owned, ABC):
         label: row of the timings that its time counts for.
         settings: dataclass of its settings, whose fields are keyword arguments of the class and keys of scene files;
             None where the arguments of the class itself are all there is.
-        needs: what it takes from the scene besides its settings, names of `NEEDS`.
+        needs: what it takes from the scene besides its settings, names of `NEEDS`; not for solvers and sinks.
         examples: settings to try it with, the first for a start; also what the contract tests run.
         save_every: frames between two times that its memory is saved; more than 1 for a memory so large that writing
             it every frame would take longer than making the frames again.
@@ -90,7 +92,7 @@ class Stage(Owned, ABC):
     settings: ClassVar[type | None] = None
     needs: ClassVar[tuple[str, ...]] = ()
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
-    save_every: ClassVar[int] = 1
+    save_every: int = 1
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -114,13 +116,48 @@ class Stage(Owned, ABC):
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
 
+    def reset(self) -> Any:
+        """Begin anew, as if it had just been made."""
+        return None
+
     @property
     def remembers(self) -> bool:
         """Whether what it does next depends on what it did before."""
         return type(self).memory is not Stage.memory
 
 
-def needed(stage: type[Stage], provide: Callable[[str], Any]) -> dict[str, Any]:
-    """Return what a stage needs, by name; `provide` gives None for what is not to be had, which is then left out."""
-    found = {need: provide(need) for need in stage.needs}
+Provide = Callable[[str], Any]
+
+
+def needed(stage: type[Stage], *providers: Provide, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a stage needs, by name, from the first provider that knows it.
+
+    Args:
+        stage: the class.
+        providers: each returns what it is asked for, None where there is none, and raises LookupError for what it does
+            not know.
+        given: what the stage gets anyway and need not be asked for.
+
+    Raises:
+        ValueError: nobody knows a need, or there is none and the stage cannot do without.
+    """
+    found = {need: _provided(stage, need, providers) for need in stage.needs if need not in (given or {})}
+    required = inspect.signature(stage.for_scene if has_own_maker(stage) else stage).parameters
+    for need, value in found.items():
+        if value is None and need in required and required[need].default is inspect.Parameter.empty:
+            raise ValueError(f"{stage.family}: {stage.name!r} needs {NEEDS[need]} ({need}), and there is none here")
     return {need: value for need, value in found.items() if value is not None}
+
+
+def has_own_maker(stage: type[Stage]) -> bool:
+    """Whether a stage is made by a `for_scene` of its own."""
+    return stage.for_scene.__func__ is not Stage.for_scene.__func__  # type: ignore[attr-defined]
+
+
+def _provided(stage: type[Stage], need: str, providers: tuple[Provide, ...]) -> Any:
+    for provide in providers:
+        try:
+            return provide(need)
+        except LookupError:
+            continue
+    raise ValueError(f"{stage.family}: {stage.name!r} needs {NEEDS[need]} ({need}), which cannot be had here")

@@ -37,7 +37,10 @@ class Table(MutableMapping[str, Any], Generic[S]):
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{what or self.what}: {name!r} is unknown; choose from {', '.join(self)}{hint}")
         entry = self._entries[name]
-        return _imported(entry) if isinstance(entry, str) else entry
+        if isinstance(entry, str):
+            entry = self._checked(name, _imported(entry))
+            self._entries[name] = entry
+        return entry
 
     def __getitem__(self, name: str) -> type[S]:
         if name not in self._entries:
@@ -45,14 +48,15 @@ class Table(MutableMapping[str, Any], Generic[S]):
         return self.find(name)
 
     def __setitem__(self, name: str, entry: str | type[S]) -> None:
-        if not isinstance(entry, str):
-            if not issubclass(entry, self._kind):
-                raise TypeError(f"{self.what}: {name!r} must be a {self._kind.__name__}, got {entry.__name__}")
-            if getattr(entry, "name", None) != name:
-                raise TypeError(
-                    f"{self.what}: {entry.__name__}.name must be {name!r}, got {getattr(entry, 'name', None)!r}"
-                )
-        self._entries[name] = entry
+        self._entries[name] = entry if isinstance(entry, str) else self._checked(name, entry)
+
+    def _checked(self, name: str, entry: type[S]) -> type[S]:
+        if not issubclass(entry, self._kind):
+            raise TypeError(f"{self.what}: {name!r} must be a {self._kind.__name__}, got {entry.__name__}")
+        if getattr(entry, "name", None) != name:
+            found = getattr(entry, "name", None)
+            raise TypeError(f"{self.what}: {entry.__name__}.name must be {name!r}, got {found!r}")
+        return entry
 
     def __delitem__(self, name: str) -> None:
         del self._entries[name]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,3 +75,14 @@ class GuideFrame:
     solid_poses: tuple[Pose, ...]
     time: float
     inserted: InsertedGuides | None = None
+
+    def copy(self) -> GuideFrame:
+        """Return a frame with arrays of its own."""
+        inserted = None if self.inserted is None else replace(self.inserted, **_copies(self.inserted))
+        return replace(self, **_copies(self), inserted=inserted)
+
+
+def _copies(frame: Any) -> dict[str, Any]:
+    """Copies of all arrays of a dataclass, by name."""
+    values = {item.name: getattr(frame, item.name) for item in fields(frame)}
+    return {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}

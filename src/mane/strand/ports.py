@@ -145,9 +145,6 @@ class Part(Stage):
         """Spare strands of the mask (G,) were inserted or taken out between two frames."""
         self.forget(strands)
 
-    def reset(self) -> None:
-        """The guides were put back to rest: undo what has worn out or come loose."""
-
     def report(self) -> dict[str, float]:
         """Numbers about the last substep for the `StepReport`, by name; the largest of all substeps is kept."""
         return {}
@@ -157,7 +154,7 @@ class Part(Stage):
         return {}
 
 
-NOBODY: IntArray = np.zeros(0, np.int64)
+NO_STRANDS: IntArray = np.zeros(0, np.int64)
 
 
 class Force(Part):
@@ -167,7 +164,7 @@ class Force(Part):
         amends: strands whose step is taken again after `amend`, sorted, shape (A,); known from `prepare` on.
     """
 
-    amends: IntArray = NOBODY
+    amends: IntArray = NO_STRANDS
 
     @abstractmethod
     def add(self, strands: StrandView, load: Load) -> None:

@@ -62,14 +62,17 @@ class GuideSource(Stage):
         return (self,)
 
     def provide(self, need: str) -> Any:
-        """Return what a stage that needs it is given (see `mane.stage.protocol.NEEDS`); None where there is none."""
+        """Return what a stage that needs it is given, see `mane.stage.protocol.NEEDS`.
+
+        None where there is none; LookupError for what the source does not know.
+        """
         own = {
             "guides": lambda: self.guides,
             "head": lambda: self.head,
             "solids": lambda: self.solids,
             "rest": lambda: self.rest,
         }
-        return own[need]() if need in own else None
+        return own[need]()
 
     def receive(self, load: GuideLoad | None) -> None:
         """Let what a skin found out about the last frame act on the guides of the next; None for nothing."""

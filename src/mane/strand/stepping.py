@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.stage.clock import NO_CLOCK, StageClock
-from mane.strand.ports import NOBODY, Constraint, Force, Load, MovingSolid, StrandView
+from mane.strand.ports import NO_STRANDS, Constraint, Force, Load, MovingSolid, StrandView
 from mane.strand.roots import RootPose
 from mane.strand.solver import StrandSolver
 from mane.strand.state import StrandState
@@ -96,7 +96,7 @@ class Stepper:
             part.prepare(model)
         for part in parts:  # none before all are ready: those of a simulation that could not be made are free
             part.join(self)
-        self._amended = np.unique(np.concatenate([force.amends for force in self.forces] or [NOBODY]))
+        self._amended = np.unique(np.concatenate([force.amends for force in self.forces] or [NO_STRANDS]))
         every = len(self._amended) == model.strand_count
         self._again = solver if every or not len(self._amended) else solver.taken(self._amended)
 

@@ -23,7 +23,7 @@ from mane.scene.config import (
     SolidTable,
     WindTable,
 )
-from mane.scene.loop import bake_cache, run_scene
+from mane.scene.loop import bake_cache, run_assembly, run_scene
 from mane.scene.scene_file import SceneError
 from mane.skin.table import SKINS
 from mane.strand.solver import SOLVERS
@@ -226,7 +226,7 @@ def test_another_scene_cannot_go_on_with_a_cache(tmp_path, tiny_scene):
     run_scene(scene)
     with pytest.raises(ValueError, match=r"holds frames of an earlier run; --resume goes on, --restart begins anew"):
         run_scene(scene)
-    with pytest.raises(ValueError, match=r"cannot be gone on with, seed was 3 and is 4; --restart"):
+    with pytest.raises(ValueError, match=r"cannot be resumed, seed was 3 and is 4; --restart"):
         run_scene(replace(scene, seed=4), resume=True)
     assert run_scene(replace(scene, seed=4), restart=True).frames == 4
 
@@ -276,6 +276,58 @@ def test_a_skin_that_remembers_is_not_replayed(tmp_path, tiny_scene, monkeypatch
         run_scene(parts, resume=True)
     assert read == []
     assert bytes_of(tmp_path / "parts") == bytes_of(tmp_path / "whole")
+
+
+def test_a_skin_with_other_settings_does_not_continue_files_of_the_old_one(tmp_path, tiny_scene):
+    """Memory of a warm start means nothing to other settings, and one file must not hold hair of two skins."""
+    warm = SkinTable("physical", {"sweeps": 2, "warm_start": "previous"})
+    scene = tiny_scene(tmp_path, skin=warm, output=OutputTable(cache="a.cache", usd="hair.usda"), frame_count=5)
+    run_scene(replace(scene, frames=FramesTable(end=3)))
+    for settings in ({"sweeps": 2}, {"sweeps": 2, "warm_start": "previous", "alpha": 0.2}):
+        other = replace(scene, skin=SkinTable("physical", settings))
+        with pytest.raises(ValueError, match=r"cannot be resumed, usd has frames of another version or other settings"):
+            run_scene(other, resume=True)
+    # Where no file has hair yet, the guides are all that is resumed, and hair is made anew from the first frame on.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    fresh = replace(scene, folder=elsewhere)
+    run_scene(replace(fresh, frames=FramesTable(end=3), output=ONLY_CACHE))
+    run_scene(fresh, resume=True)
+    (tmp_path / "whole").mkdir()
+    run_scene(replace(scene, folder=tmp_path / "whole"))
+    for index in range(1, 6):
+        name = f"hair.frames/frame.000{index}.usdc"
+        assert (elsewhere / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_metrics_that_missed_frames_catch_up_with_their_flicker(tmp_path, tiny_scene):
+    both = OutputTable(cache="a.cache", metrics="metrics.json")
+    for folder in ("whole", "gap"):
+        (tmp_path / folder).mkdir()
+    run_scene(tiny_scene(tmp_path / "whole", output=both, frame_count=8))
+    for end, output in ((4, both), (6, ONLY_CACHE), (8, both)):
+        run_scene(tiny_scene(tmp_path / "gap", output=output, frame_count=end), resume=end > 4)
+    assert (tmp_path / "gap" / "metrics.json").read_bytes() == (tmp_path / "whole" / "metrics.json").read_bytes()
+
+
+def test_an_assembly_can_be_run_again(tmp_path, tiny_scene):
+    """Hair that remembers begins anew, as the guides do."""
+    skin = SkinTable("physical", {"sweeps": 2, "warm_start": "previous"})
+    assembly = build(tiny_scene(tmp_path, skin=skin, output=OutputTable(usd="hair.usda")))
+    run_assembly(assembly)
+    first = bytes_of(tmp_path)
+    run_assembly(assembly)
+    assert bytes_of(tmp_path) == first
+
+
+def test_a_bake_of_some_frames_with_a_skin_that_remembers_shows_it_all_of_them(tmp_path, tiny_scene):
+    skin = SkinTable("physical", {"sweeps": 2, "warm_start": "previous"})
+    run_scene(tiny_scene(tmp_path, skin=skin, output=OutputTable(cache="a.cache", usd="run.usda"), frame_count=5))
+    bake_cache(tmp_path / "a.cache", OutputTable(usd="some.usda"), every=2)
+    made = sorted(path.name for path in (tmp_path / "some.frames").glob("frame.*"))
+    assert made == ["frame.0001.usdc", "frame.0003.usdc", "frame.0005.usdc"]
+    for name in made:
+        assert (tmp_path / "some.frames" / name).read_bytes() == (tmp_path / "run.frames" / name).read_bytes()
 
 
 def test_five_lines_of_python_give_the_hair_of_a_scene(tmp_path, tiny_scene):
