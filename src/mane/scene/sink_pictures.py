@@ -1,6 +1,6 @@
 """`PictureSink`: pictures and a movie of the run, drawn once for both.
 
-A movie cannot be gone on with, so its frames are kept as pictures until all are there.
+A movie cannot be continued, so its frames are kept as pictures until all are there.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Stage(Owned, ABC):
         family: what kind of stage it is, e.g. "skin"; with the name it keys checkpoints.
         name: in tables, checkpoints, reports and errors.
         version: of what it computes and of what it remembers. Raise it when either changes: a run that was stopped
-            before is then not gone on with, since its second half would come from another method.
+            before is then not resumed, since its second half would come from another method.
         label: row of the timings that its time counts for.
         settings: dataclass of its settings, whose fields are keyword arguments of the class and keys of scene files;
             None where the arguments of the class itself are all there is.
