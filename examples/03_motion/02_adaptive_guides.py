@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import mane
-from mane.contact.adaptive import AdaptiveGuides
+from mane.contact.adaptive.adaptive import AdaptiveGuides
 from mane.render.sheet import write_png
 
 WIDTH, DEPTH, LENGTH = 0.16, 0.08, 0.10  # [m] of the lawn

@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.io import read_mesh as read_mesh
     from mane.io import write_groom as write_groom
     from mane.io import write_mesh as write_mesh
-    from mane.measure.compare import compare as compare
+    from mane.measure.compare.compare import compare as compare
     from mane.render.camera import Camera as Camera
     from mane.render.looks import LOOKS as LOOKS
     from mane.render.looks import Look as Look
@@ -100,7 +100,7 @@ PUBLIC = {
     "read_scene": "mane.scene.scene_file",
     "run_scene": "mane.scene.loop",
     "bake_cache": "mane.scene.loop",
-    "compare": "mane.measure.compare",
+    "compare": "mane.measure.compare.compare",
     # how they carry every hair
     "skin": "mane.skin",
     "metrics": "mane.metrics",

@@ -7,7 +7,7 @@ import numpy as np
 from mane.body.motion import Pose
 from mane.geometry import quaternion
 from mane.skin.base import Skin
-from mane.skin.finish import FinishingPass
+from mane.skin.finish.passes import FinishingPass
 from mane.strand.frame import GuideFrame
 from mane.strand.ports import Force, GuideLoad
 from mane.strand.solver import StrandSolver

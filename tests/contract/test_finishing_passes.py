@@ -10,7 +10,7 @@ from ball_head import ELSEWHERE, make_simulation, run, variants
 from mane.body.shapes import Sphere
 from mane.scene.options import stage_options
 from mane.scene.parts import make_stage
-from mane.skin.finish import FINISHING_PASSES
+from mane.skin.finish.passes import FINISHING_PASSES
 
 passes = pytest.mark.parametrize(("stage", "settings"), variants(FINISHING_PASSES))
 

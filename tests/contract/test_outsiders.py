@@ -13,14 +13,14 @@ from outsiders import CopySkin, LagSolver, Sparkle, SwingSource, Tide
 
 import mane
 from mane.contact.table import INTERACTIONS
-from mane.measure.bench_pipeline import stage_seconds
-from mane.measure.compare import compare
+from mane.measure.bench.pipeline import stage_seconds
+from mane.measure.compare.compare import compare
 from mane.scene.cache import Cache
 from mane.scene.config import FramesTable, OutputTable
 from mane.scene.loop import bake_cache, run_scene
 from mane.scene.scene_file import SceneError, parse_scene
 from mane.scene.sources import SOURCES
-from mane.skin.finish import FINISHING_PASSES
+from mane.skin.finish.passes import FINISHING_PASSES
 from mane.skin.table import SKINS
 from mane.strand.solver import SOLVERS
 

@@ -7,12 +7,12 @@ import pytest
 
 from mane.body.motion import Pose
 from mane.geometry import quaternion
-from mane.strand.hold import hold
 from mane.strand.material import Material
 from mane.strand.model import RootKind
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
+from mane.strand.standing.hold import hold
 from mane.strand.state import StrandState
 from mane.strand.stepping import StepPath, Stepper
 from same_bytes import same_bytes

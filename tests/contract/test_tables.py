@@ -7,7 +7,7 @@ import pytest
 from mane.contact.table import INTERACTIONS
 from mane.scene.sinks import SINKS
 from mane.scene.sources import SOURCES
-from mane.skin.finish import FINISHING_PASSES
+from mane.skin.finish.passes import FINISHING_PASSES
 from mane.skin.table import SKINS
 from mane.stage.protocol import NEEDS, Stage
 from mane.stage.table import Table

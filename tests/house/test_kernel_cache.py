@@ -100,8 +100,8 @@ import numpy as np
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.body.motion import Pose
-from mane.skin import _kernels_finish as kernels
-from mane.skin.finish import SolidAdjustment
+from mane.skin.finish import _kernels as kernels
+from mane.skin.finish.passes import SolidAdjustment
 
 rng = np.random.default_rng(3)
 steps = rng.normal(0, 0.004, (2000, 12, 3))

@@ -57,6 +57,35 @@ def test_no_room_imports_a_room_below_it(path):
             assert ROOMS.index(other) <= ROOMS.index(room), f"{path}:{line}: {room} must not import {other}"
 
 
+METHOD_ROOMS = ("strand", "contact", "skin")
+PACKAGES = [
+    package
+    for room in METHOD_ROOMS
+    for package in sorted((SOURCE / room).iterdir())
+    if (package / "__init__.py").is_file()
+]
+
+
+def imported_modules(path):
+    """Modules of mane that a file imports anywhere, by dotted name."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("mane."):
+            yield node.module, node.lineno
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names if alias.name.startswith("mane."))
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: f"{package.parent.name}.{package.name}")
+def test_no_method_imports_another_one(package):
+    """What two methods share belongs to their room, so that one is read by opening one folder."""
+    room, others = package.parent.name, {other.name for other in PACKAGES if other.parent == package.parent}
+    for path in package.rglob("*.py"):
+        for module, line in imported_modules(path):
+            parts = module.split(".")
+            if len(parts) > 2 and parts[1] == room and parts[2] in others:
+                assert parts[2] == package.name, f"{path}:{line}: {room}.{package.name} must not import {module}"
+
+
 def test_the_check_finds_a_forbidden_import(tmp_path):
     offender = tmp_path / "offender.py"
     offender.write_text("def f():\n    from mane.cli import main\n    import mane.groom.groom\n")

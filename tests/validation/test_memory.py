@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from mane.measure.bench_pipeline import SIZES
-from mane.measure.bench_pipeline_memory import TARGET_MEGABYTES, add_memory
+from mane.measure.bench.pipeline import SIZES
+from mane.measure.bench.pipeline_memory import TARGET_MEGABYTES, add_memory
 from mane.measure.figures import Figures
 
 # [MB] that the peak may rise by after the first frames: less than the points of one of them, so that none is kept.

@@ -11,11 +11,11 @@ from mane.body.bust import make_bust
 from mane.body.motion_presets import make_motion
 from mane.body.props.comb import make_comb
 from mane.body.solid import Solid
-from mane.contact.adaptive import AdaptiveGuides
-from mane.contact.links import StaticLinks
-from mane.contact.strips import TriangleStrips
-from mane.contact.ties import Ties
-from mane.contact.volume_grid import VolumeGrid
+from mane.contact.adaptive.adaptive import AdaptiveGuides
+from mane.contact.grid.volume_grid import VolumeGrid
+from mane.contact.links.links import StaticLinks
+from mane.contact.strips.strips import TriangleStrips
+from mane.contact.ties.ties import Ties
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.scene.simulation import Simulation

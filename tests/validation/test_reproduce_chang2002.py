@@ -2,7 +2,7 @@
 
 import pytest
 
-from mane.measure.reproduce import PAPERS, reproduce
+from mane.measure.reproduce.reproduce import PAPERS, reproduce
 
 
 def values(report):

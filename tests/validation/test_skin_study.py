@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from mane.measure import study_physical, validate_skin
+from mane.measure.study import physical as study_physical
+from mane.measure.validate import skin as validate_skin
 
 pytestmark = pytest.mark.stress
 

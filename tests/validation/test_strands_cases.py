@@ -5,16 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from mane.measure import (
-    strands_look,
-    strands_motion,
-    strands_static,
-    strands_substeps,
-    strands_surroundings,
-    strands_tradeoff,
-)
 from mane.measure.figures import Figures
-from mane.measure.strands_references import elastica
+from mane.measure.strands import look as strands_look
+from mane.measure.strands import motion as strands_motion
+from mane.measure.strands import static as strands_static
+from mane.measure.strands import substeps as strands_substeps
+from mane.measure.strands import surroundings as strands_surroundings
+from mane.measure.strands import tradeoff as strands_tradeoff
+from mane.measure.strands.references import elastica
 from mane.strand.solver import SOLVERS
 
 models = pytest.mark.parametrize("model", sorted(SOLVERS))

@@ -6,7 +6,7 @@ from scipy.integrate import solve_bvp
 from scipy.optimize import minimize
 
 from mane.geometry import quaternion
-from mane.measure import strands_references as exact
+from mane.measure.strands import references as exact
 
 CURVATURE, TORSION = 12.0, 7.0
 

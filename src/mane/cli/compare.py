@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Compare and print the table."""
     with busy(f"reading {args.scene}"):
         from mane.cli._render_request import size_of
-        from mane.measure.compare import compare
+        from mane.measure.compare.compare import compare
         from mane.scene.scene_file import read_scene
 
         scene = read_scene(args.scene, args.settings)

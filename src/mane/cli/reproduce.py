@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mane.cli._measuring import progress_line
-from mane.measure.reproduce import PAPERS, Report, all_figures, reproduce
+from mane.measure.reproduce.reproduce import PAPERS, Report, all_figures, reproduce
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

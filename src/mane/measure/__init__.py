@@ -14,23 +14,23 @@ def _load(module: str) -> Any:
 
 # name -> what loads its `run(*, quick, progress) -> Figures`; a new measurement is one file and one line.
 BENCHMARKS: dict[str, Callable[[], Any]] = {
-    "styles": partial(_load, "bench_styles"),
-    "guides": partial(_load, "bench_guides"),
-    "sdf": partial(_load, "bench_sdf"),
-    "io": partial(_load, "bench_io"),
-    "render": partial(_load, "bench_render"),
-    "strands": partial(_load, "bench_strands"),
-    "contact": partial(_load, "bench_contact"),
-    "skin": partial(_load, "bench_skin"),
-    "mutual": partial(_load, "bench_mutual"),
-    "pipeline": partial(_load, "bench_pipeline"),
+    "styles": partial(_load, "bench.styles"),
+    "guides": partial(_load, "bench.guides"),
+    "sdf": partial(_load, "bench.sdf"),
+    "io": partial(_load, "bench.io"),
+    "render": partial(_load, "bench.render"),
+    "strands": partial(_load, "bench.strands"),
+    "contact": partial(_load, "bench.contact"),
+    "skin": partial(_load, "bench.skin"),
+    "mutual": partial(_load, "bench.mutual"),
+    "pipeline": partial(_load, "bench.pipeline"),
 }
 VALIDATIONS: dict[str, Callable[[], Any]] = {
-    "sdf": partial(_load, "validate_sdf"),
-    "groom": partial(_load, "validate_groom"),
-    "strands": partial(_load, "validate_strands"),
-    "skin": partial(_load, "validate_skin"),
-    "physical": partial(_load, "study_physical"),
-    "mutual": partial(_load, "validate_mutual"),
+    "sdf": partial(_load, "validate.sdf"),
+    "groom": partial(_load, "validate.groom"),
+    "strands": partial(_load, "validate.strands"),
+    "skin": partial(_load, "validate.skin"),
+    "physical": partial(_load, "study.physical"),
+    "mutual": partial(_load, "validate.mutual"),
 }
 PLOTTED = ("strands", "skin")  # validations whose `run` also takes `plot`, a folder to draw into

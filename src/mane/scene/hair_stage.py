@@ -12,7 +12,7 @@ from mane.scene.config import Scene
 from mane.scene.context import SceneContext
 from mane.scene.scene_file import naming_place
 from mane.skin.base import Skin
-from mane.skin.finish import FINISHING_PASSES, FinishingPass
+from mane.skin.finish.passes import FINISHING_PASSES, FinishingPass
 from mane.skin.table import SKINS
 from mane.stage.clock import StageClock
 from mane.stage.protocol import Stage

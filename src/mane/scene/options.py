@@ -162,7 +162,7 @@ def _stages(scene: Scene) -> Iterator[tuple[str, Any, type[Stage]]]:
     """Place, table and class of every stage that a scene names."""
     from mane.contact.table import INTERACTIONS
     from mane.scene.sources import SOURCES
-    from mane.skin.finish import FINISHING_PASSES
+    from mane.skin.finish.passes import FINISHING_PASSES
     from mane.skin.table import SKINS
 
     named: list[tuple[str, Any, str, Table[Any], str]] = [
@@ -232,7 +232,7 @@ def _check_ranges(scene: Scene) -> None:
 def _check_stage(stage: type[Stage], settings: Mapping[str, Any]) -> None:
     """Make the settings of a stage, or the stage itself where it needs nothing of the scene."""
     from mane.scene.parts import as_written, make_stage
-    from mane.skin.finish import FinishingPass
+    from mane.skin.finish.passes import FinishingPass
 
     if stage.settings is not None:
         names = {f.name for f in dataclasses.fields(stage.settings)}

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mane.body.props.base import Prop
     from mane.body.shapes import Shape
     from mane.body.solid import Solid
-    from mane.contact.wind import Wind
-    from mane.contact.wind_shelter import Shelter
+    from mane.contact.air.shelter import Shelter
+    from mane.contact.air.wind import Wind
     from mane.scene.config import HeadTable, SolidTable, StrandTable, WindTable
     from mane.strand.material import Material
 
@@ -88,7 +88,7 @@ def make_wind(table: WindTable, seed: int) -> Wind | None:
     """Return the wind, or None for still air."""
     import numpy as np
 
-    from mane.contact.wind import GustingWind, UniformWind
+    from mane.contact.air.wind import GustingWind, UniformWind
 
     mean = np.array(table.velocity)
     if not mean.any():
@@ -98,7 +98,7 @@ def make_wind(table: WindTable, seed: int) -> Wind | None:
 
 def make_shelters(table: WindTable) -> list[Shelter]:
     """Return what keeps the wind away."""
-    from mane.contact.wind_shelter import HairShelter, SolidShelter
+    from mane.contact.air.shelter import HairShelter, SolidShelter
 
     if not any(table.velocity):
         return []

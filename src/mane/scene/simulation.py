@@ -22,14 +22,14 @@ from mane.body.motion import Motion, Pose
 from mane.body.motion_keys import MAX_SPEED, MAX_SPIN
 from mane.body.shapes import Shape
 from mane.body.solid import Solid
-from mane.contact.adaptive import AdaptiveGuides
-from mane.contact.drag import Drag
-from mane.contact.projection import SolidProjection
+from mane.contact.adaptive.adaptive import AdaptiveGuides
+from mane.contact.air.drag import Drag
+from mane.contact.air.shelter import Shelter
+from mane.contact.air.wind import AnyWind
 from mane.contact.returned import ReturnedForce
-from mane.contact.solid_geometry import Clearances
-from mane.contact.solids import ContactParams, SolidContact
-from mane.contact.wind import AnyWind
-from mane.contact.wind_shelter import Shelter
+from mane.contact.solids.clearance import Clearances
+from mane.contact.solids.contact import ContactParams, SolidContact
+from mane.contact.solids.projection import SolidProjection
 from mane.geometry import quaternion
 from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.guides import Guides
@@ -40,14 +40,14 @@ from mane.stage.clock import StageClock
 from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.halfway import halfway_roots
-from mane.strand.hold import hold as hold_strands
-from mane.strand.hold import stiffening
 from mane.strand.material import MATERIALS, Material
 from mane.strand.model import STANDARD_GRAVITY, StrandModel
 from mane.strand.ports import Constraint, Force, GuideLoad, MovingSolid, Part
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
 from mane.strand.source import GuideSource
+from mane.strand.standing.hold import hold as hold_strands
+from mane.strand.standing.hold import stiffening
 from mane.strand.state import StrandState
 from mane.strand.stepping import StepPath, Stepper, StepReport
 from mane.strand.variation import Varying

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.solid import Solid
-from mane.contact.adaptive import AdaptiveGuides
+from mane.contact.adaptive.adaptive import AdaptiveGuides
 from mane.geometry.checks import FloatArray, IntArray
-from mane.skin.finish import adjusted
+from mane.skin.finish.passes import adjusted
 from mane.strand.halfway import with_halfway
-from mane.strand.hold import hold
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Part
 from mane.strand.roots import RootPose
+from mane.strand.standing.hold import hold
 from mane.strand.state import StrandState
 
 ROUNDS = 4  # of Newton's method on a distance, which is all but linear

@@ -12,7 +12,7 @@ from mane.contact.table import INTERACTIONS
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene, field_lines
 from mane.scene.options import style_options
 from mane.scene.sources import SOURCES
-from mane.skin.finish import FINISHING_PASSES
+from mane.skin.finish.passes import FINISHING_PASSES
 from mane.skin.table import SKINS
 from mane.strand.solver import SOLVERS
 

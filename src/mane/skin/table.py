@@ -15,9 +15,9 @@ SKINS: Table[Skin] = Table(
     "skin",
     "mane.skin.base:Skin",
     {
-        "rigid": "mane.skin.rigid:RigidSkin",
-        "linear": "mane.skin.linear:LinearSkin",
-        "physical": "mane.skin.physical:PhysicalSkin",
+        "rigid": "mane.skin.rigid.skin:RigidSkin",
+        "linear": "mane.skin.linear.skin:LinearSkin",
+        "physical": "mane.skin.physical.skin:PhysicalSkin",
     },
 )
 

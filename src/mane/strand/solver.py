@@ -78,8 +78,8 @@ SOLVERS: Table[StrandSolver] = Table(
     "model",
     "mane.strand.solver:StrandSolver",
     {
-        "chain": "mane.strand.chain:ChainSolver",
-        "cosserat": "mane.strand.cosserat:CosseratSolver",
-        "spring": "mane.strand.spring:SpringSolver",
+        "chain": "mane.strand.chain.solver:ChainSolver",
+        "cosserat": "mane.strand.cosserat.solver:CosseratSolver",
+        "spring": "mane.strand.spring.solver:SpringSolver",
     },
 )

@@ -8,7 +8,7 @@ import pytest
 
 from mane.cli import main
 from mane.cli import reproduce as command
-from mane.measure import reproduce
+from mane.measure.reproduce import reproduce
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from mane.cli import main
-from mane.measure import reproduce_hsu2024, reproduce_hsu2024_ablations
 from mane.measure.figures import Figures
-from mane.measure.reproduce import Report
+from mane.measure.reproduce import hsu2024 as reproduce_hsu2024
+from mane.measure.reproduce import hsu2024_ablations as reproduce_hsu2024_ablations
+from mane.measure.reproduce.reproduce import Report
 
 
 @pytest.fixture(autouse=True)

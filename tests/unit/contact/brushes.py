@@ -4,7 +4,7 @@ import numpy as np
 from loose_points import view
 from mass_points import Scene
 
-from mane.strand.cosserat import CosseratSolver
+from mane.strand.cosserat.solver import CosseratSolver
 from mane.strand.model import RootKind, StrandModel
 from mane.strand.ports import Force, Load
 

@@ -5,11 +5,11 @@ import pytest
 
 from mane.body.motion import Pose
 from mane.body.shapes import Sphere
-from mane.contact.adaptive import AdaptiveGuides
-from mane.contact.links import StaticLinks
-from mane.contact.strips import TriangleStrips
-from mane.contact.strips_pairs import with_split
-from mane.contact.volume_grid import VolumeGrid
+from mane.contact.adaptive.adaptive import AdaptiveGuides
+from mane.contact.grid.volume_grid import VolumeGrid
+from mane.contact.links.links import StaticLinks
+from mane.contact.neighbours import with_split
+from mane.contact.strips.strips import TriangleStrips
 from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides

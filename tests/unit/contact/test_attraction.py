@@ -7,8 +7,8 @@ import pytest
 from loose_points import LoosePoints, load_of, view
 
 from mane.body.motion import Pose
-from mane.contact.attraction import Attraction
-from mane.contact.damping import RootDamping
+from mane.contact.attraction.attraction import Attraction
+from mane.contact.attraction.damping import RootDamping
 from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.strand.material import Material

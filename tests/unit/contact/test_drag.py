@@ -7,9 +7,9 @@ import pytest
 from loose_points import LoosePoints, load_of, matrices, view
 from scipy import optimize
 
-from mane.contact import _reference_drag as reference
-from mane.contact.drag import AIR_DENSITY, AIR_VISCOSITY, Drag
-from mane.contact.wind_shelter import HairShelter
+from mane.contact.air import _reference as reference
+from mane.contact.air.drag import AIR_DENSITY, AIR_VISCOSITY, Drag
+from mane.contact.air.shelter import HairShelter
 from mane.groom.groom import Groom
 from mane.strand.material import Material
 from mane.strand.model import StrandModel

@@ -8,9 +8,9 @@ from mane.body.motion import Pose
 from mane.body.sdf import build_sdf
 from mane.body.shapes import Box, Capsule, Plane, Sphere
 from mane.body.solid import Solid
-from mane.contact._kernels_contact import DEEP, RECOVERY
-from mane.contact.projection import SolidProjection
-from mane.contact.solids import HARD, SolidContact
+from mane.contact.solids._kernels_contact import DEEP, RECOVERY
+from mane.contact.solids.contact import HARD, SolidContact
+from mane.contact.solids.projection import SolidProjection
 
 DT = 1e-3
 MASS = 1e-7

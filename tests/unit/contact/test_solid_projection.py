@@ -6,8 +6,8 @@ from mass_points import PointSolver, Scene, make_model, shifted, still
 
 from mane.body.shapes import Capsule, Plane, Sphere
 from mane.body.solid import Solid
-from mane.contact._kernels_projection import LEFT_INSIDE
-from mane.contact.projection import SolidProjection
+from mane.contact.solids._kernels_projection import LEFT_INSIDE
+from mane.contact.solids.projection import SolidProjection
 from mane.strand.model import RootKind
 from mane.strand.ports import MovingSolid, StrandView
 from mane.strand.roots import RootPose

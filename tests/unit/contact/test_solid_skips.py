@@ -7,9 +7,9 @@ from mane.body.motion_presets import make_motion
 from mane.body.props.comb import make_comb
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
-from mane.contact import projection
-from mane.contact._kernels_projection import project_strand
-from mane.contact.solid_geometry import Clearances, not_measured
+from mane.contact.solids import projection
+from mane.contact.solids._kernels_projection import project_strand
+from mane.contact.solids.clearance import Clearances, not_measured
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.scene.simulation import Simulation

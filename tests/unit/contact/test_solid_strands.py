@@ -9,9 +9,9 @@ from mane.body.props.comb import make_comb
 from mane.body.sdf import build_sdf
 from mane.body.shapes import Box, Capsule, Plane, Sphere
 from mane.body.solid import Solid
-from mane.contact.projection import SolidProjection
-from mane.contact.solids import SolidContact
-from mane.strand.cosserat import CosseratSolver
+from mane.contact.solids.contact import SolidContact
+from mane.contact.solids.projection import SolidProjection
+from mane.strand.cosserat.solver import CosseratSolver
 from mane.strand.material import Material
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver

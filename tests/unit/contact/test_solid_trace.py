@@ -7,8 +7,8 @@ from mane.body.packed import PackedSolid
 from mane.body.sdf import build_sdf
 from mane.body.shapes import Box, Capsule, Plane, Sphere, Torus, Union
 from mane.body.solid import Solid
-from mane.contact import _kernels_trace as kernels
-from mane.contact.solid_geometry import MAX_INNER, inner_places
+from mane.contact.solids import _kernels_trace as kernels
+from mane.contact.solids.clearance import MAX_INNER, inner_places
 
 SHAPES = Union(
     [

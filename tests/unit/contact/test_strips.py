@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mass_points import PointSolver, Scene
 
-from mane.contact import _reference_strips as reference
-from mane.contact.links_compliance import response
-from mane.contact.strips import TriangleStrips, WispCollisions
-from mane.contact.strips_pairs import find_pairs
+from mane.contact.compliance import response
+from mane.contact.neighbours import find_pairs
+from mane.contact.strips import _reference as reference
+from mane.contact.strips.strips import TriangleStrips, WispCollisions
 from mane.strand.model import RootKind
 
 THICK = 0.003

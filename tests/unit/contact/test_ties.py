@@ -6,14 +6,14 @@ from loose_points import view
 from mass_points import GRAVITY, PointSolver, Scene, make_model
 
 from mane.body.motion import Pose
-from mane.contact.ties import Tie, Ties
-from mane.contact.volume_grid import VolumeGrid
+from mane.contact.grid.volume_grid import VolumeGrid
+from mane.contact.ties.ties import Tie, Ties
 from mane.geometry import quaternion
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.scene.simulation import MAX_SUBSTEP, Simulation
-from mane.strand.cosserat import CosseratSolver
+from mane.strand.cosserat.solver import CosseratSolver
 from mane.strand.material import Material
 from mane.strand.model import RootKind
 from mane.strand.ports import Force, Load

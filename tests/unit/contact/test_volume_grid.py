@@ -6,8 +6,8 @@ from loose_points import LoosePoints, load_of, view
 from mass_points import make_model
 
 from mane.body.motion import Pose
-from mane.contact import _reference_volume as reference
-from mane.contact.volume_grid import LARGEST_AXIS, VolumeGrid, usual_cell
+from mane.contact.grid import _reference as reference
+from mane.contact.grid.volume_grid import LARGEST_AXIS, VolumeGrid, usual_cell
 from mane.geometry import quaternion
 from mane.strand.roots import RootPose
 

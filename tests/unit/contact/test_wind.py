@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mane.contact.wind import GustingWind, UniformWind, as_wind
+from mane.contact.air.wind import GustingWind, UniformWind, as_wind
 
 MEAN = np.array([3.0, 0.0, 1.0])
 

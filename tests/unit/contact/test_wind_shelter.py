@@ -9,7 +9,7 @@ from loose_points import view
 from mane.body.motion import Pose
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
-from mane.contact.wind_shelter import HairShelter, SolidShelter
+from mane.contact.air.shelter import HairShelter, SolidShelter
 from mane.strand.material import Material
 from mane.strand.ports import MovingSolid
 

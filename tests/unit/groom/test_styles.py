@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mane.body.shapes import Sphere
 from mane.groom import styles
 from mane.groom.styles.head import load_head
-from mane.measure.bench_styles import deepest
+from mane.measure.bench.styles import deepest
 
 STRANDS = 400
 ON_BUST = [name for name, style in styles.STYLES.items() if style.on_bust]

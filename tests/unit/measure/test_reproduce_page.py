@@ -1,7 +1,7 @@
 """`report.md`: the paper's figures and the shortfalls first, then a table with a column per case."""
 
 from mane.measure.figures import Row
-from mane.measure.reproduce_page import Section, report_page
+from mane.measure.reproduce.page import Section, report_page
 
 ROWS = [
     Row("simulated", "kink", 0.5, "rad"),

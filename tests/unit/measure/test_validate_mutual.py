@@ -1,6 +1,6 @@
 """What `mane validate mutual` prints: momentum is kept but for friction, whose loss grows with its coefficient."""
 
-from mane.measure.validate_mutual import run
+from mane.measure.validate.mutual import run
 
 
 def test_only_friction_takes_angular_momentum():

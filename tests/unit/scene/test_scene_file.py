@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mane.contact.solids import ContactParams
+from mane.contact.solids.contact import ContactParams
 from mane.scene.config import ContactTable, GroomTable, GuidesTable, Scene, SkinTable, field_lines
 from mane.scene.scene_file import SceneError, overridden, parse_scene, read_scene, scene_from_dict
 from mane.scene.starter import starter_text

@@ -258,7 +258,7 @@ def test_a_deforming_solid_reports_its_depth_like_any_other():
 
 
 def test_depth_is_measured_once_per_frame(monkeypatch):
-    from mane.contact import solids
+    from mane.contact.solids import contact as solids
 
     calls, measure = [], solids.measure_depth
     monkeypatch.setattr(solids, "measure_depth", lambda *args: (calls.append(1), measure(*args)))
@@ -271,8 +271,8 @@ def test_depth_is_measured_once_per_frame(monkeypatch):
 
 
 def linked(order):
-    from mane.contact.attraction import Attraction
-    from mane.contact.links import StaticLinks
+    from mane.contact.attraction.attraction import Attraction
+    from mane.contact.links.links import StaticLinks
 
     forces = [StaticLinks(rate=20), StaticLinks(rate=5, count=1), Attraction(rate=4)]
     return Simulation(bobbed(), forces=[forces[k] for k in order], body=HEAD)

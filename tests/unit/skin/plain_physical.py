@@ -2,7 +2,7 @@
 
 Nothing is read from a skin: places on guides, loads of guides, rests of hairs and turns at the roots are found from
 groom, guides, material, settings and frame. Equations with numbers are those of hsu2024 section 4, the others those of
-the docstrings of `mane.skin.physical_loads`, `physical_rest` and `physical`. Where the skin has a closed form, this
+the docstrings of `mane.skin.physical.loads`, `physical_rest` and `physical`. Where the skin has a closed form, this
 solves the equation itself, by bisection.
 """
 
@@ -15,14 +15,14 @@ from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _reference as linear
-from mane.skin import _reference_physical as reference
 from mane.skin._kernels_bundles import FASTEST, REACH, SLOWEST
-from mane.skin._kernels_physical_loads import LARGEST_TURN
 from mane.skin.binding import GuideBinding, bind_guides
 from mane.skin.bound import LEAST_PRESENCE
 from mane.skin.bundles import LENGTH_RANGE, Bundles
-from mane.skin.physical_loads import REST_TURN
-from mane.skin.physical_params import PhysicalParams
+from mane.skin.physical import _reference as reference
+from mane.skin.physical._kernels_loads import LARGEST_TURN
+from mane.skin.physical.loads import REST_TURN
+from mane.skin.physical.params import PhysicalParams
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
 from mane.strand.model import StrandModel

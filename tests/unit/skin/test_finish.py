@@ -10,10 +10,10 @@ from mane.body import shapes
 from mane.body.motion import Pose
 from mane.body.sdf import build_sdf
 from mane.body.solid import Solid
-from mane.skin._kernels_finish import CHUNK
 from mane.skin.blend import BlendedSkin
-from mane.skin.finish import HermiteSubdivision, SolidAdjustment, adjusted
-from mane.skin.linear import LinearSkin
+from mane.skin.finish._kernels import CHUNK
+from mane.skin.finish.passes import HermiteSubdivision, SolidAdjustment, adjusted
+from mane.skin.linear.skin import LinearSkin
 from mane.skin.table import SKINS, make_skin
 
 BALL = shapes.Sphere((0.0, 0.12, 0.0), 0.05)

@@ -11,7 +11,7 @@ from mane.groom.guides import Guides
 from mane.skin.binding import bind_guides, canonical_order
 from mane.skin.bound import unreal_attributes
 from mane.skin.bundles import LENGTH_RANGE, make_bundles
-from mane.skin.linear import LinearSkin
+from mane.skin.linear.skin import LinearSkin
 
 
 def standing(roots, length=0.1, vertices=4, **attributes) -> Groom:

@@ -7,13 +7,13 @@ import pytest
 from skin_frames import SOMEWHERE, curls, frame_of, guides_of, shaken
 
 import mane
-from mane.contact.adaptive import AdaptiveGuides
+from mane.contact.adaptive.adaptive import AdaptiveGuides
 from mane.geometry import quaternion
 from mane.geometry.frames import segment_frames
 from mane.groom.groom import Groom
 from mane.scene.simulation import Simulation
 from mane.skin._reference import shared_out
-from mane.skin.physical_forces import Felt
+from mane.skin.physical.forces import Felt
 from mane.strand.frame import InsertedGuides
 from mane.strand.halfway import halfway_points
 

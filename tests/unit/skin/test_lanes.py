@@ -19,7 +19,7 @@ from mane.skin._kernels_lanes import (
     spread_parts,
     store_columns,
 )
-from mane.skin.physical import PhysicalSkin
+from mane.skin.physical.skin import PhysicalSkin
 
 EPS = np.finfo(np.float32).eps
 

@@ -16,7 +16,7 @@ from mane.groom.guides import Guides
 from mane.skin import _reference as reference
 from mane.skin.binding import bind_guides
 from mane.skin.bound import LEAST_PRESENCE
-from mane.skin.linear import LinearSkin
+from mane.skin.linear.skin import LinearSkin
 
 # Float32 points within 1 m of the pivot are rounded by up to 6e-8 m; a vertex is a sum of some ten of them.
 ROUNDING = 1e-6

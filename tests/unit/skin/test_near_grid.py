@@ -10,9 +10,9 @@ from mane.body.packed import PackedSolid
 from mane.body.props.comb import make_comb
 from mane.body.sdf import build_sdf
 from mane.body.solid import Solid
-from mane.skin import _kernels_finish as kernels
-from mane.skin.finish import SolidAdjustment
-from mane.skin.near_grid import NearGrid
+from mane.skin.finish import _kernels as kernels
+from mane.skin.finish.near_grid import NearGrid
+from mane.skin.finish.passes import SolidAdjustment
 
 BALL = shapes.Sphere((0.0, 0.12, 0.0), 0.05)
 

@@ -12,11 +12,11 @@ from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.metrics.kink import kink
-from mane.skin import physical
-from mane.skin.linear import LinearSkin
-from mane.skin.physical import PhysicalSkin
-from mane.skin.physical_forces import GuideForces, place_loads, root_turns
-from mane.skin.physical_plain import plain_sweep
+from mane.skin.linear.skin import LinearSkin
+from mane.skin.physical import skin as physical
+from mane.skin.physical.forces import GuideForces, place_loads, root_turns
+from mane.skin.physical.plain import plain_sweep
+from mane.skin.physical.skin import PhysicalSkin
 from mane.strand.material import Material
 
 # A segment's direction is rounded by a few times 6e-8 rad, and turns all that lies beyond by as much: over the 15

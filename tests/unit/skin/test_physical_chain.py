@@ -9,9 +9,9 @@ from skin_frames import SOMEWHERE, curls, frame_of, guides_of, other_guides
 
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.skin import _reference_physical as reference
-from mane.skin.physical import PhysicalSkin
-from mane.strand.cosserat import CosseratSolver
+from mane.skin.physical import _reference as reference
+from mane.skin.physical.skin import PhysicalSkin
+from mane.strand.cosserat.solver import CosseratSolver
 from mane.strand.material import Material
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose

@@ -10,7 +10,7 @@ from skin_frames import SOMEWHERE, curls, frame_of, guides_of, other_guides
 from mane.body.motion import Pose
 from mane.body.shapes import Box, Sphere
 from mane.body.solid import Solid
-from mane.skin.physical import PhysicalSkin
+from mane.skin.physical.skin import PhysicalSkin
 
 RADIUS = 0.05
 BALL = Solid(Sphere((0.0, 0.0, 0.0), RADIUS))

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from mane.geometry import quaternion
-from mane.skin import _reference_physical as reference
-from mane.skin.physical_params import PhysicalParams
-from mane.skin.physical_rest import solve_rest
+from mane.skin.physical import _reference as reference
+from mane.skin.physical.params import PhysicalParams
+from mane.skin.physical.rest import solve_rest
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -15,7 +15,7 @@ from mane.groom.guides import Guides
 from mane.skin import _reference as reference
 from mane.skin.binding import bind_guides
 from mane.skin.normals import root_normals
-from mane.skin.rigid import RigidSkin
+from mane.skin.rigid.skin import RigidSkin
 
 # Quaternions and points of some 0.5 m in float32, through three rotations.
 ROUNDING = 3e-6

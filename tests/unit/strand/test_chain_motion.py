@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 from scipy.special import ellipk
 
 from mane.geometry import quaternion
-from mane.strand.chain import ChainSolver
+from mane.strand.chain.solver import ChainSolver
 from mane.strand.roots import RootPose
 
 

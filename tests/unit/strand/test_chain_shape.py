@@ -6,11 +6,11 @@ from chain_hair import curls, hair, moving, no_load, run, still, straight
 from scipy.integrate import solve_bvp
 
 from mane.geometry import quaternion
-from mane.strand import chain_shape as shape
-from mane.strand.chain import ChainSolver
-from mane.strand.chain_spine import curl_wavelengths, spine_points
-from mane.strand.hold import hold
+from mane.strand.chain import shape as shape
+from mane.strand.chain.solver import ChainSolver
+from mane.strand.chain.spine import curl_wavelengths, spine_points
 from mane.strand.roots import RootPose
+from mane.strand.standing.hold import hold
 
 
 def height_over_width(gravity_number):

@@ -5,9 +5,9 @@ import pytest
 from chain_hair import curls, hair, moving, no_load, random_load, run, still, straight
 
 from mane.geometry import quaternion
-from mane.strand import chain_shape as shape
-from mane.strand._reference_chain import reference_adopt, reference_step
-from mane.strand.chain import ChainParams, ChainSolver
+from mane.strand.chain import shape as shape
+from mane.strand.chain._reference import reference_adopt, reference_step
+from mane.strand.chain.solver import ChainParams, ChainSolver
 from mane.strand.roots import RootPose
 from mane.strand.state import StrandState
 

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from mane.geometry import quaternion
-from mane.strand._reference_cosserat import reference_step, stage_share
-from mane.strand.cosserat import SPIN_INERTIA, CosseratSolver
-from mane.strand.cosserat_rest import static_moments, weight_beyond
-from mane.strand.hold import hold
+from mane.strand._reference import stage_share
+from mane.strand.cosserat._reference import reference_step
+from mane.strand.cosserat.rest import static_moments, weight_beyond
+from mane.strand.cosserat.solver import SPIN_INERTIA, CosseratSolver
 from mane.strand.model import StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
+from mane.strand.standing.hold import hold
 from mane.strand.stepping import StepPath, Stepper
 
 YOUNG, RADIUS, DENSITY = 3.9e9, 40e-6, 1320.0

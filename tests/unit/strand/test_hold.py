@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mane.strand._reference_hold import StandingStrand
-from mane.strand.hold import DEFAULT_MARGIN, LARGEST_STRAIN, hold
 from mane.strand.material import Material
 from mane.strand.model import StrandModel
+from mane.strand.standing._reference import StandingStrand
+from mane.strand.standing.hold import DEFAULT_MARGIN, LARGEST_STRAIN, hold
 
 GREENHILL = (
     7.8373  # rho A g L^3 / (E I) at which an upright column buckles: 9/4 j^2, j = 1.86635 first zero of J_(-1/3)

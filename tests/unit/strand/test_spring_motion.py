@@ -6,11 +6,11 @@ from scipy.integrate import solve_bvp
 from spring_hair import AREA, DENSITY, GRAVITY, SECOND_MOMENT, YOUNG, go, hair, helix, no_load, still, straight
 
 from mane.geometry import quaternion
-from mane.strand._reference_spring import elastic_energy, forces_and_matrix
-from mane.strand.hold import hold
 from mane.strand.roots import RootPose
-from mane.strand.spring import SpringSolver
-from mane.strand.spring_net import GHOSTS, interleaved
+from mane.strand.spring._reference import elastic_energy, forces_and_matrix
+from mane.strand.spring.net import GHOSTS, interleaved
+from mane.strand.spring.solver import SpringSolver
+from mane.strand.standing.hold import hold
 from mane.strand.stepping import StepPath, Stepper
 
 

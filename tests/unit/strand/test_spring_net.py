@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from spring_hair import GRAVITY, RADIUS, hair, helix, straight
 
-from mane.strand import spring_net
-from mane.strand._reference_spring import elastic_energy, forces_and_matrix
-from mane.strand.spring_joints import Joints
-from mane.strand.spring_net import GHOSTS, altitudes_of, make_net, spring_lengths
-from mane.strand.spring_rest import LARGEST_TURN, without_sag
+from mane.strand.spring import net as spring_net
+from mane.strand.spring._reference import elastic_energy, forces_and_matrix
+from mane.strand.spring.joints import Joints
+from mane.strand.spring.net import GHOSTS, altitudes_of, make_net, spring_lengths
+from mane.strand.spring.rest import LARGEST_TURN, without_sag
 
 
 def test_straight_joints_bend_alike_in_all_directions_as_the_rod_does():

@@ -5,11 +5,11 @@ import pytest
 from spring_hair import GRAVITY, go, hair, helix, no_load, still, straight
 
 from mane.geometry import quaternion
-from mane.strand._reference_spring import newton_step
 from mane.strand.ports import SYMMETRIC, Load
 from mane.strand.roots import RootPose
-from mane.strand.spring import PRESETS, SpringSolver
-from mane.strand.spring_net import GHOSTS, interleaved
+from mane.strand.spring._reference import newton_step
+from mane.strand.spring.net import GHOSTS, interleaved
+from mane.strand.spring.solver import PRESETS, SpringSolver
 
 AXES = {"x": 0, "y": 1, "z": 2}
 

@@ -9,7 +9,7 @@ from mane.geometry.checks import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class TiePlace:
-    """A tie as a style knows it; `mane.contact.ties` makes one of it that holds.
+    """A tie as a style knows it; `mane.contact.ties.ties` makes one of it that holds.
 
     Attributes:
         point: its centre in the rest pose [m], shape (3,).

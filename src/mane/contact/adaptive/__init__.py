@@ -1,0 +1,1 @@
+"""Guides that are inserted where neighbours drift apart (chang2002 4.3)."""

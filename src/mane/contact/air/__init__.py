@@ -1,0 +1,1 @@
+"""Air: drag of thin cylinders, wind with gusts, and what shelters from it."""

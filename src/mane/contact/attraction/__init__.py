@@ -1,0 +1,1 @@
+"""Pulls towards a target shape, and damping relative to the roots."""

@@ -1,0 +1,1 @@
+"""Friction and pressure of a head of hair on a grid."""

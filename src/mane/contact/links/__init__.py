@@ -1,0 +1,1 @@
+"""Static links between neighbouring strands (chang2002 4.1)."""

@@ -1,0 +1,409 @@
+"""Contacts of strands with one solid during one step: found, judged, added to the load, and measured afterwards.
+
+Places of a strand that can touch are numbered along it: place j (K + 1) is vertex j, and the K places behind it are
+points of segment j, K = 0 unless the solid is thinner than a segment:
+
+```
+   vertex j ---+----+--- vertex j + 1          K = 2
+   3 j      3 j + 1  3 j + 2     3 j + 3
+```
+The contacts of a strand are a short list in this order, the memory of the last step (old) another one. A row of
+`record` holds what the load of one contact is made of, see `_kernels_contact`.
+"""
+
+# mypy: allow-untyped-defs
+
+import numpy as np
+from numba import njit, prange
+
+from mane.body._kernels_solid import AFTER, BEFORE, to_local, to_world, turn_to_world
+from mane.contact.solids._kernels_contact import (
+    GAINED,
+    TRAIL_SIZE,
+    contact_mass,
+    copy_record,
+    judge_contact,
+    settle_contact,
+    spread_contact,
+)
+from mane.contact.solids._kernels_trace import (
+    AT_ROOT,
+    THIN,
+    across_strand,
+    between,
+    chord,
+    least_distance,
+    length_between,
+    measure_vertex,
+    stays_away,
+    trace_solid,
+    vector,
+)
+
+# Contacts between the two ends of a segment; more would be closer together than hair bends.
+INNER_CONTACTS = 3
+# The thickness around a solid is reached over this rise from a root that sits in it.
+CLIMB = 0.25
+# A contact that was pressed is looked at again up to this part of a segment off the surface.
+SLACK = 1e-3
+
+
+@njit(cache=True, error_model="numpy")
+def fresh_trail(gravity, dt):
+    """Trail of a contact that was not there before: nothing pulled, and the point fell."""
+    trail = np.zeros(TRAIL_SIZE)
+    for i in range(3):
+        trail[GAINED + i] = dt * gravity[i]
+    return trail
+
+
+@njit(cache=True, error_model="numpy")
+def recall(last, place, pointer, span):
+    """Find what the last step left of a place, searching on from `pointer`; return that and the new pointer.
+
+    The first is what `judge_contact` calls old. A contact that has just wandered here from a neighbouring place, at
+    most `span` away, brings its force and its trail along.
+    """
+    old_count, old_place, old_force, old_trail, nothing = last
+    while pointer < old_count and old_place[pointer] < place:
+        pointer += 1
+    if pointer < old_count and old_place[pointer] == place:
+        return (True, old_force[pointer], 0.0, old_trail[pointer]), pointer
+    neighbour, force = -1, 0.0
+    if pointer < old_count and old_place[pointer] - place <= span and old_force[pointer] > 0.0:
+        neighbour, force = pointer, old_force[pointer]
+    if pointer > 0 and place - old_place[pointer - 1] <= span and old_force[pointer - 1] > force:
+        neighbour, force = pointer - 1, old_force[pointer - 1]
+    return (False, 0.0, force, old_trail[neighbour] if neighbour >= 0 else nothing), pointer
+
+
+@njit(cache=True, error_model="numpy")
+def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, masses, old, laws, dt, row):
+    """Look for a contact of one point on its way from `here` to `there` in the solid's frame.
+
+    Returns what `judge_contact` does, and the distance at the start [m]; beyond `reach` there is no contact.
+    """
+    start, meets, px, py, pz, d, nx, ny, nz = trace_solid(
+        solid, offset, here[0], here[1], here[2], there[0], there[1], there[2]
+    )
+    if start > reach:
+        return np.inf, start
+    ax, ay, az = to_world(poses, AFTER, px, py, pz)
+    bx, by, bz = to_world(poses, BEFORE, px, py, pz)
+    surface = ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt)
+    normal = turn_to_world(poses, AFTER, nx, ny, nz)
+    if is_thin and start + offset > -solid.feature:
+        d, normal = across_strand(d, normal, tangent, solid.feature + offset)
+    excess = judge_contact(meets, start, d, normal, (ax, ay, az), surface, x, v, masses, old, laws, dt, row)
+    return excess, start
+
+
+@njit(cache=True, error_model="numpy")
+def try_segment(
+    solid, poses, inner, offset, reach, j, ends, lacks, points, velocity, masses, last, laws, dt, count, place, record
+):
+    """Look for contacts between the ends of segment j, at `inner` places; return the new count.
+
+    Of neighbouring places, both ends among them, only the one that lacks its goal most becomes a contact: contacts that
+    are closer together than hair bends would only fight. `lacks` is what `judge_contact` said of the ends. The last row
+    of `record` is for the place at hand, the row behind the list for the best of a run of places.
+    """
+    mass, stiff_mass = masses
+    here, there = ends
+    x0, x1, v0, v1 = vector(points, j), vector(points, j + 1), vector(velocity, j), vector(velocity, j + 1)
+    spacing = solid.slope * length_between(here[0], here[1]) / (inner + 1)
+    trial = record[-1]
+    pointer, limit = np.int64(0), count + INNER_CONTACTS
+    before, is_best = lacks[0], False
+    k = 1
+    while k <= inner and count < limit:
+        u = k / (inner + 1)
+        number = j * (inner + 1) + k
+        old, pointer = recall(last, number, pointer, inner + 1)
+        excess, start = try_place(
+            solid,
+            poses,
+            inner >= THIN,
+            chord(points, j, j + 1),
+            offset,
+            reach,
+            between(here[0], here[1], u),
+            between(there[0], there[1], u),
+            between(x0, x1, u),
+            between(v0, v1, u),
+            (contact_mass(mass, j, u), contact_mass(stiff_mass, j, u)),
+            old,
+            laws,
+            dt,
+            trial,
+        )
+        if excess < before:
+            place[count] = number
+            copy_record(trial, record[count])
+            is_best = True
+        elif is_best:
+            count += 1
+            is_best = False
+        before = excess
+        # Places up to there are too far off to be met.
+        skipped = max(0, int((start - reach) / spacing))
+        if skipped > 0:
+            count += 1 if is_best else 0
+            before, is_best = np.inf, False
+        k += 1 + skipped
+    return count + 1 if is_best and before < lacks[1] else count
+
+
+@njit(cache=True, error_model="numpy")
+def find_on_strand(
+    solid, poses, inner, thickness, laws, points, velocity, masses, arc, is_held, last, dt, measured, place, record
+):
+    """Fill the list of contacts of one strand, `place` (C,) and `record` (C + 2, RECORD_SIZE); return their number.
+
+    The arguments are those of `find_contacts` for one strand; `last` is what the last step left, `measured` what was
+    last measured of each vertex.
+    """
+    mass, stiff_mass = masses
+    slope = solid.slope
+    end = len(points) - 1
+    count, pointer, on_skin = np.int64(0), np.int64(0), False
+    here_prev, there_prev = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    bound_prev, travel_prev, lack_prev = np.inf, 0.0, np.inf
+    found = record[-2]
+    for j in range(len(points)):
+        x, v = vector(points, j), vector(velocity, j)
+        here = to_local(poses, BEFORE, x[0], x[1], x[2])
+        there = to_local(poses, AFTER, x[0] + dt * v[0], x[1] + dt * v[1], x[2] + dt * v[2])
+        travel = slope * length_between(here, there)
+        behind = arc[j] - arc[max(j - 1, 0)]
+        ahead = arc[min(j + 1, end)] - arc[j]
+        half = 0.5 * slope * max(behind, ahead) if inner > 0 else 0.0
+        reach = travel + SLACK * (behind + ahead) + thickness
+        bound = least_distance(slope, here, measured, j)
+        if bound <= reach + half:
+            bound = measure_vertex(solid, here, measured, j)
+        if j == 0 and is_held:
+            on_skin = bound < AT_ROOT * ahead
+        lack, number = np.inf, j * (inner + 1)
+        if bound < reach and not (j == 0 and is_held):
+            old, pointer = recall(last, number, pointer, inner + 1)
+            offset = min(thickness, CLIMB * arc[j]) if is_held else thickness
+            both = (mass[j], stiff_mass[j])
+            tangent = chord(points, j - 1, j + 1)
+            lack, _ = try_place(
+                solid, poses, inner >= THIN, tangent, offset, reach, here, there, x, v, both, old, laws, dt, found
+            )
+        # On a body that is not thin, ends that touch carry their segment: three places on one line would only fight.
+        carried = inner < THIN and min(lack, lack_prev) < np.inf
+        if j > 0 and inner > 0 and not carried and not (j == 1 and on_skin):
+            span = slope * length_between(here_prev, here)
+            segment_reach = max(reach, reach - travel + travel_prev)
+            if 0.5 * (bound + bound_prev - span) < segment_reach:
+                ends = ((here_prev, here), (there_prev, there))
+                count = try_segment(
+                    solid,
+                    poses,
+                    inner,
+                    thickness,
+                    segment_reach,
+                    j - 1,
+                    ends,
+                    (lack_prev, lack),
+                    points,
+                    velocity,
+                    masses,
+                    last,
+                    laws,
+                    dt,
+                    count,
+                    place,
+                    record,
+                )
+        if lack < np.inf:
+            copy_record(found, record[count])
+            place[count] = number
+            count += 1
+        here_prev, there_prev, bound_prev, travel_prev, lack_prev = here, there, bound, travel, lack
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def spread_contacts(inner, count, place, record, force, resistance, coupling):
+    """Add all contacts of one strand to its load."""
+    for c in range(count):
+        j, k = place[c] // (inner + 1), place[c] % (inner + 1)
+        spread_contact(record[c], j, k / (inner + 1), force, resistance, coupling)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def find_contacts(
+    solid,
+    poses,
+    inner,
+    thickness,
+    laws,
+    points,
+    velocity,
+    mass,
+    stiff_mass,
+    arc,
+    margin,
+    is_held,
+    is_active,
+    old_count,
+    old_place,
+    old_force,
+    old_trail,
+    gravity,
+    dt,
+    # out
+    measured,
+    count,
+    place,
+    record,
+    force,
+    resistance,
+    coupling,
+):
+    """Fill the lists of contacts (count, place, record) of all strands with one solid and add them to the load.
+
+    Args:
+        solid: see `body._kernels_solid`.
+        poses: (24,), see `body._kernels_solid`.
+        inner: places between the ends of a segment.
+        thickness: of the layer around the solid [m].
+        laws: see `judge_contact`.
+        points: [m], (G, V, 3), at the start of the step; `velocity` [m/s], `mass` [kg], with what bending
+            adds `stiff_mass` [kg], and arc length `arc` [m] alike.
+        margin: what must be left between a strand and the solid so that nothing of it can touch [m].
+        is_held: whether the root is held by something, (G,).
+        is_active: (G,).
+        old_count: contacts of the last step, (G,); their places (G, C), normal forces [N], trails.
+        gravity: [m/s^2], (3,).
+        dt: [s].
+        measured: distance of each vertex when it was last measured [m], and where that was [m], (G, V, 4).
+        count: (G,); `place` (G, C); `record` (G, C + 2, RECORD_SIZE), two rows of scratch.
+        force: of the load; `resistance` and `coupling` alike.
+    """
+    nothing = fresh_trail(gravity, dt)
+    slope = solid.slope
+    for s in prange(len(points)):
+        count[s] = 0
+        # Where vertices alone are tested, the search asks each of them the same.
+        if is_active[s] and not (
+            inner > 0
+            and stays_away(slope, poses, inner, is_held[s], arc[s, 1], points[s], velocity[s], dt, margin, measured[s])
+        ):
+            count[s] = find_on_strand(
+                solid,
+                poses,
+                inner,
+                thickness,
+                laws,
+                points[s],
+                velocity[s],
+                (mass[s], stiff_mass[s]),
+                arc[s],
+                is_held[s],
+                (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
+                dt,
+                measured[s],
+                place[s],
+                record[s],
+            )
+            spread_contacts(inner, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
+
+
+@njit(cache=True, error_model="numpy")
+def judge_samples(distance, normal, surface, laws, points, velocity, masses, last, dt, place, record):
+    """Fill the list of contacts of one strand with a sampled solid; see `find_sampled_contacts`."""
+    mass, stiff_mass = masses
+    count, pointer = np.int64(0), np.int64(0)
+    for j in range(len(points)):
+        start = distance[j]
+        if start < np.inf:
+            x, moves = vector(points, j), vector(surface, j)
+            y = (x[0] + dt * moves[0], x[1] + dt * moves[1], x[2] + dt * moves[2])
+            old, pointer = recall(last, j, pointer, 1)
+            n, v, both = vector(normal, j), vector(velocity, j), (mass[j], stiff_mass[j])
+            excess = judge_contact(True, start, start, n, y, moves, x, v, both, old, laws, dt, record[count])
+            if excess < np.inf:
+                place[count] = j
+                count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def find_sampled_contacts(
+    distance,
+    normal,
+    surface,
+    laws,
+    points,
+    velocity,
+    mass,
+    stiff_mass,
+    old_count,
+    old_place,
+    old_force,
+    old_trail,
+    gravity,
+    dt,
+    # out
+    count,
+    place,
+    record,
+    force,
+    resistance,
+    coupling,
+):
+    """Do what `find_contacts` does with a solid that was sampled at the vertices.
+
+    Args:
+        distance: at the start of the step [m], (G, V), infinite where nothing is near.
+        normal: unit vectors at its end, (G, V, 3).
+        surface: velocity of the solid [m/s], (G, V, 3).
+        laws: as in `find_contacts`, and all others too.
+    """
+    nothing = fresh_trail(gravity, dt)
+    for s in range(len(points)):
+        count[s] = judge_samples(
+            distance[s],
+            normal[s],
+            surface[s],
+            laws,
+            points[s],
+            velocity[s],
+            (mass[s], stiff_mass[s]),
+            (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
+            dt,
+            place[s],
+            record[s],
+        )
+        spread_contacts(0, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
+
+
+@njit(cache=True, error_model="numpy")
+def settle_on_strand(inner, velocity, count, place, record, pressed, trail):
+    """Settle all contacts of one strand."""
+    end = len(velocity) - 1
+    for c in range(count):
+        j, k = place[c] // (inner + 1), place[c] % (inner + 1)
+        v = between(vector(velocity, j), vector(velocity, min(j + 1, end)), k / (inner + 1))
+        pressed[c] = settle_contact(record[c], v, trail[c])
+
+
+@njit(cache=True, error_model="numpy")
+def settle_contacts(
+    inner,
+    velocity,
+    count,
+    place,
+    record,
+    # out
+    pressed,
+    trail,
+):
+    """Fill normal force [N] (G, C) and trail (G, C, TRAIL_SIZE) of every contact, from the velocities of the step."""
+    for s in range(len(count)):
+        settle_on_strand(inner, velocity[s], count[s], place[s], record[s], pressed[s], trail[s])

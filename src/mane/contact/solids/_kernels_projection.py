@@ -1,0 +1,328 @@
+"""Strands that went into a solid during a step, or through it, moved out from the root to the tip with lengths kept.
+
+All of it happens in the frame of the solid, where the solid stands still. The way of the strand from the start of the
+step to its end is cut into pieces, so short that no piece jumps over a thin part. On each piece every vertex, and
+places between them where the solid is thin (see `_kernels_solids`), is followed. One that meets the surface belongs
+above the plane that it met: how far it is below is its wish, and a wish of a place within a segment is shared by both
+ends. Then the strand is walked from the root to the tip: a vertex with a wish is lifted by turning the segment before
+it, the others follow. What one segment cannot give is passed on towards the root. Wishes are made and granted a few
+times, because turning one segment carries all that hang on it.
+"""
+
+# mypy: allow-untyped-defs
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from mane.body._kernels_solid import AFTER, BEFORE, solid_distance, to_local, to_world, turn_to_world
+from mane.contact.solids._kernels import SLACK
+from mane.contact.solids._kernels_trace import (
+    AT_ROOT,
+    THIN,
+    across_strand,
+    between,
+    chord,
+    least_distance,
+    length_between,
+    measure_vertex,
+    stays_away,
+    trace_solid,
+    vector,
+)
+from mane.contact.solids._kernels_wishes import (
+    MOVE,
+    NEXT,
+    NOW,
+    RISE,
+    STOPPED,
+    follow,
+    grant_wishes,
+    make_wish,
+    pass_wishes_on,
+    put,
+    shares,
+)
+
+# Rounds of wishing and granting on each piece of the way; a strand against one plane needs one.
+ROUNDS = 6
+# Pieces of a way are as long as this many radii of the thinnest part, and no more than so many.
+PIECE = 1.0
+MAX_PIECES = 64
+# A way shorter than this part of the radius of the thinnest part has not led through anything.
+SHORT = 0.5
+# Rounding of a way as a part of it, and of a distance [m], with room to spare: what is so close is looked at closely.
+BRIEF, NEXT_TO_NOTHING = 1.0 - 1e-9, 1e-9
+# The first vertex behind a root on the skin may be this much deeper than others before it is moved.
+LENIENCE = 6.0
+# What is moved out is left this part of the allowed depth inside, for the contact of the next step to find it.
+LEFT_INSIDE = 0.5
+
+
+@njit(cache=True, error_model="numpy")
+def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
+    """Test the place at fraction u of segment j on a piece of its way, and make its wish.
+
+    `limits` are thickness [m], tolerance as a part of a segment's length, and how far at most something that was inside
+    already comes out [m]; `allowed` is the depth that is left alone [m].
+    """
+    thickness, _, push = limits
+    now, goal = scratch[NOW], scratch[NEXT]
+    beside = j + 1 if u > 0.0 else j
+    here = between(vector(now, j), vector(now, beside), u)
+    there = between(vector(goal, j), vector(goal, beside), u)
+    end, n = np.inf, (0.0, 0.0, 0.0)
+    if is_thin or length_between(here, there) > SHORT * solid.feature:
+        _, meets, px, py, pz, d, nx, ny, nz = trace_solid(
+            solid, thickness, here[0], here[1], here[2], there[0], there[1], there[2]
+        )
+        if not meets:
+            return
+        n = (nx, ny, nz)
+        if is_thin:
+            # A vertex is lifted by turning the segment before it, and can be lifted across that.
+            is_tip = u == 0.0 and j == len(goal) - 1
+            tangent = chord(goal, j, j + 1) if u > 0.0 or is_tip else chord(goal, j - 1, j)
+            d, n = across_strand(d, n, tangent, solid.feature + thickness)
+        end = d + n[0] * (there[0] - px) + n[1] * (there[1] - py) + n[2] * (there[2] - pz)
+    if end >= -allowed:
+        # Above the plane that it met, or too short a way to have met a plane: out of where it is now. In the thin parts
+        # of a solid that plane is all that counts; what is deeper inside than they are is in a thick one.
+        d, nx, ny, nz = solid_distance(solid, there[0], there[1], there[2])
+        if not is_thin or d < -solid.feature:
+            end, n = d - thickness, (nx, ny, nz)
+    if end >= -allowed:
+        return
+    d, _, _, _ = solid_distance(solid, here[0], here[1], here[2])
+    start = d - thickness
+    least = -LEFT_INSIDE * allowed
+    if start < -allowed:
+        least = min(least, start + push)
+    if least > end:
+        share = shares(goal, first, j, u, n)
+        make_wish(n, share[0] * (least - end), wishes[j], scratch[STOPPED, j])
+        if u > 0.0:
+            make_wish(n, share[1] * (least - end), wishes[j + 1], scratch[STOPPED, j + 1])
+
+
+@njit(cache=True, error_model="numpy")
+def test_vertices(solid, limits, rest_length, first, on_skin, measured, scratch, wishes):
+    """Make the wishes (V, 4) of one strand that meets nothing thin."""
+    slope, thickness = solid.slope, limits[0]
+    goal = scratch[NEXT]
+    for j in range(first, len(goal)):
+        if least_distance(slope, vector(goal, j), measured, j) < thickness:
+            allowed = limits[1] * rest_length[max(j - 1, 0)] * (LENIENCE if j == 1 and on_skin else 1.0)
+            test_place(solid, limits, False, allowed, 0.0, j, first, scratch, wishes)
+
+
+@njit(cache=True, error_model="numpy")
+def test_strand(solid, limits, inner, rest_length, first, on_skin, scratch, wishes):
+    """Make the wishes (V, 4) of one strand on a piece of its way past something thin."""
+    slope, thickness = solid.slope, limits[0]
+    now, goal = scratch[NOW], scratch[NEXT]
+    near_prev, travel_prev = np.inf, 0.0
+    for j in range(len(now)):
+        allowed = limits[1] * rest_length[max(j - 1, 0)] * (LENIENCE if j == 1 and on_skin else 1.0)
+        here = vector(now, j)
+        near, _, _, _ = solid_distance(solid, here[0], here[1], here[2])
+        travel = slope * length_between(here, vector(goal, j))
+        if j >= (2 if on_skin else 1):
+            span = slope * length_between(vector(now, j - 1), here)
+            longest = max(travel, travel_prev)
+            # Between the vertices, what is slow is left to contact unless the solid is thin: a strand that is wedged
+            # in has no place to go, and its vertices come first.
+            may_pass = inner >= THIN or longest > slope * SHORT * solid.feature
+            if may_pass and 0.5 * (near + near_prev - span) < longest + thickness:
+                for k in range(1, inner + 1):
+                    test_place(solid, limits, inner >= THIN, allowed, k / (inner + 1), j - 1, first, scratch, wishes)
+        if j >= first and near < travel + thickness:
+            test_place(solid, limits, inner >= THIN, allowed, 0.0, j, first, scratch, wishes)
+        near_prev, travel_prev = near, travel
+
+
+@njit(cache=True, error_model="numpy")
+def go_on(first, lengths, has_moved, scratch):
+    """Take one piece of the way; a strand that has left its way goes on beside it, with its lengths."""
+    now, move, goal = scratch[NOW], scratch[MOVE], scratch[NEXT]
+    for j in range(len(now)):
+        x = (now[j, 0] + move[j, 0], now[j, 1] + move[j, 1], now[j, 2] + move[j, 2])
+        if has_moved and j >= max(first, 1):
+            x = follow(vector(goal, j - 1), lengths[j], x)
+        put(goal, j, x)
+
+
+@njit(cache=True, error_model="numpy")
+def look_around(solid, poses, thickness, inner, before, points, is_held, rest_length, measured, scratch):
+    """Longest way of what came near enough to have met the solid [m], else -1; whether the root is on its skin.
+
+    Fills where the strand was and how it moved in the frame of the solid.
+    """
+    slope = solid.slope
+    longest, on_skin = -1.0, False
+    bound_prev, travel_prev = np.inf, 0.0
+    for j in range(len(points)):
+        length = rest_length[max(j - 1, 0)]
+        x, y = vector(before, j), vector(points, j)
+        here = to_local(poses, BEFORE, x[0], x[1], x[2])
+        there = to_local(poses, AFTER, y[0], y[1], y[2])
+        put(scratch[NOW], j, here)
+        put(scratch[MOVE], j, (there[0] - here[0], there[1] - here[1], there[2] - here[2]))
+        travel = length_between(here, there)
+        reach = slope * travel + SLACK * length + thickness
+        half = slope * length if inner > 0 or j == 0 else 0.0
+        bound = least_distance(slope, here, measured, j)
+        if bound <= reach + half:
+            bound = measure_vertex(solid, here, measured, j)
+        if j == 0 and is_held:
+            on_skin = bound < AT_ROOT * length
+        elif bound < reach:
+            longest = max(longest, travel)
+        if j > 0 and inner > 0 and 0.5 * (bound + bound_prev - slope * length) < reach + slope * travel_prev:
+            longest = max(longest, max(travel, travel_prev))
+        bound_prev, travel_prev = bound, travel
+    return longest, on_skin
+
+
+@njit(cache=True, error_model="numpy")
+def ends_outside(solid, poses, thickness, first, before, points, measured):
+    """Whether no vertex from number `first` on ends inside, none on a way on which it could have met a thick solid.
+
+    This is what `project_strand` finds out about most strands, at a fraction of the cost: where a solid is thicker than
+    a segment and ways are short, only ends are tested.
+    """
+    slope = solid.slope
+    for j in range(first, len(points)):
+        there = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
+        here = to_local(poses, BEFORE, before[j, 0], before[j, 1], before[j, 2])
+        if length_between(here, there) > BRIEF * SHORT * solid.feature:
+            return False
+        inside = thickness + NEXT_TO_NOTHING
+        if least_distance(slope, there, measured, j) < inside and measure_vertex(solid, there, measured, j) < inside:
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def stop_approaches(poses, dt, first, scratch, velocity):
+    """Take from the velocities of vertices that were lifted what leads further in."""
+    now, stopped = scratch[NOW], scratch[STOPPED]
+    for j in range(first, len(now)):
+        sx, sy, sz = vector(stopped, j)
+        if sx != 0.0 or sy != 0.0 or sz != 0.0:
+            n = turn_to_world(poses, AFTER, sx, sy, sz)
+            a, b = to_world(poses, AFTER, *vector(now, j)), to_world(poses, BEFORE, *vector(now, j))
+            approach = 0.0
+            for i in range(3):
+                approach += n[i] * (velocity[j, i] - (a[i] - b[i]) / dt)
+            for i in range(3):
+                velocity[j, i] -= min(approach, 0.0) * n[i]
+
+
+@njit(cache=True, error_model="numpy")
+def project_strand(
+    solid, poses, limits, inner, before, is_held, rest_length, dt, points, velocity, measured, wishes, lengths, scratch
+):
+    """Move one strand out, in place; return whether it moved."""
+    thickness, tolerance, push_speed = limits
+    first = 1 if is_held else 0
+    longest, on_skin = look_around(
+        solid, poses, thickness, inner, before, points, is_held, rest_length, measured, scratch
+    )
+    if longest < 0.0:
+        return False
+    pieces = 1
+    if inner > 0:
+        pieces = min(max(int(math.ceil(longest / (PIECE * (solid.feature + thickness)))), 1), MAX_PIECES)
+    scratch[MOVE] /= pieces
+    scratch[STOPPED] = 0.0
+    for j in range(1, len(points)):
+        lengths[j] = length_between(vector(points, j - 1), vector(points, j))
+    piece_limits = (thickness, tolerance, push_speed * dt / pieces)
+    has_moved = False
+    for _ in range(pieces):
+        go_on(first, lengths, has_moved, scratch)
+        for _ in range(ROUNDS):
+            wishes[:, RISE] = 0.0
+            if inner > 0:
+                test_strand(solid, piece_limits, inner, rest_length, first, on_skin, scratch, wishes)
+            else:
+                test_vertices(solid, piece_limits, rest_length, first, on_skin, measured, scratch, wishes)
+            pass_wishes_on(first, scratch, wishes)
+            if not grant_wishes(first, scratch[NEXT], wishes):
+                break
+            has_moved = True
+        scratch[NOW] = scratch[NEXT]
+    if has_moved:
+        for j in range(first, len(points)):
+            put(points, j, to_world(poses, AFTER, *vector(scratch[NOW], j)))
+        stop_approaches(poses, dt, first, scratch, velocity)
+    return has_moved
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def project_strands(
+    solid,
+    poses,
+    limits,
+    inner,
+    before,
+    ways,
+    margin,
+    is_held,
+    is_active,
+    rest_length,
+    dt,
+    # out
+    points,
+    velocity,
+    measured,
+    wishes,
+    lengths,
+    scratch,
+    moved,
+):
+    """Move all strands out of one solid, in place, and mark those that moved (G,).
+
+    Args:
+        solid: see `body._kernels_solid`, and `poses` too.
+        limits: thickness [m], tolerance as a part of a segment's length, speed of coming out [m/s].
+        inner: places within a segment that are tested.
+        before: vertices at the start of the step [m], (G, V, 3), and their `ways` since then.
+        margin: see `_kernels_solids.find_contacts`.
+        is_held: whether the root is held, (G,).
+        is_active: (G,).
+        rest_length: of segments [m], (G, N).
+        dt: [s].
+        points: at the end of the step [m], (G, V, 3); `velocity` [m/s] alike.
+        measured: see `_kernels_solids.find_contacts`.
+        wishes: scratch, (G, V, 4); `lengths` (G, V) and `scratch` (G, SCRATCH_COUNT, V, 3) as well.
+        moved: (G,).
+    """
+    for s in prange(len(points)):
+        if not is_active[s]:
+            continue
+        if inner >= THIN:
+            length = rest_length[s, 0]
+            if stays_away(solid.slope, poses, inner, is_held[s], length, before[s], ways[s], 1.0, margin, measured[s]):
+                continue
+        elif ends_outside(solid, poses, limits[0], 1 if is_held[s] else 0, before[s], points[s], measured[s]):
+            continue
+        if project_strand(
+            solid,
+            poses,
+            limits,
+            inner,
+            before[s],
+            is_held[s],
+            rest_length[s],
+            dt,
+            points[s],
+            velocity[s],
+            measured[s],
+            wishes[s],
+            lengths[s],
+            scratch[s],
+        ):
+            moved[s] = True

@@ -1,0 +1,85 @@
+"""Settings of `TriangleStrips`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mane.contact.neighbours import NEIGHBOURHOODS
+from mane.geometry.checks import require_choice, require_positive
+
+AHEAD = 1.0  # a contact may be seen coming from this many thicknesses above the first
+MARGIN = 1.5  # how far strands may come towards each other between searches, in thicknesses
+
+
+@dataclass(frozen=True)
+class StripParams:
+    """Settings of `TriangleStrips`.
+
+    Attributes:
+        thickness: distance at which parts of the hair meet [m]: the radius of the cluster that a guide stands for.
+        rate: angular frequency of the spring that pushes them apart [1/s]; beyond some 1 / dt it is simply hard.
+        damping: its damping ratio; 1 does not bounce.
+        friction: Coulomb's coefficient.
+        push_out_speed: at which hair that overlaps comes apart, at most [m/s].
+        neighbours: "all" makes strips between all neighbouring roots, as for a brush; "horizontal" between those beside
+            each other, as for a scalp.
+        reach: roots farther apart than this have no strip [m]; None for 2.5 times the usual nearest distance.
+        breaks_at: a triangle this many times as wide as at rest breaks.
+        heals_at: and heals when it is less than this many times as wide.
+        densest: most that the force of a strip grows when its guides come together; 1 is the strip at rest.
+        refresh: after this time [s] hair that has moved is searched again for what could touch; 0 searches at every
+            substep, which misses nothing. In between, parts that come near from beyond three and a half thicknesses are
+            seen late, and so are parts that turn across each other.
+        retouch: after this time [s] it is looked at again which of them do touch; 0 looks at every substep. In between
+            a contact stays where it is on both parts, with the normal that it had; only its gap goes on.
+        strips: False leaves all strips out: every guide is a wisp that collides with the others.
+    """
+
+    thickness: float = 0.002
+    rate: float = 500.0
+    damping: float = 1.0
+    friction: float = 0.3
+    push_out_speed: float = 0.5
+    neighbours: str = "all"
+    reach: float | None = None
+    breaks_at: float = 3.0
+    heals_at: float = 2.0
+    densest: float = 2.0
+    refresh: float = 0.01
+    retouch: float = 0.0
+    strips: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("thickness", "rate", "push_out_speed", "densest", "heals_at"):
+            require_positive(f"strips.{name}", getattr(self, name))
+        for name in ("damping", "friction", "refresh", "retouch"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise ValueError(f"strips.{name}: must be a finite number, zero or more, got {value}")
+        if self.reach is not None:
+            require_positive("strips.reach", self.reach)
+        require_choice("strips.neighbours", self.neighbours, NEIGHBOURHOODS)
+        if not (np.isfinite(self.breaks_at) and self.breaks_at >= self.heals_at):
+            raise ValueError(f"strips.breaks_at: must be at least heals_at ({self.heals_at}), got {self.breaks_at}")
+
+    @property
+    def laws(self) -> tuple[float, float, float, float]:
+        """What `push_apart` calls the laws."""
+        return float(self.rate), float(self.damping), float(self.friction), float(self.push_out_speed)
+
+    @property
+    def ahead(self) -> float:
+        """How far beyond its own gap a contact is seen coming [m]."""
+        return AHEAD * self.thickness
+
+    @property
+    def zone(self) -> float:
+        """Distance within which parts may touch before the next step [m]."""
+        return (1 + AHEAD) * self.thickness
+
+    @property
+    def margin(self) -> float:
+        """How far parts may move before the next search [m]."""
+        return MARGIN * self.thickness

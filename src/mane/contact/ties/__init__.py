@@ -1,0 +1,1 @@
+"""Hair ties, pins and clips."""

@@ -1,0 +1,1 @@
+"""Benchmarks: `mane bench NAME`."""

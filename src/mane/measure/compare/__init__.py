@@ -1,0 +1,1 @@
+"""One scene with several models and skins, side by side: `mane compare`."""

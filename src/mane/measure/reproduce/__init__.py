@@ -1,0 +1,1 @@
+"""Scenes of the papers, with their figures beside ours: `mane reproduce PAPER`."""

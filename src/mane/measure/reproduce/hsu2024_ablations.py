@@ -1,0 +1,101 @@
+"""hsu2024 section 5.1, what each part is for: sweeps (fig. 11), drift correction (fig. 12), collisions (fig. 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from mane.measure.bench.skin import Head
+from mane.measure.reproduce.hsu2024 import HADLEY, JOSH, SHORT_CURLS, Sizes, draw, frame_milliseconds, recorded
+from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.study.skin import METHODS, Carry, Recording, measure, physical
+from mane.measure.study.skin_ablations import ABLATIONS, OVER_SHOULDERS
+from mane.metrics.summary import METRICS
+
+Make = Callable[[Recording], Carry]
+
+SHOWN = ("length_error", "kink", "curvature_distance", "penetration_rate", "penetration_deepest", "distance", "flicker")
+ALPHAS = (0.0, 0.05, 0.2, 0.4, 0.7)
+# Overhead over linear skinning without and with the solution of the frame before [%].
+PAPER_OVERHEAD = {"1 sweep": 20.0, "1 sweep from the frame before": 85.0}
+
+
+def sweeps(report: Report, *, quick: bool, tell: Tell) -> None:
+    """One sweep against more of them, and against the solution of the frame before (fig. 11)."""
+    variants: dict[str, Make] = {
+        "linear": METHODS["linear"],
+        "1 sweep": physical,
+        "2 sweeps": partial(physical, sweeps=2),
+        "4 sweeps": partial(physical, sweeps=4),
+        "1 sweep from the frame before": partial(physical, warm_start="previous"),
+        "converged": partial(physical, sweeps="converged"),
+    }
+    scene = replace(SHORT_CURLS, name="more sweeps (fig. 11)")
+    recording, sizes = recorded(scene, _fewer(JOSH, 20), quick=quick, tell=tell)
+    carried = _carry_all(report, recording, sizes, variants, tell)
+    last = recording.frames[-1]
+    goal = carried["converged"](last).copy()
+    linear = frame_milliseconds(recording, carried["linear"])
+    for name, carry in carried.items():
+        apart = np.linalg.norm(carry(last) - goal, axis=2).mean()
+        report.add(name, "mean distance to the converged solution", 1e3 * float(apart), "mm")
+        if name != "linear":
+            overhead = 100 * (frame_milliseconds(recording, carry) / linear - 1)
+            theirs = PAPER_OVERHEAD.get(name)
+            source = None if theirs is None else "hsu2024 5.1, RTX 4090"
+            report.add(name, "time over linear", overhead, "%", reference=theirs, source=source)
+    draw(report, "sweeps", recording, carried, quick=quick)
+    report.note(
+        "One sweep and several take the rest shape from different equations (with one, a segment does not feel those "
+        "beyond it), so the distance to the converged solution holds that difference too."
+    )
+    report.note(
+        "One sweep runs in lanes of single precision; further sweeps and the start from the frame before in half "
+        "as many lanes of double precision, each with the exact multiplier."
+    )
+
+
+def drift(report: Report, *, quick: bool, tell: Tell) -> None:
+    """Weightless hair with a growing share of the drift correction (fig. 12)."""
+    scene = replace(SHORT_CURLS, name="weightless (fig. 12)", gravity=(0.0, 0.0, 0.0))
+    recording, sizes = recorded(scene, _fewer(JOSH), quick=quick, tell=tell)
+    variants: dict[str, Make] = {"linear": METHODS["linear"]}
+    variants |= {f"alpha {alpha:g}": partial(physical, alpha=alpha) for alpha in ALPHAS}
+    carried = _carry_all(report, recording, sizes, variants, tell)
+    draw(report, "drift", recording, carried, quick=quick)
+    report.note(
+        "The paper blends with an alpha of 0.05 to 0.1 and does not give the stiffness of its correction; ours is in "
+        "weights of the hair, so equal alphas need not mean equal pulls."
+    )
+
+
+def penetration(report: Report, *, quick: bool, tell: Tell) -> None:
+    """Hair over shoulders that turn away: left alone, projected, turned out by the penetration energy (fig. 13)."""
+    recording, sizes = recorded(OVER_SHOULDERS, _fewer(HADLEY), quick=quick, tell=tell)
+    carried = _carry_all(report, recording, sizes, ABLATIONS[OVER_SHOULDERS], tell)
+    draw(report, "penetration", recording, carried, quick=quick)
+
+
+def _fewer(head: Head, divisor: int = 5) -> Head:
+    """A part of a head's hairs: variants are compared with each other, and converged solutions take their time."""
+    return replace(head, hairs=head.hairs // divisor)
+
+
+def _carry_all(
+    report: Report, recording: Recording, sizes: Sizes, variants: Mapping[str, Make], tell: Tell
+) -> dict[str, Carry]:
+    """Measure every variant and return the bound skins."""
+    carried = {}
+    for number, (name, make) in enumerate(variants.items()):
+        tell(f"carrying every hair, {name}", 0.3 + 0.5 * number / len(variants))
+        carried[name] = make(recording)
+        found = measure(recording, carried[name], measured=sizes.measured, every=sizes.every)
+        for key in SHOWN:
+            if key in found:
+                metric = METRICS[key]
+                report.add(name, metric.title, found[key] * metric.scale, metric.unit)
+    tell("drawing", 0.85)
+    return carried

@@ -1,0 +1,1 @@
+"""Cases with known answers for strand models, which benchmarks and validations share."""

@@ -1,0 +1,1 @@
+"""Recorded scenes that skins are studied on, which validations and reproductions share."""

@@ -1,0 +1,1 @@
+"""Validations against closed forms and references: `mane validate NAME`."""

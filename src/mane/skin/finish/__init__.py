@@ -1,0 +1,1 @@
+"""Finishing passes: what is done to every hair after any skin."""

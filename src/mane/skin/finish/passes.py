@@ -1,0 +1,196 @@
+"""Finishing passes: what is done to the dense hair after any skin. A pass is called with points and their frame.
+
+```python
+points = skin(frame)
+for finish in (SolidAdjustment(solids), HermiteSubdivision(levels=2)):
+    points = finish(points, frame)
+```
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body._kernels_solid_f32 import WEAK_GRADIENT
+from mane.body.motion import Pose
+from mane.body.packed import PackedSolid, packed_poses
+from mane.body.solid import PosedSolid, Solid
+from mane.geometry.checks import FloatArray, as_floats
+from mane.skin.base import require_poses
+from mane.skin.finish import _kernels as kernels
+from mane.skin.finish.near_grid import NearGrid
+from mane.stage.protocol import Stage
+from mane.stage.table import Table
+from mane.strand.frame import GuideFrame
+
+Distance = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+
+class FinishingPass(Stage):
+    """Changes the dense hair of a frame.
+
+    Attributes:
+        stride: every so many vertices of what it returns are those that it was given; more than 1 for a pass that adds
+            vertices between them.
+    """
+
+    family = "pass"
+    label = "finish"
+    stride: int = 1
+
+    @abstractmethod
+    def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
+        """Return the hairs (S, V', 3) [m], from `points (S, V, 3)`, which it may change in place."""
+
+
+class SolidAdjustment(FinishingPass):
+    """Hairs out of solids (chang2002 5.1 and 3.3): from root to tip, each vertex inside one goes to its surface.
+
+    What lies beyond a moved vertex is drawn along with its segment lengths kept, and so is the moved vertex itself, as
+    far as the surface lets it. Roots stay, since they sit on the skin. Points are changed in place.
+
+    Args:
+        solids: in the order of `frame.solid_poses`.
+        thickness: how far from a surface vertices are kept [m].
+        rounds: how often a vertex goes back to its length and out again; 1 is the paper's own rule, which stretches
+            the segment before each moved vertex.
+
+    Limitations: vertices are tested, not the segments between them. Solids are dealt with one after another, so a hair
+    caught between two may remain in the first.
+    """
+
+    name = "push_out"
+    needs = ("solids",)
+
+    def __init__(self, solids: Sequence[Solid], *, thickness: float = 0.0, rounds: int = 3) -> None:
+        if not (np.isfinite(thickness) and thickness >= 0):
+            raise ValueError(f"thickness: must be a finite length of at least 0 m, got {thickness}")
+        if rounds < 1:
+            raise ValueError(f"rounds: must be at least 1, got {rounds}")
+        self.solids = tuple(solids)
+        self.thickness = thickness
+        self.rounds = rounds
+        packed = [PackedSolid.of(solid) for solid in self.solids]
+        self._packed = [(one, None if one.is_deforming else NearGrid.of(one, thickness)) for one in packed]
+        self._flags = np.empty((0, 0), np.uint8)
+
+    def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
+        """Move `points (S, V, 3)` [m] out of the solids as they are at this frame, in place, and return them."""
+        require_poses(len(self.solids), frame.solid_poses)
+        for (packed, grid), pose in zip(self._packed, frame.solid_poses, strict=True):
+            if grid is None:
+                self._adjust_to_deforming(points, packed.at(pose, frame.time))
+            else:
+                self._adjust(points, packed, grid, pose)
+        return points
+
+    def _adjust(self, points: FloatArray, packed: PackedSolid, grid: NearGrid, pose: Pose) -> None:
+        if self._flags.shape != points.shape[:2]:
+            self._flags = np.empty(points.shape[:2], np.uint8)
+        kernels.flag_near(grid.at(pose), points.reshape(-1), self._flags.reshape(-1))
+        thickness = np.float32(self.thickness)
+        kernels.adjust_hairs(packed.arrays, packed_poses([pose])[0], thickness, self.rounds, self._flags, points)
+
+    def _adjust_to_deforming(self, points: FloatArray, solid: PosedSolid) -> None:
+        pose, surface = solid.pose, solid.surface
+
+        def distance(places: FloatArray) -> tuple[FloatArray, FloatArray]:
+            depth, gradient = surface.distance_and_gradient(pose.inverse_apply(places))
+            return depth, gradient @ pose.matrix[:3, :3].T.astype(np.float32)
+
+        # A hair is moved only if one of its vertices is inside, and none is that is not even in the box of the solid.
+        low, high = surface.bounds
+        local = pose.inverse_apply(points)
+        is_in_box = (local >= low - self.thickness) & (local <= high + self.thickness)
+        rows = np.flatnonzero(is_in_box.all(axis=2).any(axis=1))
+        points[rows] = adjusted(points[rows], distance, self.thickness, self.rounds)
+
+
+def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: int) -> NDArray[np.float64]:
+    """Do what `SolidAdjustment` does for any distance function, one vertex of all hairs at a time; (S, V, 3) [m].
+
+    It is also the specification of its kernel.
+
+    Args:
+        points: hairs [m], shape (S, V, 3).
+        distance: signed distance (P,) [m] and gradient (P, 3) at places (P, 3), world frame.
+        thickness: as in `SolidAdjustment`.
+        rounds: as in `SolidAdjustment`.
+    """
+    out = points.astype(np.float64)
+    length = np.linalg.norm(np.diff(out, axis=1), axis=2)
+    has_moved = np.zeros(len(out), np.bool_)
+    for i in range(1, out.shape[1]):
+        previous, goal = out[:, i - 1], out[:, i]
+        goal[has_moved] = _drawn(previous, goal, length[:, i - 1])[has_moved]
+        for again in reversed(range(rounds)):
+            depth, gradient = distance(goal.astype(np.float32))
+            inside = depth < thickness
+            if not inside.any():
+                break
+            steep = np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), WEAK_GRADIENT)
+            outside = goal + (thickness - depth)[:, None] * gradient / steep
+            goal[inside] = outside[inside]
+            has_moved |= inside
+            if again:
+                goal[inside] = _drawn(previous, goal, length[:, i - 1])[inside]
+    return out
+
+
+def _drawn(
+    previous: NDArray[np.float64], goal: NDArray[np.float64], length: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Points in the direction of `goal` from `previous`, at the distance `length`."""
+    way = goal - previous
+    size = np.linalg.norm(way, axis=1, keepdims=True)
+    return previous + way * np.divide(length[:, None], size, out=np.ones_like(size), where=size > 0)
+
+
+class HermiteSubdivision(FinishingPass):
+    """Smooth hairs (chang2002 5.2): a cubic Hermite spline through the vertices, cut into 2^levels pieces per segment.
+
+    Vertices stay where they are. Tangents are those of the parabola through a vertex and its neighbours (its two
+    neighbours on one side at the ends), so that the curve has no kinks and a parabola stays one.
+
+    Args:
+        levels: how often each segment is halved, 1 or more.
+
+    The buffer that is returned is the pass's own, and the next call reuses it.
+    """
+
+    name = "subdivide"
+
+    def __init__(self, levels: int = 1) -> None:
+        if levels < 1 or levels != int(levels):
+            raise ValueError(f"levels: must be a whole number of at least 1, got {levels}")
+        self.levels = int(levels)
+        self.stride = 2**self.levels
+        self._out = np.empty((0, 0, 3), np.float32)
+
+    def __call__(self, points: FloatArray, frame: GuideFrame | None = None) -> FloatArray:
+        """Return hairs (S, (V - 1) 2^levels + 1, 3) [m] from `points (S, V, 3)`; the frame is not asked."""
+        checked = as_floats("points", points, ("S", "V", 3))
+        hairs, vertices = checked.shape[:2]
+        shape = (hairs, (vertices - 1) * 2**self.levels + 1, 3)
+        if self._out.shape != shape:
+            self._out = np.empty(shape, np.float32)
+        kernels.subdivide(checked, hermite_weights(2**self.levels), self._out)
+        return self._out
+
+
+def hermite_weights(pieces: int) -> FloatArray:
+    """Weights of the two ends and their tangents at `pieces` even steps along a segment, its end left out, (P, 4)."""
+    t = np.arange(pieces) / pieces
+    start, end = (1 + 2 * t) * (1 - t) ** 2, t * t * (3 - 2 * t)
+    return np.stack([start, end, t * (1 - t) ** 2, t * t * (t - 1)], axis=1).astype(np.float32)
+
+
+FINISHING_PASSES: Table[FinishingPass] = Table(
+    "kind",
+    "mane.skin.finish.passes:FinishingPass",
+    {"push_out": "mane.skin.finish.passes:SolidAdjustment", "subdivide": "mane.skin.finish.passes:HermiteSubdivision"},
+)

@@ -1,0 +1,1 @@
+"""Linear hair skinning (hsu2024 eq. 9)."""

@@ -1,0 +1,337 @@
+"""`PhysicalSkin`: hairs rebuilt from the guides' internal forces and their own rest shape (hsu2024 section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mane.body.solid import Solid
+from mane.geometry.checks import FloatArray, as_array, require_finite
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.skin import _kernels_linear
+from mane.skin.base import Skin
+from mane.skin.inserted import Regrouped
+from mane.skin.linear_blend import LinearBlend
+from mane.skin.physical import _kernels as _kernels_physical
+from mane.skin.physical import _kernels_given as _kernels_physical_given
+from mane.skin.physical.chain import ChainSolve
+from mane.skin.physical.contact import SkinSolids, leave_solids
+from mane.skin.physical.forces import Felt, root_turns
+from mane.skin.physical.guidance import Guidance
+from mane.skin.physical.lanes import Lanes
+from mane.skin.physical.loads import GuideLoads
+from mane.skin.physical.params import PhysicalParams
+from mane.skin.physical.rest import HairRest, joined, pieces, solve_rest
+from mane.stage.protocol import Memory
+from mane.strand.frame import GuideFrame
+from mane.strand.material import Material
+from mane.strand.model import Float64Array, StrandModel
+
+BLOCKS_PER_TASK = 16
+ROWS_AT_ONCE = 4096  # hairs that are bound together
+SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
+STIFFER = 1e-9  # relative; more than rounding
+
+
+class PhysicalSkin(LinearBlend):
+    """Interpolates what the guides feel instead of where they are, and lets every hair take its own shape under it.
+
+    Lengths and curls survive where linear skinning squashes them. A weak pull towards the linear result (the drift
+    correction) keeps a hair beside its guides.
+
+    Args:
+        groom: the dense hair at rest, all strands with the same vertex count.
+        guides: what carries it, at rest.
+        binding: `triangle` (three guides around the root), `single` or `nearest`.
+        count: guides per hair of `nearest`, 1 to 8.
+        material: of the hairs; strength and weight of each hair follow from it.
+        guide_model: mechanics of the guides as simulated; by default guides of the same material.
+        guide_hold: factor by which each guide was stiffened to stand as groomed (`strand.standing`), shape (G,). Hairs
+            are stiffened like the guides that carry them, or else they would yield more to the same load.
+        rest: the guides at rest, whose forces give the groom when `sag_free`; by default each carries its own weight.
+        target: skin whose points the drift correction pulls to; by default the linear one.
+        solids: what segments are turned out of, shapes and rigid meshes, in the order of `frame.solid_poses`.
+        settings: fields of `PhysicalParams`.
+
+    Attributes:
+        params: the settings.
+        solids: as given.
+
+    Limitations: stiffness and weight are one number per hair, their mean from root to tip. Twisting is as stiff as
+    bending.
+    """
+
+    name = "physical"
+    examples = ({}, {"sweeps": 2, "warm_start": "previous"}, {"sweeps": "converged"})
+    settings = PhysicalParams
+    needs = ("material", "guide_model", "guide_hold", "rest")
+
+    def __init__(
+        self,
+        groom: Groom,
+        guides: Guides,
+        *,
+        binding: str = "triangle",
+        count: int = 3,
+        material: Material | None = None,
+        guide_model: StrandModel | None = None,
+        guide_hold: ArrayLike | None = None,
+        rest: GuideFrame | None = None,
+        target: Skin | None = None,
+        solids: Sequence[Solid] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(groom, guides, binding=binding, count=count)
+        self.params = PhysicalParams(**settings)
+        if solids and self.params.feels_beyond:
+            raise ValueError(
+                "solids: must be none with sweeps other than 1 or a warm start; a finishing pass keeps them out"
+            )
+        self.solids = tuple(solids)
+        self._solids = SkinSolids(solids) if solids else None
+        self._target = target
+        material = Material() if material is None else material
+        model = material.model(guides) if guide_model is None else guide_model
+        segments = self._points.shape[1] - 1
+        self._loads = GuideLoads.of(model, self.params, rest)
+        ones = np.ones(guides.capacity) if guide_hold is None else guide_hold
+        self._hold = as_array("guide_hold", ones, (guides.capacity,), np.float64)
+        require_finite("guide_hold", self._hold)
+        self._lanes = Lanes.cut(self.bundles)
+        self._data = self._lanes.empty_data(segments + 1)
+        self._load_places = self._places_of_loads(self._parameter)
+        self._stiffened = 0
+        still = self._felt(self._loads.at_rest, np.tile([0.0, 0.0, 0.0, 1.0], (guides.capacity + 1, 1)), self._weight)
+        solved = []
+        for rows in pieces(groom.strand_count, ROWS_AT_ONCE):
+            piece = self._bind(material, still, rows)
+            if self.params.feels_beyond:
+                solved.append(piece)
+        self._chain = ChainSolve(self._lanes, joined(solved), self.params) if solved else None
+        if self._chain is not None:
+            self.save_every = 1 + self._chain.memory_bytes // SAVED_BYTES
+        self._guidance: Guidance | None = None
+        if self._is_simple:
+            places = self._parameter[:, :, : segments + 1]
+            self._guidance = Guidance.of(self._guide, places, self._load_places, guides.rest.shape[:2], self._keep)
+
+    def _bind(self, material: Material, still: Felt, rows: slice) -> HairRest:
+        """Solve for the rest of some hairs and pack it; a few at a time, since double precision takes much room."""
+        numbers = np.arange(rows.start, rows.stop)
+        hairs = material.of_part(rows, self._points.shape[:2]).model(self.groom.take(numbers))
+        force, _ = still.of_hairs(rows)
+        weight = hairs.mass.sum(axis=1) * self._loads.forces.gravity
+        held = np.einsum("sk,sk->s", self._weight[rows], self._hold[self._guides_of(rows)])
+        bend = held * hairs.bend_stiffness.mean(axis=1) / weight
+        if self.params.carries_moments:
+            bend *= self._length_share(rows)
+        strain = weight / hairs.stretch_stiffness.mean(axis=1)
+        solved = solve_rest(hairs.rest_points, force, bend, strain, self.params)
+        self._stiffened += int((solved.bend > (1 + STIFFER) * bend).sum())
+        points, share = hairs.rest_points - self._pivot, 1 - self.params.alpha
+        self._lanes.pack(numbers, solved, points, self._weight[rows], share, self._keep, self._data)
+        return solved
+
+    def _guides_of(self, rows: slice) -> NDArray[np.int32]:
+        """Guides of some hairs, shape (H, K)."""
+        return self._guide[self.bundles.of_hair[rows]]
+
+    def _length_share(self, rows: slice) -> Float64Array:
+        """Factor on the stiffness of some hairs (H,) with which a load bends them as it bends guides of their length.
+
+        What a load f does to a rod depends on f L^2 / E I alone, and with f in weights that grows with the third power
+        of the length. A guide's load as such is that of its own length: bent by it to the same shape, a hair of
+        another length is bent as its guide is.
+        """
+        ratio = self.groom.lengths[rows, None] / self.guides.strands.lengths[self._guides_of(rows)].astype(np.float64)
+        share: Float64Array = (self._weight[rows] * ratio**3).sum(axis=1)
+        return share
+
+    @property
+    def stiffened_count(self) -> int:
+        """Hairs that were made stiffer to hold the groom; none with one sweep, which holds any."""
+        return self._stiffened
+
+    def _places_of_loads(self, parameter: FloatArray) -> FloatArray:
+        """Places on the guides whose load goes with the hairs' vertices, from those whose motion does, (M, K, V).
+
+        Moments belong to the places beside the hair, as positions do: where guides are bent over a shoulder, hairs are.
+        A cut force alone is the weight of what lies beyond: a hair has the same share of it at the same share of its
+        length.
+        """
+        if self.params.carries_moments:
+            return np.ascontiguousarray(parameter[:, :, : self._points.shape[1]])
+        share = np.linspace(0, self.guides.vertex_count - 1, self._points.shape[1], dtype=np.float32)
+        return np.tile(share, (*parameter.shape[:2], 1))
+
+    def _felt(self, load: Float64Array, turns: Float64Array, weight: FloatArray) -> Felt:
+        """What hairs feel where guides have `load (G, M, 3)` and the skin at their roots and the head have turned."""
+        return Felt(load, self._load_places, turns, weight, self._guide, self.bundles.of_hair)
+
+    def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
+        weight, share = self._present_weights(frame, self._weight, self._guide)
+        turns = root_turns(frame)
+        felt = self._felt(self._loads.of_frame(frame, turns), turns, weight)
+        part = self._regrouped(frame, weight)
+        if part is not None:
+            felt = replace(felt, regrouped=(part.hairs, self._felt_by(frame, part, felt.load)))
+        if self._chain is not None:
+            self._fill_targets(frame, out)
+            self._chain.solve(felt, out)
+        else:
+            self._sweep(frame if frame.inserted is None else replace(frame, inserted=None), felt, out)
+            if part is not None:
+                self._sweep_again(frame, part, felt, out)
+        if self._solids is not None:
+            self._leave_solids(frame, felt, out)
+        self._hand_to_head(frame, share, out)
+
+    def _fill_targets(self, frame: GuideFrame, out: FloatArray) -> None:
+        if self._target is None:
+            super()._fill(frame, out)
+        else:
+            self._target(frame, out)
+
+    def _sweep(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
+        """Fill `out` with one sweep."""
+        lanes, params = self._lanes, self.params
+        share = np.float32(1 - params.alpha)
+        pull = np.float32(params.alpha * params.drift)
+        if self._guidance is not None and felt.weight is self._weight:
+            rotation = np.empty((len(frame.points), 3, 3))
+            _kernels_linear.fill_turns(frame.root_rotations, rotation)
+            first = int(self.guides.active.argmax())
+            # A rigid head with all its guides, three for each hair: what nearly every frame is.
+            if (rotation[self.guides.active] == rotation[first]).all():
+                guidance = self._guidance.fill(frame.points, self._guide_rest, rotation, share * felt.load)
+                _kernels_physical.sweep_hairs(
+                    self._data.reshape(-1),
+                    lanes.hair.reshape(-1),
+                    lanes.bundle,
+                    guidance.reshape(-1),
+                    out.shape[1],
+                    rotation[first].reshape(-1).astype(np.float32),
+                    felt.turns[first].astype(np.float32),
+                    pull,
+                    np.float32(pull * params.closing_used),
+                    BLOCKS_PER_TASK,
+                    out.reshape(-1),
+                )
+                return
+        self._fill_targets(frame, out)
+        _kernels_physical_given.sweep_hairs_to(
+            self._data.reshape(-1),
+            lanes.hair,
+            lanes.bundle,
+            self._guide,
+            felt.weight,
+            felt.force,
+            share,
+            felt.turns.astype(np.float32),
+            pull,
+            np.float32(params.closing_used),
+            pull if params.overshoots else np.float32(0.0),
+            np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
+            BLOCKS_PER_TASK,
+            out.reshape(len(out), -1),
+        )
+
+    def _felt_by(self, frame: GuideFrame, part: Regrouped, own: Float64Array) -> Felt:
+        """What hairs that follow inserted guides feel; `own` are the loads of the other guides."""
+        assert frame.inserted is not None
+        if "loads" not in part.kept:
+            part.kept["loads"] = self._loads.rest_of_inserted(frame.inserted)
+        turns = root_turns(part.frame)
+        inserted = self._loads.of_inserted(frame.inserted, part.kept["loads"], turns[len(own) : -1])
+        places = self._places_of_loads(part.parameter)
+        return Felt(np.concatenate([own, inserted]), places, turns, part.weight, part.guide, part.of_hair)
+
+    def _sweep_again(self, frame: GuideFrame, part: Regrouped, felt: Felt, out: FloatArray) -> None:
+        """Fill the rows of the hairs that follow inserted guides with a sweep of their own."""
+        assert felt.regrouped is not None
+        own, params = felt.regrouped[1], self.params
+        targets = self._carried(part) if self._target is None else self._target(frame)[part.hairs]
+        points = np.ascontiguousarray(targets[:, : out.shape[1]]).reshape(len(part.hairs), -1)
+        lanes, data = self._lanes_of(part)
+        pull = np.float32(params.alpha * params.drift)
+        _kernels_physical_given.sweep_hairs_to(
+            data.reshape(-1),
+            lanes.hair,
+            lanes.bundle,
+            part.guide,
+            part.weight,
+            own.force,
+            np.float32(1 - params.alpha),
+            own.turns.astype(np.float32),
+            pull,
+            np.float32(params.closing_used),
+            pull if params.overshoots else np.float32(0.0),
+            np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
+            BLOCKS_PER_TASK,
+            points,
+        )
+        out[part.hairs] = points.reshape(-1, *out.shape[1:])
+
+    def _lanes_of(self, part: Regrouped) -> tuple[Lanes, FloatArray]:
+        """Lanes of the hairs that follow inserted guides, numbered as in `part`, and what the kernel reads of them."""
+        if "lanes" not in part.kept:
+            local = np.full(self.bundles.bundle_count, -1)
+            local[part.bundle] = np.arange(len(part.bundle))
+            lanes, data = self._lanes.of_bundles(local >= 0, self._data)
+            hair = np.searchsorted(part.hairs, lanes.hair).astype(np.int32)
+            part.kept["lanes"] = Lanes(hair, lanes.is_filled, local[lanes.bundle]), data
+        lanes_and_data: tuple[Lanes, FloatArray] = part.kept["lanes"]
+        return lanes_and_data
+
+    @property
+    def _keep(self) -> float:
+        """Share of the gap between hairs and their targets that the drift correction does not feel."""
+        return 1 - self.params.closing_used
+
+    @property
+    def _is_simple(self) -> bool:
+        """Whether hairs of a rigid head can be swept with targets summed on the way."""
+        is_usual = self._guide.shape[1] == _kernels_physical.GROUP and self._target is None
+        return is_usual and not (self._chain or self.params.overshoots or self.params.stretch_by_blend)
+
+    def _leave_solids(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
+        """Sweep the hairs that reach into a solid once more, with the penetration torque."""
+        assert self._solids is not None
+        rows = self._solids.penetrating(frame, out)
+        if not len(rows):
+            return
+        targets = np.empty_like(out)
+        self._fill_targets(frame, targets)
+        rest = self._lanes.unpack(self._data, rows)
+        force, turn = felt.of_hairs(rows)
+        out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, targets[rows])
+
+    def reset(self) -> None:
+        """Forget the frame before."""
+        if self._chain is not None:
+            self._chain.reset()
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a frame depends on the one before it: with a warm start from there."""
+        return self.params.warm_start == "previous"
+
+    def memory(self) -> Memory:
+        """Orientations of the last frame, for a warm start."""
+        return {} if self._chain is None else self._chain.memory()
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        if self._chain is not None:
+            self._chain.restore(memory)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the binding holds, its buffer included."""
+        parts = sum(part.nbytes for part in (self._chain, self._solids, self._guidance) if part is not None)
+        return super().nbytes + self._data.nbytes + self._lanes.nbytes + parts

@@ -1,0 +1,1 @@
+"""Guides as discrete Cosserat rods (hsu2024 3): `solver.CosseratSolver`."""

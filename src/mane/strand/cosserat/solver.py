@@ -1,0 +1,239 @@
+"""`CosseratSolver`: guides as discrete Cosserat rods (hsu2024 section 3), inextensible without dozens of iterations.
+
+Positions live on vertices and orientations on segments; stretch-shear and bend-twist constraints tie them together. One
+step is extended position-based dynamics with its constraints solved together: the strand is predicted by its own
+motion, all constraints are linearised there, and one block-banded solve finds the multipliers of the whole chain. What
+plain Gauss-Seidel approaches in hundreds of sweeps is exact after one.
+
+A step is an implicit stage over a share of it, from which everything goes on to its end with the velocities of the
+stage. A share of one is implicit Euler, one half the implicit midpoint rule, which keeps the energy of small
+oscillations; a little more loses a little energy, 2 share - 1 of what Euler loses. Steps in which something stops the
+hair or it turns wildly are Euler's: those must lose energy. Of first order, and stable at any size.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry import quaternion
+from mane.geometry.checks import IntArray, require_choice
+from mane.strand._kernels_rows import aligned_rows
+from mane.strand._kernels_small import LANE_COUNT
+from mane.strand._kernels_stage import SHARE
+from mane.strand.cosserat import _kernels as direct
+from mane.strand.cosserat import _kernels_rows as rows
+from mane.strand.cosserat import _kernels_sweep as sweep
+from mane.strand.cosserat.rest import RestShape, groomed_rest, sag_free_rest
+from mane.strand.model import Float64Array, RootKind, StrandModel
+from mane.strand.ports import Load
+from mane.strand.roots import RootPose
+from mane.strand.solver import StrandSolver
+from mane.strand.state import StrandState, carry_rigidly
+
+METHODS = ("direct", "gauss-seidel")
+
+# Solves of a stage, with one factorised matrix. That matrix leaves out how moments turn along with segments, so one
+# solve may overshoot a stiff joint, which going on from the stage would amplify. After two no overshoot is left: where
+# one leaves a part 1 - r of an error, two leave (1 - r)^2.
+ROUNDS = 2
+
+# Rotational inertia of a segment by itself, as a share of mass times length squared.
+SPIN_INERTIA = 1e-3
+
+
+@dataclass(frozen=True)
+class CosseratParams:
+    """Settings of the Cosserat solver.
+
+    Attributes:
+        sag_free: solve for the rest shape whose equilibrium under gravity is the groom; otherwise the groom is the
+            shape without gravity, and it sags.
+        method: "direct", or "gauss-seidel" for the constraint-by-constraint sweep that others use, to compare with.
+        iterations: sweeps per step of "gauss-seidel".
+        share: of a calm step that its implicit stage takes with "direct", above 0.5; 1 is implicit Euler.
+    """
+
+    sag_free: bool = True
+    method: str = "direct"
+    iterations: int = 20
+    share: float = SHARE
+
+    def __post_init__(self) -> None:
+        require_choice("method", self.method, METHODS)
+        if self.iterations < 1:
+            raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
+        if not 0.5 < self.share <= 1.0:
+            raise ValueError(f"share: must be above 0.5 and at most 1, got {self.share}")
+
+
+class CosseratSolver(StrandSolver):
+    """Steps Cosserat rods.
+
+    Args:
+        model: the guides.
+        settings: fields of `CosseratParams`.
+
+    Attributes:
+        params: the settings.
+        rest: lengths and rest orientations that the constraints compare with.
+    """
+
+    name = "cosserat"
+    settings = CosseratParams
+    has_twist = True
+
+    def __init__(self, model: StrandModel, **settings: Any) -> None:
+        self.model = model
+        self.params = CosseratParams(**settings)
+        self.rest: RestShape = sag_free_rest(model) if self.params.sag_free else groomed_rest(model)
+        self._pinned = model.root_kind != RootKind.FREE
+        self._constants = pack_constants(model, self.rest)
+        self._scratch = aligned_rows(0, (model.vertex_count + 2) * rows.SCRATCH_ROWS * LANE_COUNT)
+
+    def rest_state(self, roots: RootPose) -> StrandState:
+        """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
+        state = StrandState.at_rest(self.model.rest_points, self.rest.frames)
+        state.cut_force[...] = self.rest.cut_force
+        state.extra["clamp"] = self.rest.clamp.copy()
+        identity = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (self.model.strand_count, 4))
+        self.carry(state, RootPose(self.model.rest_points[:, 0], identity), roots)
+        return state
+
+    def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
+        """Go one step of `dt` [s]; see `StrandSolver.step`."""
+        moving = (state.points, state.velocity, state.frames, state.spin, state.cut_force)
+        acting = (load.force, load.resistance, load.coupling)
+        held = (roots.positions, roots.rotations, self.rest.clamp, state.extra["clamp"])
+        result = (out.points, out.velocity, out.frames, out.spin, out.cut_force, out.extra["clamp"])
+        step: Any
+        settings: tuple[Any, ...]
+        if self.params.method == "direct":
+            step = direct.step_direct
+            settings = (self._constants, self.model.gravity, dt, self.params.share, ROUNDS, self._thread_scratch())
+        else:
+            step = sweep.step_sweep
+            settings = (self._pinned, *self._sweep_constants(), self.model.gravity, dt, self.params.iterations)
+        step(*moving, *acting, *held, *settings, *result)
+
+    def taken(self, rows: IntArray) -> CosseratSolver:
+        """Return a solver of some of the strands; see `StrandSolver.taken`."""
+        other = copy(self)
+        other.model, other.rest = self.model.taken(rows), self.rest.taken(rows)
+        other._pinned = self._pinned[rows]
+        other._constants = pack_constants(other.model, other.rest)
+        return other
+
+    def _thread_scratch(self) -> Float64Array:
+        """One row per thread; zero where no strand ever writes, which stands for neighbours that are not there."""
+        threads = numba.get_num_threads()
+        if len(self._scratch) < threads:
+            self._scratch = aligned_rows(threads, self._scratch.shape[1])
+        return self._scratch[:threads]
+
+    def _sweep_constants(self) -> tuple[NDArray[Any], ...]:
+        model, rest = self.model, self.rest
+        clamped = model.root_kind == RootKind.CLAMPED
+        return (
+            model.mass,
+            model.stretch_stiffness,
+            model.bend_stiffness,
+            model.twist_stiffness,
+            model.damping,
+            rest.length,
+            rest.joint_length,
+            rest.darboux,
+            clamped,
+        )
+
+    def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
+        """Turn the segments of changed strands to where their vertices now are; see `StrandSolver.adopt`."""
+        direct.adopt_strands(state.points, state.velocity, strands, state.frames, state.spin)
+
+    def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
+        """Move every strand rigidly with its root; see `StrandSolver.carry`."""
+        turn = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
+        carry_rigidly(state, turn, before.positions, after.positions)
+        state.extra["clamp"][...] = quaternion.multiply(turn, state.extra["clamp"])
+
+    def energy(self, state: StrandState) -> Float64Array:
+        """Kinetic, elastic and gravitational energy of each strand [J], shape (G,)."""
+        return self.kinetic_energy(state) + self.elastic_energy(state) + self.gravity_energy(state)
+
+    def kinetic_energy(self, state: StrandState) -> Float64Array:
+        """Energy of the vertices' motion [J], shape (G,); that of spinning segments is a millionth of it."""
+        result: Float64Array = 0.5 * (self.model.mass * (state.velocity**2).sum(axis=2)).sum(axis=1)
+        return result
+
+    def gravity_energy(self, state: StrandState) -> Float64Array:
+        """Potential of gravity [J], shape (G,), zero at the origin."""
+        result: Float64Array = -(self.model.mass * (state.points @ self.model.gravity)).sum(axis=1)
+        return result
+
+    def elastic_energy(self, state: StrandState) -> Float64Array:
+        """Energy of stretch-shear and bend-twist [J], shape (G,)."""
+        edge = np.diff(state.points, axis=1) / self.rest.length[..., None]
+        strain = edge - _axes(state.frames)  # hsu2024 eq. 1
+        stretch = 0.5 * self.model.stretch_stiffness * self.rest.length * (strain**2).sum(axis=2)
+        before = np.concatenate([state.extra["clamp"][:, None], state.frames[:, :-1]], axis=1)
+        bent = quaternion.multiply(quaternion.conjugate(before), state.frames)
+        off = quaternion.multiply(quaternion.conjugate(self.rest.darboux), bent)
+        off *= np.where(off[..., 3:] < 0, -1.0, 1.0)  # hsu2024 eq. 3
+        model = self.model
+        bend = 4 * model.bend_stiffness * (1 - off[..., 3])
+        twist = 2 * (model.twist_stiffness - model.bend_stiffness) * off[..., 2] ** 2
+        joints = (bend + twist) / self.rest.joint_length
+        joints[model.root_kind != RootKind.CLAMPED, 0] = 0
+        result: Float64Array = stretch.sum(axis=1) + joints.sum(axis=1)
+        return result
+
+    def stretch(self, state: StrandState) -> Float64Array:
+        """Length of each segment over its own length without load, less one, shape (G, N)."""
+        return state.segment_lengths() / self.rest.length - 1
+
+
+def pack_constants(model: StrandModel, rest: RestShape) -> Float64Array:
+    """Arrange what the kernel reads: blocks of eight strands, a row of lanes per number; the last strand fills up."""
+    strands, vertices = model.strand_count, model.vertex_count
+    per_joint = 1.0 / rest.joint_length
+    per_joint[model.root_kind != RootKind.CLAMPED, 0] = 0.0
+    spring = model.stretch_stiffness / rest.length
+    # A segment turns with the mass of its ends, which the vertices hold. What it has by itself, that of its round
+    # section, is some 1e-6 of that; a thousandth keeps the matrix of a strand that may spin freely well conditioned.
+    mean_mass = 0.5 * (model.mass[:, :-1] + model.mass[:, 1:])
+    free = np.ones_like(model.mass)
+    free[model.root_kind != RootKind.FREE, 0] = 0.0
+    named = {
+        "mass": model.mass,
+        "free": free,
+        "inv_mass": free / model.mass,
+        "stretch": model.stretch_stiffness,
+        "length": rest.length,
+        "spring": spring,
+        "soft": rest.length / model.stretch_stiffness,
+        "inv_length": 1.0 / rest.length,
+        "springs": np.pad(spring, ((0, 0), (0, 1))) + np.pad(spring, ((0, 0), (1, 0))),
+        "bend": model.bend_stiffness * per_joint,
+        "extra_twist": (model.twist_stiffness - model.bend_stiffness) * per_joint,
+        "damping": model.damping,
+        "inertia": SPIN_INERTIA * mean_mass * rest.length**2,
+    }
+    blocks = -(-strands // LANE_COUNT)
+    padded = np.minimum(np.arange(blocks * LANE_COUNT), strands - 1).reshape(blocks, LANE_COUNT)
+    table = aligned_rows(blocks, vertices + 1, rows.CONSTANT_ROWS, LANE_COUNT)
+    for column, name in enumerate(rows.CONSTANTS):
+        values = named[name][padded]
+        table[:, : values.shape[2], column] = values.transpose(0, 2, 1)
+    table[:, : vertices - 1, -4:] = rest.darboux[padded].transpose(0, 2, 3, 1)
+    return table.reshape(blocks, -1)
+
+
+def _axes(frames: Float64Array) -> Float64Array:
+    """Third axis of quaternions (..., 4), shape (..., 3)."""
+    x, y, z, w = np.moveaxis(frames, -1, 0)
+    return np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], axis=-1)
