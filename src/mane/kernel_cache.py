@@ -9,6 +9,9 @@ linker takes the first copy that it met instead, that of another kernel or of th
 optimised and thus rounded differently; from disk the kernel comes with its own. So that the first run gives the bytes
 of all later ones, copies are made private to their kernel.
 
+A function that does not say whether it may be computed with fastmath takes that over from whichever kernel happened to
+call it first. Functions of mane that do not say so are strict, whoever calls them.
+
 Importing this module is enough: `mane/__init__.py` does so before the first file of kernels is loaded.
 """
 
@@ -22,8 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from llvmlite import binding as llvm
-from numba.core import caching, codegen
+from numba.core import caching, codegen, dispatcher
 
+# Options that Numba would take over from the first caller, with the values that they have without one.
+INHERITED = {"fastmath": False, "forceinline": False, "error_model": "python", "_nrt": True}
 MANGLED_MANE = "_ZN4mane"  # how names of functions of this package begin in machine code
 PACKAGE = Path(__file__).resolve().parent
 KERNELS = "_kernels"
@@ -118,3 +123,17 @@ setattr(  # noqa: B010 - a method of Numba's own
     "_finalize_final_module",
     _with_private_copies(codegen.CPUCodeLibrary._finalize_final_module),
 )
+
+
+def _with_own_options(init: Callable[..., None]) -> Callable[..., None]:
+    """Let functions of mane have the options that they were given, and none of their callers'."""
+
+    def initialised(self: Any, py_func: Any, locals: Any = None, targetoptions: Any = None, **others: Any) -> None:
+        if str(py_func.__module__).startswith("mane."):
+            targetoptions = {**INHERITED, **(targetoptions or {})}
+        init(self, py_func, locals, targetoptions, **others)
+
+    return initialised
+
+
+setattr(dispatcher.Dispatcher, "__init__", _with_own_options(dispatcher.Dispatcher.__init__))  # noqa: B010

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -124,3 +125,24 @@ def test_the_first_run_gives_the_bytes_of_all_later_ones(tmp_path):
     (first, no_hits), (second, hits) = (run.stdout.split() for run in runs)
     assert (no_hits, hits) == ("0", "1")
     assert first == second
+
+
+def test_no_kernel_takes_over_options_of_its_first_caller():
+    """Compiled for the first time from a kernel with fastmath, a strict function must stay strict."""
+    code = """
+import numpy as np
+from mane.render import _kernels_solids as kernels
+
+screen = np.array([[54.05577, 105.94423, 0.5], [137.94423, 105.94423, 0.5], [137.94423, 22.055773, 0.5],
+                   [54.05577, 22.055773, 0.5]], np.float32)
+faces = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
+owner, nearness = np.zeros((128, 192), np.int32), np.zeros((128, 192), np.float32)
+# With fastmath, and the first to call `_edge`.
+kernels.surface_at(screen, faces, screen, owner, np.array([64 * 192 + 96]), np.zeros((1, 3), np.float32))
+kernels.raster_mesh(screen, faces, True, np.float32(0.0), nearness, owner)
+print((owner[30:100, 60:130] < 0).sum(), kernels._edge.targetoptions["fastmath"])
+"""
+    with TemporaryDirectory() as folder:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "False"]  # no point on the edge that two triangles share is missed by both
