@@ -24,7 +24,7 @@ from mane.strand.solver import SOLVERS
 LARGEST_STRETCH = {"cosserat": 0.01, "chain": 0.01, "spring": 0.05}
 # Motion and bending of a strand, as the speed at which its mass would have to fly [m/s]. The head's fastest point moves
 # at some 4 m/s here, and the free end of a whip is several times as fast as its root.
-FASTEST = 20.0
+FASTEST = 12.0
 # Speed of sound along a hair [m/s], the root of E / density: a strain e holds as much energy as a flight at e times it.
 SOUND = np.sqrt(3.9e9 / 1300.0)
 GROWTH = 16 << 20  # bytes that the process may grow by once everything has been met

@@ -26,6 +26,16 @@ def aligned_rows(*shape):
     return room[start : start + count].reshape(shape)
 
 
+def take_lanes(blocks, chosen):
+    """Of constants in blocks of eight strands (B, ..., 8), blocks of the strands `chosen` (K,); the last fills up."""
+    count = -(-len(chosen) // LANE_COUNT)
+    padded = chosen[np.minimum(np.arange(count * LANE_COUNT), len(chosen) - 1)]
+    lanes = np.moveaxis(blocks, -1, 1)[padded // LANE_COUNT, padded % LANE_COUNT]
+    taken = aligned_rows(count, *blocks.shape[1:])
+    taken[...] = np.moveaxis(lanes.reshape(count, LANE_COUNT, *blocks.shape[1:-1]), 1, -1)
+    return taken
+
+
 def _crossed(builder, values, apart, firsts, seconds):
     """Of each two values that are `apart`, numbers of both: those at `firsts` and those at `seconds`."""
     result = list(values)

@@ -122,9 +122,13 @@ class StrandModel:
         return self.strand_count - int(self.is_spare.sum())
 
     def taken(self, rows: IntArray) -> StrandModel:
-        """Return some of the strands, each its own parent."""
-        chosen = {name: getattr(self, name)[rows] for name in ("rest_points", "root_kind", *_PROPERTY_NAMES)}
-        return StrandModel(**chosen, gravity=self.gravity)
+        """Return some of the strands, each its own parent; checked numbers are not checked again."""
+        other = object.__new__(StrandModel)
+        for name in _PER_STRAND:
+            object.__setattr__(other, name, getattr(self, name)[rows])
+        object.__setattr__(other, "gravity", self.gravity)
+        object.__setattr__(other, "parents", np.repeat(np.arange(len(rows))[:, None], 2, axis=1))
+        return other
 
     @property
     def segment_count(self) -> int:
@@ -155,6 +159,7 @@ _PROPERTIES = (
     ("radius", "V", True),
 )
 _PROPERTY_NAMES = tuple(name for name, _, _ in _PROPERTIES)
+_PER_STRAND = ("rest_points", "root_kind", "rest_length", "joint_length", *_PROPERTY_NAMES)
 
 
 def _checked(name: str, value: ArrayLike, shape: tuple[int | str, ...]) -> Float64Array:

@@ -158,20 +158,22 @@ NO_STRANDS: IntArray = np.zeros(0, np.int64)
 
 
 class Force(Part):
-    """A part that pulls.
-
-    Attributes:
-        amends: strands whose step is taken again after `amend`, sorted, shape (A,); known from `prepare` on.
-    """
-
-    amends: IntArray = NO_STRANDS
+    """A part that pulls."""
 
     @abstractmethod
     def add(self, strands: StrandView, load: Load) -> None:
         """Add what acts during the coming step to `load`."""
 
-    def amend(self, strands: StrandView, load: Load) -> None:
-        """Change what acts on the strands `amends`, now that `strands` shows where it would lead; once per step."""
+    def may_amend(self) -> bool:
+        """Whether `amend` may want the coming step to be taken again; asked after `add`."""
+        return False
+
+    def amend(self, strands: StrandView, load: Load, attempt: int) -> IntArray:
+        """Change `load`, now that `strands` shows where it leads; return whose step to take again, sorted, shape (A,).
+
+        Asked after every solve of a step, of which `attempt` counts the earlier ones, while anybody amends.
+        """
+        return NO_STRANDS
 
     def settle(self, strands: StrandView) -> None:
         """Look at what the step has done, for instance how hard a contact was pressed."""

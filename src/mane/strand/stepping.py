@@ -9,11 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.geometry.checks import IntArray
 from mane.stage.clock import NO_CLOCK, StageClock
 from mane.strand.ports import NO_STRANDS, Constraint, Force, Load, MovingSolid, StrandView
 from mane.strand.roots import RootPose
 from mane.strand.solver import StrandSolver
 from mane.strand.state import StrandState
+
+# How often the strands of which forces ask for it are stepped again within one substep. Contacts that fight need three
+# attempts at times; what is still wrong then is little.
+ATTEMPTS = 4
+# With fewer strands than this, stepping all of them again is faster than taking some out.
+MANY = 150
 
 
 class SolverDiverged(ArithmeticError):
@@ -85,7 +92,7 @@ class Stepper:
         model = solver.model
         self.active = np.ones(model.strand_count, np.bool_) if active is None else active
         self._is_spare, self._has_spare = model.is_spare, bool(model.is_spare.any())
-        self._rows, self._busy = np.arange(model.strand_count), solver
+        self._used, self._again = _Subset(solver), _Subset(solver)
         self._load = Load.empty(model.strand_count, model.vertex_count)
         parts = (*self.forces, *self.constraints)
         if len(set(map(id, parts))) < len(parts):
@@ -96,9 +103,6 @@ class Stepper:
             part.prepare(model)
         for part in parts:  # none before all are ready: those of a simulation that could not be made are free
             part.join(self)
-        self._amended = np.unique(np.concatenate([force.amends for force in self.forces] or [NO_STRANDS]))
-        every = len(self._amended) == model.strand_count
-        self._again = solver if every or not len(self._amended) else solver.taken(self._amended)
 
     def step(
         self, state: StrandState, out: StrandState, path: StepPath, *, time: float, dt: float, substeps: int
@@ -141,11 +145,11 @@ class Stepper:
         for force in self.forces:
             with clock.stage(force.label):
                 force.add(seen, self._load)
-        kept = source.taken(self._amended) if len(self._amended) else None
+        kept = source.copy() if any(force.may_amend() for force in self.forces) else None
         self._solve(source, out, after, h)
         seen = self._view(out, surroundings)
         if kept is not None:
-            self._solve_again(kept, out, after, h, seen)
+            self._amend(kept, out, after, h, seen)
         for force in self.forces:
             with clock.stage(force.label):
                 force.settle(seen)
@@ -163,24 +167,24 @@ class Stepper:
         if not self._has_spare or not (self._is_spare & ~self.active).any():
             self.solver.step(source, out, roots, self._load, dt=h)
             return
-        rows = np.flatnonzero(self.active | ~self._is_spare)
-        if not np.array_equal(rows, self._rows):
-            self._rows, self._busy = rows, self.solver.taken(rows)
-        few = source.taken(rows)
-        where = RootPose(roots.positions[rows], roots.rotations[rows])
-        self._busy.step(few, few, where, self._load.taken(rows), dt=h)
         if out is not source:
             out.assign(source)
-        out.put(rows, few)
+        self._used.step(np.flatnonzero(self.active | ~self._is_spare), source, out, roots, self._load, h)
 
-    def _solve_again(self, kept: StrandState, out: StrandState, roots: RootPose, h: float, seen: StrandView) -> None:
+    def _amend(self, kept: StrandState, out: StrandState, roots: RootPose, h: float, seen: StrandView) -> None:
         """Let forces look at where they led, and step the strands that they ask for from `kept` once more."""
-        for force in self.forces:
-            force.amend(seen, self._load)
-        rows = self._amended
-        where = RootPose(roots.positions[rows], roots.rotations[rows])
-        self._again.step(kept, kept, where, self._load.taken(rows), dt=h)
-        out.put(rows, kept)
+        for attempt in range(ATTEMPTS):
+            asked = []
+            for force in self.forces:
+                with self.clock.stage(force.label):
+                    asked.append(force.amend(seen, self._load, attempt))
+            rows = np.unique(np.concatenate(asked))
+            if not len(rows):
+                return
+            if self._again.has(rows) or len(self.active) >= MANY:
+                self._again.step(rows, kept, out, roots, self._load, h)
+            else:
+                self._solve(kept, out, roots, h)
 
     def _require_finite(self, state: StrandState, time: float) -> None:
         if np.isfinite(state.points).all() and np.isfinite(state.velocity).all():
@@ -191,3 +195,26 @@ class Stepper:
             f"strand {rows[0]} left the finite numbers at {time:.4f} s ({len(rows)} of {len(finite)} "
             "strands); use more substeps or look for a force that is not finite"
         )
+
+
+class _Subset:
+    """Steps some of the strands; the solver of the last ones that were asked for is kept."""
+
+    def __init__(self, solver: StrandSolver) -> None:
+        self._all = solver
+        self._rows, self._solver = NO_STRANDS, solver
+
+    def has(self, rows: IntArray) -> bool:
+        """Whether there is a solver of these already."""
+        return np.array_equal(rows, self._rows)
+
+    def step(
+        self, rows: IntArray, source: StrandState, out: StrandState, roots: RootPose, load: Load, h: float
+    ) -> None:
+        """Take the strands `rows` of `out` one step of `h` [s] from `source`."""
+        if not self.has(rows):
+            self._rows, self._solver = rows, self._all.taken(rows)
+        few = source.taken(rows)
+        where = RootPose(roots.positions[rows], roots.rotations[rows])
+        self._solver.step(few, few, where, load.taken(rows), dt=h)
+        out.put(rows, few)

@@ -189,6 +189,24 @@ def spread_contact(row, j, u, force, resistance, coupling):
 
 
 @njit(cache=True, error_model="numpy")
+def drop_contact(row, j, u, force, resistance, coupling):
+    """Take one contact out of the load of its strand again; its `row` then stands for a contact that does nothing."""
+    row[ALONG], row[ACROSS] = -row[ALONG], -row[ACROSS]
+    for i in range(3):
+        row[PULL + i] = -row[PULL + i]
+    spread_contact(row, j, u, force, resistance, coupling)
+    row[ALONG], row[ACROSS] = 0.0, 0.0
+    for i in range(3):
+        row[PULL + i] = 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def normal_force(row, v):
+    """What one contact presses with if its point has velocity v at the end of the step [N]; below zero it pulls."""
+    return row[ALONG] * (row[GOAL] - (row[NORMAL] * v[0] + row[NORMAL + 1] * v[1] + row[NORMAL + 2] * v[2]))
+
+
+@njit(cache=True, error_model="numpy")
 def settle_contact(row, v, trail):
     """Normal force of one contact whose point has velocity v at the end of the step [N]; fill its trail."""
     n = (row[NORMAL], row[NORMAL + 1], row[NORMAL + 2])
@@ -196,7 +214,7 @@ def settle_contact(row, v, trail):
     for i in range(3):
         trail[PULLED + i] = row[PULL + i] + row[ACROSS] * slid[i]
         trail[GAINED + i] = v[i] - row[START + i]
-    return row[ALONG] * (row[GOAL] - dot(n, v))
+    return normal_force(row, v)
 
 
 @njit(cache=True, error_model="numpy")

@@ -16,7 +16,7 @@ from mane.contact.solids._kernels_depth import measure_depth
 from mane.contact.solids.animated_surface import AnimatedSurface
 from mane.contact.solids.clearance import Clearances, inner_places, safe_margin
 from mane.contact.solids.contact_list import ContactList
-from mane.geometry.checks import require_choice, require_positive
+from mane.geometry.checks import IntArray, require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Force, Load, MovingSolid, StrandView
 
@@ -85,10 +85,11 @@ class ContactParams:
 class SolidContact(Force):
     """Keeps guides out of the solids of a scene.
 
-    A contact acts along the normal only while it pushes: one that held hair back during a substep is given up in the
-    next. Contacts are inelastic. Every vertex is tested, and points between them where a solid is thinner than a
-    segment, along the way that they take relative to the solid, so that a thin tooth does not pass through unnoticed.
-    Meshes that deform are tested at the vertices only, at the end of their way.
+    A contact acts along the normal only while it pushes: one that would pull hard is dropped and the substep taken
+    again, one that holds hair back a little is given up in the next. Contacts are inelastic. Every vertex is tested,
+    and points between them where a solid is thinner than a segment, along the way that they take relative to the solid,
+    so that a thin tooth does not pass through unnoticed. Meshes that deform are tested at the vertices only, at the end
+    of their way.
 
     Limitations: the way is that of the velocity at the start of the substep, and a point touches one place of a solid
     at a time. `SolidProjection` mends what this leaves inside.
@@ -115,6 +116,7 @@ class SolidContact(Force):
         self._arc = arc_lengths(model)
         self._held = np.ascontiguousarray(model.root_kind != RootKind.FREE)
         self._inertia = (0.0, model.mass)  # of steps of that length
+        self._changed = np.zeros(model.strand_count, np.bool_)
         self._solids = []
 
     def add(self, strands: StrandView, load: Load) -> None:
@@ -125,6 +127,17 @@ class SolidContact(Force):
         laws = self.params.laws(strands.dt)
         for one, moving in zip(self._solids, strands.solids, strict=True):
             one.find(strands, moving, self._inertia[1], self._arc, self._held, laws, load)
+
+    def may_amend(self) -> bool:
+        """Whether anything touches."""
+        return any(one.touches for one in self._solids)
+
+    def amend(self, strands: StrandView, load: Load, attempt: int) -> IntArray:
+        """Drop contacts that pull instead of pushing, faster than hair is pushed out: the next attempt has none."""
+        self._changed.fill(False)
+        for one in self._solids:
+            one.drop_pulling(strands, self.params.push_out_speed, load, self._changed)
+        return np.flatnonzero(self._changed)
 
     def settle(self, strands: StrandView) -> None:
         """Measure how hard each contact was pressed."""
@@ -226,6 +239,18 @@ class _OneSolid:
         geometry = (self.packed.arrays, self._poses, self.inner, self.thickness, laws)
         masks = (arc, self._margin, held, strands.active)
         kernels.find_contacts(*geometry, *state, *masks, *remembered, self._measured, *outputs)
+
+    @property
+    def touches(self) -> bool:
+        """Whether the coming step has contacts."""
+        return bool(self._next.count.any())
+
+    def drop_pulling(self, strands: StrandView, limit: float, load: Load, changed: NDArray[np.bool_]) -> None:
+        """Take contacts that would pull by more than `limit` [m/s] out of `load`, and mark their strands."""
+        new = self._next
+        step = (strands.velocity, strands.model.mass, strands.dt, limit)
+        loads = (load.force, load.resistance, load.coupling)
+        kernels.drop_pulling_contacts(self.inner, *step, new.count, new.place, self._record, *loads, changed)
 
     def settle(self, strands: StrandView) -> None:
         """Measure the forces of the step that was made, which become those of the last step."""

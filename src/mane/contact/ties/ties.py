@@ -195,7 +195,7 @@ class Ties(Force):
             _check_members(f"ties[{number}]", tie, model)
         self._held = [_Held(tie, model) for tie in self.ties]
         bundled = [one.tie.strands for one in self._held if one.bundle is not None]
-        self.amends = np.unique(np.concatenate(bundled)) if bundled else NO_STRANDS
+        self._bundled = np.unique(np.concatenate(bundled)) if bundled else NO_STRANDS
 
     @property
     def held(self) -> list[NDArray[np.bool_]]:
@@ -217,11 +217,18 @@ class Ties(Force):
         for one in self._held:
             one.add(strands, load)
 
-    def amend(self, strands: StrandView, load: Load) -> None:
-        """Mend the pulls of bundles, now that it shows where they lead."""
+    def may_amend(self) -> bool:
+        """Whether a tie holds a bundle."""
+        return len(self._bundled) > 0
+
+    def amend(self, strands: StrandView, load: Load, attempt: int) -> IntArray:
+        """Mend the pulls of bundles once, now that it shows where they lead."""
+        if attempt > 0:
+            return NO_STRANDS
         for one in self._held:
             if one.bundle is not None:
                 one.bundle.amend(strands, load)
+        return self._bundled
 
     def settle(self, strands: StrandView) -> None:
         """Measure what the ties carry, and let go of what is too much."""

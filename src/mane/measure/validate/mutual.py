@@ -111,7 +111,7 @@ def step_force(
     everyone = np.ones(model.strand_count, np.bool_)
     surroundings = (frames, everyone, still, still, (), dt, dt)
     part.add(StrandView(model, points, velocity, *surroundings), load)
-    part.amend(StrandView(model, points + dt * velocity, velocity, *surroundings), load)
+    part.amend(StrandView(model, points + dt * velocity, velocity, *surroundings), load, 0)
     return load.force
 
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
+from mane.strand._kernels_rows import take_lanes
 from mane.strand._kernels_stage import SHARE
 from mane.strand.chain import shape as shape
 from mane.strand.chain._kernels_lanes import LANES, PACKED, SLOT
@@ -171,7 +172,7 @@ class ChainSolver(StrandSolver):
         for name in _PER_STRAND:
             setattr(other, name, getattr(self, name)[rows])
         other._roots = (other.model.mass[:, 0].copy(), other.model.root_kind.copy(), other.spin_inertia)
-        other._packed = other._pack()
+        other._packed = take_lanes(self._packed, rows)
         return other
 
     def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_choice
-from mane.strand._kernels_rows import aligned_rows
+from mane.strand._kernels_rows import aligned_rows, take_lanes
 from mane.strand._kernels_small import LANE_COUNT
 from mane.strand._kernels_stage import SHARE
 from mane.strand.cosserat import _kernels as direct
@@ -126,7 +126,8 @@ class CosseratSolver(StrandSolver):
         other = copy(self)
         other.model, other.rest = self.model.taken(rows), self.rest.taken(rows)
         other._pinned = self._pinned[rows]
-        other._constants = pack_constants(other.model, other.rest)
+        blocks = self._constants.reshape(len(self._constants), -1, LANE_COUNT)
+        other._constants = take_lanes(blocks, rows).reshape(-(-len(rows) // LANE_COUNT), -1)
         return other
 
     def _thread_scratch(self) -> Float64Array:

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_choice, require_positive
 from mane.geometry.threads import most_threads
+from mane.strand._kernels_rows import aligned_rows, take_lanes
+from mane.strand._kernels_small import LANE_COUNT
 from mane.strand._kernels_stage import SHARE
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -190,7 +192,9 @@ class SpringSolver(StrandSolver):
         other = copy(self)
         other.model, other.net = self.model.taken(rows), self.net.taken(rows)
         other._carries_weight, other._is_free = self._carries_weight[rows], self._is_free[rows]
-        other._constants = _in_lanes(other.net)
+        blocks = self._constants.reshape(*self._constants.shape[:2], -1, LANE_COUNT)
+        taken = take_lanes(blocks, rows)
+        other._constants = taken.reshape(*taken.shape[:2], -1)
         other._scratch = None
         return other
 
@@ -251,7 +255,6 @@ class SpringSolver(StrandSolver):
     def _scratch_buffer(self) -> Float64Array:
         """One buffer for each thread that there may be; made at the first step, since it holds nothing to keep."""
         if self._scratch is None:
-            from mane.strand._kernels_rows import aligned_rows
             from mane.strand.spring._kernels import EMPTY, RECORD
 
             chunks = min(most_threads(), len(self._constants))
@@ -261,8 +264,6 @@ class SpringSolver(StrandSolver):
 
 def _in_lanes(net: SpringNet) -> Float64Array:
     """Constants of all particles as the kernel reads them, blocks of strands side by side."""
-    from mane.strand._kernels_small import LANE_COUNT
-
     free = (~net.is_held).astype(np.float64)
     single = [net.damping, net.altitude_stiffness, net.rest_altitude, free, net.mass]
     azimuth = np.zeros((*net.mass.shape, 2))
