@@ -33,7 +33,7 @@ def main(argv=None):
     guides = mane.select_guides(groom, args.guides, seed=1)
     body = mane.styles.body(args.style)
     sim = mane.Simulation(guides, args.model, body=body, head=mane.make_motion("shake"))
-    print(sim.hold_report)
+    print(sim.standing_report)
     skin = mane.skin(args.skin, groom, sim) if args.skin else None
 
     pictures, stretch = [], 0.0

@@ -16,7 +16,7 @@ from mane.groom.select import select_guides
 from mane.scene.simulation import Simulation
 from mane.stage.protocol import needed
 
-ARRAYS = ("points", "velocity", "frames", "cut_force", "roots", "root_rotations", "weight")
+ARRAYS = ("points", "velocity", "orientations", "cut_force", "roots", "root_rotations", "weight")
 # Turns about gravity and shifts: what looks the same to hair.
 ELSEWHERE = Pose(np.array([0.4, -0.3, 0.2]), quaternion.from_axis_angle(np.array([0.0, 1.0, 0.0]), 1.1))
 

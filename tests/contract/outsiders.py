@@ -65,11 +65,11 @@ class LagSolver(StrandSolver):
         points[:, 0] = roots.positions
         out.assign(state)
         out.points[...], out.velocity[...] = points, (points - before) / dt
-        out.frames[...] = self._frames(points)
+        out.orientations[...] = self._frames(points)
         out.extra["steps"] += 1
 
     def adopt(self, state, strands):
-        state.frames[strands] = self._frames(state.points[strands])
+        state.orientations[strands] = self._frames(state.points[strands])
 
     def carry(self, state, before, after):
         turn = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
@@ -233,7 +233,7 @@ class SwingSource(GuideSource):
         return GuideFrame(
             points=points.astype(np.float32),
             velocity=np.zeros(rest.shape, np.float32),
-            frames=frames,
+            orientations=frames,
             cut_force=np.zeros((count, vertices - 1, 3), np.float32),
             roots=points[:, 0].astype(np.float32),
             root_rotations=np.tile(pose.rotation.astype(np.float32), (count, 1)),

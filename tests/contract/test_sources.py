@@ -36,7 +36,7 @@ def test_frames_are_of_its_guides_and_finite(stage, settings):
         assert frame.points.shape == source.guides.rest.shape
         assert frame.time == pytest.approx(number / 24)
         assert len(frame.solid_poses) == len(source.solids)
-        for name in ("points", "velocity", "frames", "cut_force", "roots", "root_rotations"):
+        for name in ("points", "velocity", "orientations", "cut_force", "roots", "root_rotations"):
             array = getattr(frame, name)
             assert array.dtype == np.float32, name
             assert np.isfinite(array).all(), name

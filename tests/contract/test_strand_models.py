@@ -12,7 +12,7 @@ from mane.strand.model import RootKind
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
-from mane.strand.standing.hold import hold
+from mane.strand.standing.stiffen import stiffen_to_stand
 from mane.strand.state import StrandState
 from mane.strand.stepping import StepPath, Stepper
 from same_bytes import same_bytes
@@ -42,7 +42,7 @@ def make_model(points=None, root=None, gravity=(0.0, -9.81, 0.0), damping=0.002)
     """Clamped, hinged and free strands in turn, stiff enough to stand as groomed: only then is rest a promise."""
     points = wavy_strands() if points is None else points
     kinds = np.arange(len(points)) % 3 if root is None else root
-    clamped, _ = hold(Material(damping=damping).model(points, root=RootKind.CLAMPED, gravity=gravity))
+    clamped, _ = stiffen_to_stand(Material(damping=damping).model(points, root=RootKind.CLAMPED, gravity=gravity))
     return replace(clamped, root_kind=kinds)
 
 
@@ -115,7 +115,7 @@ def test_the_rest_state_is_the_groom_carried_by_its_roots(name):
     tangents = np.diff(state.points, axis=1)
     tangents /= np.linalg.norm(tangents, axis=2, keepdims=True)
     # Under its own weight a rod that can shear is off its tangent by weight / (E A), less than 1e-5.
-    np.testing.assert_allclose(quaternion.rotate(state.frames, [0.0, 0.0, 1.0]), tangents, atol=1e-5)
+    np.testing.assert_allclose(quaternion.rotate(state.orientations, [0.0, 0.0, 1.0]), tangents, atol=1e-5)
 
 
 @models
@@ -178,15 +178,15 @@ def test_tight_curls_that_are_kicked_gain_no_energy(name):
 
     Newton stops after a few rounds: of m g L, less than a thousandth may come of that.
     """
-    share = np.linspace(0, 1, 41)
-    angle = 12 * np.pi * share
-    curl = np.stack([0.005 * np.cos(angle) - 0.005, -0.12 * share, 0.005 * np.sin(angle)], axis=-1)
+    theta = np.linspace(0, 1, 41)
+    angle = 12 * np.pi * theta
+    curl = np.stack([0.005 * np.cos(angle) - 0.005, -0.12 * theta, 0.005 * np.sin(angle)], axis=-1)
     turns = quaternion.exp(np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.2], [0.0, 0.0, 2.5]]))
     model = Material(damping=0.0).model(quaternion.rotate(turns[:, None], curl), root=RootKind.CLAMPED)
     solver = make_solver(name, model, sag_free=False)
     roots = roots_at(model, Pose.identity())
     state = solver.rest_state(roots)
-    state.velocity += np.array([0.6, 0.2, 0.77]) * share[:, None]
+    state.velocity += np.array([0.6, 0.2, 0.77]) * theta[:, None]
     solver.adopt(state, np.ones(3, np.bool_))
     nothing = Load.empty(3, 41)
     levels = [solver.energy(state)]

@@ -34,7 +34,7 @@ MOMENTS = 4
 MOMENT_SHAPE = 8 / 9  # width over height, cut from the middle of the movie's pictures
 
 
-def draw_moments(folder: Path, numbers: list[int], rate: float, file: Path) -> Path:
+def draw_stills(folder: Path, numbers: list[int], rate: float, file: Path) -> Path:
     """Lay the middle of some pictures of the movie side by side, from the `folder` that they were drawn into."""
     chosen = [numbers[part * len(numbers) // MOMENTS] for part in range(min(MOMENTS, len(numbers)))]
     images = []

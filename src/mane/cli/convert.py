@@ -15,7 +15,7 @@ from mane.cli.info import add_input_arguments
 
 if TYPE_CHECKING:
     from mane.groom.groom import Groom
-    from mane.io.moments import Moments
+    from mane.io.time_samples import TimeSampledGroom
 
 DESCRIPTION = """\
 Write a groom in another format, chosen by the suffix of the output, with other units, axes, vertex counts or only its
@@ -72,21 +72,21 @@ def _convert_groom(args: argparse.Namespace) -> str:
     from mane.io.formats import MOVING
     from mane.io.grooms import write_groom
 
-    with _opened(args) as moments:
+    with _opened(args) as samples:
         with busy(f"reading {args.input}"):
-            first = moments.at(args.time)
+            first = samples.at(args.time)
         change = _Change(args, first)
         groom = change(first)
         count = f"{groom.strand_count:,} strands with {groom.point_count:,} points"
-        if len(moments.times) > 1 and args.time is None and Path(args.output).suffix.lower() in MOVING:
-            _write_motion(args, moments, change, groom)
-            return f"{count}, {len(moments.times)} frames"
+        if len(samples.times) > 1 and args.time is None and Path(args.output).suffix.lower() in MOVING:
+            _write_motion(args, samples, change, groom)
+            return f"{count}, {len(samples.times)} frames"
     with busy(f"writing {args.output}"):
         write_groom(args.output, groom, unit=args.unit, up=args.up)
     return count
 
 
-def _write_motion(args: argparse.Namespace, moments: Moments, change: _Change, first: Groom) -> None:
+def _write_motion(args: argparse.Namespace, samples: TimeSampledGroom, change: _Change, first: Groom) -> None:
     """Write every moment, as a USD stage with one file per frame or, by way of one, as Alembic."""
     from tempfile import TemporaryDirectory
 
@@ -97,11 +97,11 @@ def _write_motion(args: argparse.Namespace, moments: Moments, change: _Change, f
     def write(stage: Path, in_file: Callable[[Groom], Groom], unit: str | None, up: str | None) -> None:
         shape = in_file(first)
         rest, shape = shape.vertex.get("rest"), shape.with_vertex(rest=None)
-        with FrameProgress(f"writing {args.output}", len(moments.times)) as progress:
-            rate = moments.rate
+        with FrameProgress(f"writing {args.output}", len(samples.times)) as progress:
+            rate = samples.rate
             with UsdSequenceWriter.new(stage, shape, unit=unit, up=up, rest=rest, time_codes_per_second=rate) as writer:
-                for time in moments.times:
-                    writer.write(time, in_file(change(moments.at(time))).points)
+                for time in samples.times:
+                    writer.write(time, in_file(change(samples.at(time))).points)
                     progress.advance()
 
     if Path(args.output).suffix.lower() != alembic.SUFFIX:
@@ -111,7 +111,7 @@ def _write_motion(args: argparse.Namespace, moments: Moments, change: _Change, f
         stage = Path(folder, "hair.usda")
         write(stage, lambda groom: in_frame(groom, args.unit or "m", args.up or "y"), "m", "y")
         with busy(f"writing {args.output}"):
-            alembic.write_from_usd(args.output, stage, rate=moments.rate)
+            alembic.write_from_usd(args.output, stage, rate=samples.rate)
 
 
 class _Change:
@@ -134,19 +134,19 @@ class _Change:
 
 
 @contextmanager
-def _opened(args: argparse.Namespace) -> Iterator[Moments]:
+def _opened(args: argparse.Namespace) -> Iterator[TimeSampledGroom]:
     """Give the moments of the input; an Alembic file becomes a USD stage meanwhile."""
     from mane.io import alembic
-    from mane.io.moments import Moments
+    from mane.io.time_samples import TimeSampledGroom
 
     options = {"unit": args.from_unit, "up": args.from_up, "points_per_strand": args.points_per_strand}
     if Path(args.input).suffix.lower() != alembic.SUFFIX:
-        yield Moments(args.input, **options)
+        yield TimeSampledGroom(args.input, **options)
         return
     with ExitStack() as stack:
         with busy(f"opening {args.input} in Blender"):
             stage = stack.enter_context(alembic.opened_as_usd(args.input))
-        yield Moments(stage, is_alembic=True, **options)
+        yield TimeSampledGroom(stage, is_alembic=True, **options)
 
 
 def _convert_mesh(args: argparse.Namespace) -> str:

@@ -43,8 +43,8 @@ motion = "shake"
 
 [[solids]]
 prop = "comb"
-turn = [0.0, 1.5708, 0.0]
-way = [[0.0, 0.16, 0.05, 0.0], [0.5, 0.11, 0.05, 0.0], [1.5, 0.12, -0.1, 0.0], [2.0, 0.22, -0.1, 0.0]]
+rotation_vector = [0.0, 1.5708, 0.0]
+keyframes = [[0.0, 0.16, 0.05, 0.0], [0.5, 0.11, 0.05, 0.0], [1.5, 0.12, -0.1, 0.0], [2.0, 0.22, -0.1, 0.0]]
 
 [strand]
 material = "curly"
@@ -96,10 +96,10 @@ def run(args: argparse.Namespace) -> int:
     stages = Stages()
     with _renderer_warming_up():
         assembly, cache = _simulate(args, stages)
-    from mane.cli._demo_pictures import compare_skins, draw_moments
+    from mane.cli._demo_pictures import compare_skins, draw_stills
 
     drawn, rate = cache.frames[:: assembly.scene.output.every], assembly.scene.frames.rate
-    moments = draw_moments(args.output / "pictures", drawn, rate, args.output / "moments.png")
+    moments = draw_stills(args.output / "pictures", drawn, rate, args.output / "moments.png")
     still, table = stages.run("compare skins", lambda: compare_skins(assembly, cache, args.output / "skins.png"))
     stage = stages.run("write USD", lambda: _write_usd(assembly, cache, args.output / "demo.usda"))
     files = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mane.groom.groom import Groom
     from mane.render.camera import Camera
     from mane.render.debug_looks import DebugPainter
-    from mane.render.footage import Footage, Moment
+    from mane.render.footage import Footage, FootageFrame
     from mane.render.looks import Look
 
 DESCRIPTION = """\
@@ -139,7 +139,7 @@ class Shoot:
         self.times = request.times_of(args, self.footage)
         self.is_sequence = len(self.times) > 1
         request.check_output(args, is_sequence=self.is_sequence)
-        self._moment: Moment | None = None
+        self._frame: FootageFrame | None = None
         self._summary: str | None = None
 
     def run(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class Shoot:
         if args.output is not None:
             files += self.write(self.pictures(cameras))
         seconds = time.perf_counter() - started
-        groom = self.moment(self.times[0]).groom
+        groom = self.frame(self.times[0]).groom
         return {
             "input": args.file,
             "files": files,
@@ -169,11 +169,11 @@ class Shoot:
             "seconds": round(seconds, 3),
         }
 
-    def moment(self, at: float | None) -> Moment:
+    def frame(self, at: float | None) -> FootageFrame:
         """Return what is there at a time; the last one asked for is kept."""
-        if self._moment is None or self._moment.time != at:
-            self._moment = self.footage.at(at)
-        return self._moment
+        if self._frame is None or self._frame.time != at:
+            self._frame = self.footage.at(at)
+        return self._frame
 
     def cameras(self) -> list[Camera]:
         """One camera per frame, which takes a look at every frame first where something moves."""
@@ -187,8 +187,8 @@ class Shoot:
                 if k and at == self.times[k - 1]:
                     outlines.append(outlines[-1])
                     continue
-                moment = self.moment(at)
-                outlines.append(outline(moment.groom, *moment.bodies))
+                frame = self.frame(at)
+                outlines.append(outline(frame.groom, *frame.bodies))
                 progress.advance()
         return PRESETS[preset](outlines, direction=self.direction, aspect=self.size[0] / self.size[1])
 
@@ -198,20 +198,20 @@ class Shoot:
         name: str | None = self.args.look
         return name or ("painted" if has_color else "brown")
 
-    def scene(self, at: float | None) -> tuple[Groom | None, Moment, Look, Any]:
+    def scene(self, at: float | None) -> tuple[Groom | None, FootageFrame, Look, Any]:
         """Return the hair as it is to be drawn at a time, what is there, its look, and the legend of false colours."""
         from dataclasses import replace
 
         from mane.render.debug_looks import FLAT
         from mane.render.renderer import as_look
 
-        moment = self.moment(at)
-        groom = moment.groom
+        frame = self.frame(at)
+        groom = frame.groom
         if self.painter is not None and groom is not None:
-            painted, colors = self.painter.paint(groom, moment.bodies[0] if moment.bodies else None)
+            painted, colors = self.painter.paint(groom, frame.bodies[0] if frame.bodies else None)
             self._summary = colors.summary + (" in the last frame" if self.is_sequence else "")
-            return painted, moment, FLAT, colors.legend
-        return groom, moment, replace(as_look(self.look_name(groom)), **self.settings), None
+            return painted, frame, FLAT, colors.legend
+        return groom, frame, replace(as_look(self.look_name(groom)), **self.settings), None
 
     def pictures(self, cameras: Sequence[Camera]) -> Iterator[Any]:
         """Draw the frames, one after the other."""
@@ -224,11 +224,11 @@ class Shoot:
         background = self.background if self.background is not None else ("none" if is_linear else BACKDROP)
         with FrameProgress("drawing", len(self.times)) as progress:
             for at, camera in zip(self.times, cameras, strict=True):
-                groom, moment, look, legend = self.scene(at)
+                groom, frame, look, legend = self.scene(at)
                 with nullcontext() if self.is_sequence else busy("drawing"):
                     image = render(
                         groom,
-                        moment.bodies,
+                        frame.bodies,
                         camera=camera,
                         look=look,
                         size=self.size,
@@ -274,10 +274,10 @@ class Shoot:
         from mane.render.solids import Surfaces
 
         folder: Path = self.args.export_mitsuba
-        groom, moment, look, _ = self.scene(self.times[0])
+        groom, frame, look, _ = self.scene(self.times[0])
         scene = MitsubaScene(
             groom,
-            Surfaces.of_bodies(moment.bodies),
+            Surfaces.of_bodies(frame.bodies),
             camera,
             three_point(camera),
             look,

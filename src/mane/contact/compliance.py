@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from mane.contact.links.search import LinkTable
+from mane.contact.links.find import LinkTable
 from mane.strand.model import Float64Array, RootKind, StrandModel
 
 HELD = 1e12  # a held root is that many times heavier; its response is then set to zero

@@ -12,7 +12,7 @@ from mane.strand.model import StrandModel
 def checked_groups(name: str, groups: ArrayLike | None, model: StrandModel) -> IntArray:
     """Return one group number per strand, shape (G,), int64; all zero for None.
 
-    A spare strand is of its first parent's group, and of none where either parent is.
+    A slot is of its first parent's group, and of none where either parent is.
     """
     if groups is None:
         return np.zeros(model.strand_count, np.int64)

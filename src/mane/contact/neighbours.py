@@ -60,25 +60,25 @@ def _gabriel(roots: Float64Array, members: IntArray, reach: float | None) -> Int
 
 
 def with_split(pairs: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:
-    """Add the strips that a strip is split into while a spare strand is inserted in its middle (chang2002 4.3).
+    """Add the strips that a strip is split into while a slot is inserted in its middle (chang2002 4.3).
 
     Args:
         pairs: of guides, shape (P, 2).
         parents: of all strands, as in `StrandModel`, shape (G, 2).
 
     Returns:
-        Pairs (Q, 2): those given, and behind them two for each that a spare strand lies between; and the spare strand
+        Pairs (Q, 2): those given, and behind them two for each that a slot lies between; and the slot
         that each is split by, or -1, shape (Q,).
     """
     row_of = {(min(a, b), max(a, b)): row for row, (a, b) in enumerate(pairs.tolist())}
     splitter = np.full(len(pairs), -1)
     halves: list[tuple[int, int]] = []
-    for spare in np.flatnonzero(parents[:, 0] != parents[:, 1]).tolist():
-        a, b = parents[spare].tolist()
+    for slot in np.flatnonzero(parents[:, 0] != parents[:, 1]).tolist():
+        a, b = parents[slot].tolist()
         row = row_of.get((min(a, b), max(a, b)))
         if row is not None:
-            splitter[row] = spare
-            halves += [(a, spare), (spare, b)]
+            splitter[row] = slot
+            halves += [(a, slot), (slot, b)]
     added = np.array(halves, np.int64).reshape(-1, 2)
     return np.concatenate([pairs, added]), np.concatenate([splitter, np.full(len(added), -1)])
 

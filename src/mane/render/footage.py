@@ -26,7 +26,7 @@ STILL_RATE = 24.0  # frames per second where the file says nothing
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class FootageFrame:
     """What is there at one time.
 
     Attributes:
@@ -129,11 +129,11 @@ class Footage:
         """Whether there is more than one moment."""
         return len(self.times) > 1
 
-    def at(self, time: float | None = None) -> Moment:
+    def at(self, time: float | None = None) -> FootageFrame:
         """Return what is there at a time code, by default the first one."""
         if time is None and self.times:
             time = self.times[0]
-        return Moment(time, self._groom(time), tuple(body(time) for body in self._bodies))
+        return FootageFrame(time, self._groom(time), tuple(body(time) for body in self._bodies))
 
     def _groom(self, time: float | None) -> Groom | None:
         if not self._has_curves:

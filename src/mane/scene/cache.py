@@ -169,7 +169,7 @@ class Cache:
     def read_frame(self, index: int) -> GuideFrame:
         """Read a frame; ValueError says what is wrong with its file."""
         path = self.frame_file(index)
-        arrays = _load(path)
+        arrays = {_present_name(name): array for name, array in _load(path).items()}
         try:
             own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
             return GuideFrame(
@@ -229,6 +229,11 @@ def _inserted(arrays: Arrays) -> InsertedGuides | None:
     if "inserted.parents" not in arrays:
         return None
     return InsertedGuides(**{name: arrays[f"inserted.{name}"] for name in INSERTED})
+
+
+def _present_name(name: str) -> str:
+    """Name of an array of a frame; orientations were called frames once."""
+    return f"{name.removesuffix('frames')}orientations" if name in ("frames", "inserted.frames") else name
 
 
 def _pose_row(pose: Pose) -> NDArray[np.float64]:

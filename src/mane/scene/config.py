@@ -193,9 +193,9 @@ class SolidTable:
         shape: or box, capsule, plane, sphere or torus
         mesh: or a mesh file
         position: where its origin is [m]
-        turn: how it is turned there: axis times angle [rad]
-        motion: a motion file (.json, .csv) or a named motion, in place of `way`
-        way: places that it goes through: rows of time [s] and position [m]
+        rotation_vector: how it is turned there: axis times angle [rad]
+        motion: a motion file (.json, .csv) or a named motion, in place of `keyframes`
+        keyframes: places that it goes through: rows of time [s] and position [m]
         unit: unit of the mesh file where it does not say
         up: up axis of the mesh file where it does not say
         settings: sizes of the prop or shape
@@ -205,9 +205,9 @@ class SolidTable:
     shape: str | None = None
     mesh: str | None = None
     position: Vector3 = (0.0, 0.0, 0.0)
-    turn: Vector3 = (0.0, 0.0, 0.0)
+    rotation_vector: Vector3 = (0.0, 0.0, 0.0)
     motion: str | None = None
-    way: tuple[tuple[float, float, float, float], ...] = ()
+    keyframes: tuple[tuple[float, float, float, float], ...] = ()
     unit: str | None = None
     up: str | None = None
     settings: Settings = field(default_factory=dict)
@@ -215,11 +215,11 @@ class SolidTable:
     def __post_init__(self) -> None:
         if sum(value is not None for value in (self.prop, self.shape, self.mesh)) != 1:
             raise ValueError("prop: must be given, or shape, or mesh, and only one of them")
-        if self.way and self.motion is not None:
-            raise ValueError("way: must be left out where motion is given")
-        times = [row[0] for row in self.way]
+        if self.keyframes and self.motion is not None:
+            raise ValueError("keyframes: must be left out where motion is given")
+        times = [row[0] for row in self.keyframes]
         if any(after <= before for before, after in pairwise(times)):
-            raise ValueError(f"way: times must rise, got {times}")
+            raise ValueError(f"keyframes: times must rise, got {times}")
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class StrandTable:
         material: straight, wavy, curly, fine or coarse
         root: "clamped", "hinged" or "free"
         sag_free: the groom is what gravity makes of it, so that it does not sag
-        hold: strands that could not stand as groomed: "stiffen", "report" or "off"
+        stiffen_to_stand: strands that could not stand as groomed: "on", "report" or "off"
         gravity: [m/s^2]
         drag: air drag, as a share of that of a single hair
         substeps: steps per frame; without it as few as are no longer than 1/192 s, and more where the head moves fast
@@ -243,7 +243,7 @@ class StrandTable:
     material: str = "straight"
     root: str = "clamped"
     sag_free: bool = True
-    hold: str = "stiffen"
+    stiffen_to_stand: str = "on"
     gravity: Vector3 = (0.0, -9.81, 0.0)
     drag: float = 0.1
     substeps: int | None = None
@@ -252,7 +252,7 @@ class StrandTable:
 
     def __post_init__(self) -> None:
         require_choice("root", self.root, ("clamped", "hinged", "free"))
-        require_choice("hold", self.hold, ("stiffen", "report", "off"))
+        require_choice("stiffen_to_stand", self.stiffen_to_stand, ("on", "report", "off"))
         require(self.drag >= 0, "drag", "must be at least 0", self.drag)
         require(self.substeps is None or self.substeps >= 1, "substeps", "must be at least 1", self.substeps)
 

@@ -31,7 +31,7 @@ class SceneContext:
         strand = scene.strand
         self.seed, self.frame_rate = scene.seed, scene.frames.rate
         self.model, self.model_settings = strand.model, dict(strand.settings)
-        self.root, self.sag_free, self.hold = strand.root, strand.sag_free, strand.hold
+        self.root, self.sag_free, self.stiffen_to_stand = strand.root, strand.sag_free, strand.stiffen_to_stand
         self.gravity, self.drag = strand.gravity, strand.drag
         self.substeps = "auto" if strand.substeps is None else strand.substeps
         self.contact = {name: getattr(scene.contact, name) for name in scene.contact.__dataclass_fields__}

@@ -76,10 +76,10 @@ def _solid_motion(table: SolidTable, folder: Path, seed: int) -> Motion:
     from mane.geometry import quaternion
     from mane.scene.placed import PlacedMotion
 
-    place = Pose(np.array(table.position), quaternion.exp(np.array(table.turn, np.float64)))
+    place = Pose(np.array(table.position), quaternion.exp(np.array(table.rotation_vector, np.float64)))
     if table.motion is not None:
         return PlacedMotion(_motion(table.motion, folder, seed), place)
-    rows = np.array(table.way or ((0.0, 0.0, 0.0, 0.0),))
+    rows = np.array(table.keyframes or ((0.0, 0.0, 0.0, 0.0),))
     still = np.broadcast_to(place.rotation, (len(rows), 4))
     return KeyframedMotion(rows[:, 0], rows[:, 1:] + place.position, still)
 

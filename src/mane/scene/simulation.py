@@ -33,7 +33,7 @@ from mane.contact.solids.projection import SolidProjection
 from mane.geometry import quaternion
 from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.guides import Guides
-from mane.scene.spare import adaptive_part, single_precision, with_spare
+from mane.scene.slots import adaptive_part, single_precision, with_slots
 from mane.scene.surroundings import Surroundings
 from mane.stage import memory as checkpoints
 from mane.stage.clock import StageClock
@@ -46,8 +46,7 @@ from mane.strand.ports import Constraint, Force, GuideLoad, MovingSolid, Part
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
 from mane.strand.source import GuideSource
-from mane.strand.standing.hold import hold as hold_strands
-from mane.strand.standing.hold import stiffening
+from mane.strand.standing import stiffen
 from mane.strand.state import StrandState
 from mane.strand.stepping import StepPath, Stepper, StepReport
 from mane.strand.variation import Varying
@@ -80,7 +79,7 @@ class Simulation(GuideSource):
         contact: settings of the contact with body and solids, see `ContactParams`: mode, friction, thickness...
         root: "clamped", "hinged" or "free", for all guides or one per guide.
         sag_free: solve for a rest shape such that the groom is what gravity makes of it.
-        hold: what to do with strands that could not stand as groomed: "stiffen", "report" or "off".
+        stiffen_to_stand: what to do with strands that could not stand as groomed: "on", "report" or "off".
         gravity: [m/s^2].
         frame_rate: frames per second.
         substeps: per frame, or "auto": as few as make none longer than 1/192 s, and more while the head moves so fast
@@ -89,7 +88,7 @@ class Simulation(GuideSource):
 
     Attributes:
         report: how the last step went.
-        hold_report: which strands stand by themselves, and what was done about the others; `str` of it is one line.
+        standing_report: which strands stand by themselves, and what was done about the others; `str` of it is one line.
         time: of the current frame [s].
         adaptive: the part that inserts guides, or None.
         material: of the guides.
@@ -110,7 +109,7 @@ class Simulation(GuideSource):
         "contact",
         "root",
         "sag_free",
-        "hold",
+        "stiffen_to_stand",
         "gravity",
         "frame_rate",
         "substeps",
@@ -134,7 +133,7 @@ class Simulation(GuideSource):
         contact: Mapping[str, Any] | None = None,
         root: str | Sequence[str] | ArrayLike = "clamped",
         sag_free: bool = True,
-        hold: str = "stiffen",
+        stiffen_to_stand: str = "on",
         gravity: ArrayLike = STANDARD_GRAVITY,
         frame_rate: float = 24.0,
         substeps: int | str = "auto",
@@ -151,18 +150,20 @@ class Simulation(GuideSource):
         self.head = head
         self._require_parts(forces)
         self.adaptive = adaptive_part(forces)
-        mode = hold if sag_free else "off"
+        mode = stiffen_to_stand if sag_free else "off"
         self.material = _material(material)
-        self._own, self.hold_report = hold_strands(self.material.model(guides, root=root, gravity=gravity), mode=mode)
+        self._own, self.standing_report = stiffen.stiffen_to_stand(
+            self.material.model(guides, root=root, gravity=gravity), mode=mode
+        )
         self.surroundings = Surroundings(body, solids)
         self.solids, self.has_body = self.surroundings.solids, self.surroundings.body is not None
-        self.note = " ".join(str(self.hold_report).split())
+        self.note = " ".join(str(self.standing_report).split())
         strands = self._own
         if self.adaptive is not None:
-            strands = with_spare(self._own, self.adaptive, guides.active, self.surroundings.body, mode)
-        spare = strands.strand_count - self._own.strand_count
-        self.active = np.concatenate([guides.active, np.zeros(spare, np.bool_)])
-        self.weight = np.concatenate([guides.weight, np.zeros(spare, np.float32)])
+            strands = with_slots(self._own, self.adaptive, guides.active, self.surroundings.body, mode)
+        slots = strands.strand_count - self._own.strand_count
+        self.active = np.concatenate([guides.active, np.zeros(slots, np.bool_)])
+        self.weight = np.concatenate([guides.weight, np.zeros(slots, np.float32)])
         self._solver = make_solver(model, strands, sag_free=sag_free, **settings)
         self._returned = ReturnedForce()
         self._rest_roots = strands.rest_points[:, 0].copy()
@@ -322,7 +323,7 @@ class Simulation(GuideSource):
 
         With `AdaptiveGuides` there is one more for each guide that may be inserted, 0 while it is not.
         """
-        return np.where(self.active | ~self._solver.model.is_spare, self._solver.energy(self._state), 0.0)
+        return np.where(self.active | ~self._solver.model.is_slot, self._solver.energy(self._state), 0.0)
 
     # -- what a stage answers ----------------------------------------------------------------------------------------
 
@@ -343,7 +344,7 @@ class Simulation(GuideSource):
         own = {
             "material": lambda: self.material,
             "guide_model": lambda: self._own,
-            "guide_hold": lambda: stiffening(self._own, self.material.model(self.guides)),
+            "guide_stiffening": lambda: stiffen.stiffening(self._own, self.material.model(self.guides)),
         }
         return own[need]() if need in own else super().provide(need)
 

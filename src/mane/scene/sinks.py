@@ -111,7 +111,7 @@ class UsdSink(Sink):
         self._assembly, self._layer = assembly, layer
         self._writer: UsdSequenceWriter | None = None
         self._done: set[float] = set()
-        self._spare: list[FloatArray] = []  # buffers that no job holds
+        self._free_buffers: list[FloatArray] = []  # buffers that no job holds
 
     @classmethod
     def for_output(cls, request: OutputRequest) -> UsdSink | None:
@@ -150,13 +150,13 @@ class UsdSink(Sink):
     def take(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Job:
         """Copy the points, and leave the writing to the job."""
         own = self._own_points(frame, points)
-        copy = self._spare.pop() if self._spare else np.empty_like(own)
+        copy = self._free_buffers.pop() if self._free_buffers else np.empty_like(own)
         np.copyto(copy, own)
 
         def job() -> None:
             assert self._writer is not None
             self._writer.write(float(index), copy)
-            self._spare.append(copy)
+            self._free_buffers.append(copy)
 
         return job
 

@@ -127,7 +127,7 @@ def with_inserted(frame: GuideFrame) -> GuideFrame:
     """Return the frame with inserted guides behind the own ones in the same arrays."""
     inserted = frame.inserted
     assert inserted is not None
-    names = ("points", "velocity", "frames", "cut_force", "roots", "root_rotations", "weight")
+    names = ("points", "velocity", "orientations", "cut_force", "roots", "root_rotations", "weight")
     arrays: dict[str, Any] = {name: np.concatenate([getattr(frame, name), getattr(inserted, name)]) for name in names}
     active = np.concatenate([frame.active, np.ones(inserted.count, np.bool_)])
     return replace(frame, **arrays, active=active, inserted=None)

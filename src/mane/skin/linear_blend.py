@@ -37,18 +37,18 @@ class LinearBlend(BoundSkin):
         missing = -self.binding.guides_per_hair % kernels.GROUP
         self._weight = np.pad(self.binding.weights, ((0, 0), (0, missing)))
         self._guide = np.pad(self.bundles.guide, ((0, 0), (0, missing)), mode="edge")
-        self._parameter = np.pad(self.bundles.parameter, ((0, 0), (0, missing), (0, self._spare)), mode="edge")
+        self._parameter = np.pad(self.bundles.parameter, ((0, 0), (0, missing), (0, self._padding)), mode="edge")
         self._shift = np.empty(guides.rest.shape, np.float32)
         self._table = on_cache_lines(self._guide.shape + (3, self._parameter.shape[2]))
 
     @property
-    def _spare(self) -> int:
+    def _padding(self) -> int:
         """Vertices to add to hairs that are shorter than a piece."""
         return max(kernels.PIECE - self._points.shape[1], 0)
 
     def _rows(self, points: FloatArray) -> FloatArray:
         """All x of a hair, then all y, then all z, as seen from the pivot; flat."""
-        rows = on_cache_lines((len(points), 3, points.shape[1] + self._spare))
+        rows = on_cache_lines((len(points), 3, points.shape[1] + self._padding))
         for c in range(3):
             rows[:, c, : points.shape[1]] = points[:, :, c] - self._pivot[c]
         rows[:, :, points.shape[1] :] = rows[:, :, points.shape[1] - 1, None]
@@ -56,7 +56,7 @@ class LinearBlend(BoundSkin):
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         weight, share = self._present_weights(frame, self._weight, self._guide)
-        if self._spare:
+        if self._padding:
             long = np.empty((len(out), kernels.PIECE, 3), np.float32)
             self._fill_pieces(frame, weight, long)
             out[...] = long[:, : out.shape[1]]
@@ -84,7 +84,7 @@ class LinearBlend(BoundSkin):
         missing = -part.guide.shape[1] % kernels.GROUP
         weight = np.pad(part.weight, ((0, 0), (0, missing)))
         guide = np.pad(part.guide, ((0, 0), (0, missing)), mode="edge")
-        parameter = np.pad(part.parameter, ((0, 0), (0, missing), (0, self._spare)), mode="edge")
+        parameter = np.pad(part.parameter, ((0, 0), (0, missing), (0, self._padding)), mode="edge")
         shift = np.empty(part.rest.shape, np.float32)
         table = np.empty(guide.shape + (3, parameter.shape[2]), np.float32)
         rotation = np.empty((len(shift), 3, 3))

@@ -22,7 +22,7 @@ class InsertedGuides:
         rest: its shape at rest [m], shape (K, V, 3), float32.
         points: as in `GuideFrame`, shape (K, V, 3), float32; so are the others.
         velocity: shape (K, V, 3).
-        frames: shape (K, N, 4).
+        orientations: shape (K, N, 4).
         cut_force: shape (K, N, 3).
         roots: shape (K, 3).
         root_rotations: shape (K, 4).
@@ -33,7 +33,7 @@ class InsertedGuides:
     rest: FloatArray
     points: FloatArray
     velocity: FloatArray
-    frames: FloatArray
+    orientations: FloatArray
     cut_force: FloatArray
     roots: FloatArray
     root_rotations: FloatArray
@@ -51,7 +51,7 @@ class GuideFrame:
     Attributes:
         points: guide vertices [m], world, shape (G, V, 3), float32.
         velocity: of the vertices [m/s], shape (G, V, 3), float32.
-        frames: orientation of each segment, quaternions (x, y, z, w), third axis along it, shape (G, N, 4), float32.
+        orientations: of each segment, quaternions (x, y, z, w), third axis along it, shape (G, N, 4), float32.
         cut_force: internal force that the part beyond a segment pulls at it with [N], world, shape (G, N, 3), float32.
         roots: where the skin has the roots [m], shape (G, 3), float32.
         root_rotations: how the skin at each root has turned since rest, quaternions, shape (G, 4), float32.
@@ -65,7 +65,7 @@ class GuideFrame:
 
     points: FloatArray
     velocity: FloatArray
-    frames: FloatArray
+    orientations: FloatArray
     cut_force: FloatArray
     roots: FloatArray
     root_rotations: FloatArray

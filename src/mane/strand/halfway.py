@@ -1,6 +1,6 @@
-"""Strands half-way between two others: spare ones that may be inserted where guides drift apart (chang2002 4.3).
+"""Strands half-way between two others: slots that may be inserted where guides drift apart (chang2002 4.3).
 
-A spare strand stands behind the guides in every array, half-way between its two parents: directions are the mean of
+A slot stands behind the guides in every array, half-way between its two parents: directions are the mean of
 theirs, lengths, masses and stiffness too. As long as nobody needs it it is not stepped (`Stepper`) and feels nothing.
 """
 
@@ -23,7 +23,7 @@ OPPOSITE = 1e-6
 
 
 def with_halfway(model: StrandModel, pairs: IntArray) -> StrandModel:
-    """Return the strands of `model` and behind them a spare one half-way between each of `pairs` (P, 2)."""
+    """Return the strands of `model` and behind them a slot half-way between each of `pairs` (P, 2)."""
     own = np.arange(model.strand_count)
     parents = np.concatenate([np.stack([own, own], axis=1), pairs])
 
@@ -64,9 +64,9 @@ def halfway_points(points: Float64Array, pairs: IntArray, roots: Float64Array, l
 
 
 def halfway_roots(roots: RootPose, model: StrandModel) -> RootPose:
-    """Return `roots` of the own strands and behind them those of the spare ones, for a skin that deforms.
+    """Return `roots` of the own strands and behind them those of the slots, for a skin that deforms.
 
-    A spare root keeps its place beside the middle of its parents', in the mean of their frames.
+    The root of a slot keeps its place beside the middle of its parents', in the mean of their frames.
     """
     pairs = model.parents[model.own_count :]
     rotations = quaternion.slerp(roots.rotations[pairs[:, 0]], roots.rotations[pairs[:, 1]], 0.5)
@@ -76,7 +76,7 @@ def halfway_roots(roots: RootPose, model: StrandModel) -> RootPose:
 
 
 def insert_halfway(solver: StrandSolver, state: StrandState, strands: NDArray[np.bool_], roots: RootPose) -> None:
-    """Put the spare strands of the mask (G,) half-way between their parents, in place, as these are and move now.
+    """Put the slots of the mask (G,) half-way between their parents, in place, as these are and move now.
 
     Directions and velocities are the means of the parents', lengths are the strand's own; segments are turned from
     their groomed frames as those of the parents are, in the mean.
@@ -92,7 +92,7 @@ def insert_halfway(solver: StrandSolver, state: StrandState, strands: NDArray[np
     state.points[rows] = halfway_points(state.points, parents, start, model.rest_length[rows])
     for vectors in (state.velocity, state.spin, state.cut_force):
         vectors[rows] = 0.5 * (vectors[first] + vectors[second])
-    turned = quaternion.multiply(state.frames, quaternion.conjugate(rest.frames))
+    turned = quaternion.multiply(state.orientations, quaternion.conjugate(rest.orientations))
     mean = quaternion.slerp(turned[first], turned[second], 0.5)
-    state.frames[rows] = quaternion.normalize(quaternion.multiply(mean, rest.frames[rows]))
+    state.orientations[rows] = quaternion.normalize(quaternion.multiply(mean, rest.orientations[rows]))
     solver.adopt(state, strands)

@@ -52,8 +52,8 @@ class StrandModel:
         radius: of the hair at each vertex [m], shape (G, V).
         root_kind: a `RootKind` per strand, shape (G,), int8.
         gravity: [m/s^2], shape (3,).
-        parents: the two strands that a spare one lies half-way between (`halfway`), shape (G, 2), int64; a strand of
-            its own, which all are by default, is its own parent. Spare ones are behind all others.
+        parents: the two strands that a slot lies half-way between (`halfway`), shape (G, 2), int64; a strand of
+            its own, which all are by default, is its own parent. Slots are behind all others.
         rest_length: of each segment as groomed [m], shape (G, N).
         joint_length: of the rod that each joint stands for [m], shape (G, N).
     """
@@ -111,15 +111,15 @@ class StrandModel:
         return self.rest_points.shape[1]
 
     @property
-    def is_spare(self) -> NDArray[np.bool_]:
+    def is_slot(self) -> NDArray[np.bool_]:
         """Which strands lie half-way between two others, shape (G,)."""
-        spare: NDArray[np.bool_] = self.parents[:, 0] != self.parents[:, 1]
-        return spare
+        slots: NDArray[np.bool_] = self.parents[:, 0] != self.parents[:, 1]
+        return slots
 
     @property
     def own_count(self) -> int:
-        """Number of strands that are not spare; they come first."""
-        return self.strand_count - int(self.is_spare.sum())
+        """Number of strands that are not slots; they come first."""
+        return self.strand_count - int(self.is_slot.sum())
 
     def taken(self, rows: IntArray) -> StrandModel:
         """Return some of the strands, each its own parent; checked numbers are not checked again."""

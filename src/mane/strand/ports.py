@@ -101,7 +101,7 @@ class StrandView:
         model: what does not change.
         points: [m], world, shape (G, V, 3); at the start of the step in `add`, at its end in `settle` and `project`.
         velocity: [m/s], likewise.
-        frames: of the segments, likewise, shape (G, N, 4).
+        orientations: of the segments, likewise, shape (G, N, 4).
         active: slots that hold a guide, shape (G,), bool.
         roots_before: roots at the start of the step.
         roots_after: roots at its end.
@@ -113,7 +113,7 @@ class StrandView:
     model: StrandModel
     points: Float64Array
     velocity: Float64Array
-    frames: Float64Array
+    orientations: Float64Array
     active: NDArray[np.bool_]
     roots_before: RootPose
     roots_after: RootPose
@@ -142,7 +142,7 @@ class Part(Stage):
         """Strands of the mask (G,) were carried elsewhere: what is remembered of where they were no longer holds."""
 
     def regroup(self, strands: NDArray[np.bool_]) -> None:
-        """Spare strands of the mask (G,) were inserted or taken out between two frames."""
+        """Slots of the mask (G,) were inserted or taken out between two frames."""
         self.forget(strands)
 
     def report(self) -> dict[str, float]:

@@ -21,7 +21,7 @@ class StrandState:
     Attributes:
         points: vertex positions [m], world, shape (G, V, 3).
         velocity: of the vertices [m/s], shape (G, V, 3).
-        frames: orientation of each segment, quaternions (x, y, z, w), third axis along the segment, shape (G, N, 4).
+        orientations: of each segment, quaternions (x, y, z, w), third axis along the segment, shape (G, N, 4).
         spin: angular velocity of each segment [rad/s], world, shape (G, N, 3).
         cut_force: what the part beyond a segment pulls at it with [N], world, shape (G, N, 3); along the tangent and
             positive where the segment is under tension.
@@ -30,17 +30,17 @@ class StrandState:
 
     points: Float64Array
     velocity: Float64Array
-    frames: Float64Array
+    orientations: Float64Array
     spin: Float64Array
     cut_force: Float64Array
     extra: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
-    def at_rest(cls, points: Float64Array, frames: Float64Array) -> StrandState:
+    def at_rest(cls, points: Float64Array, orientations: Float64Array) -> StrandState:
         """Make a state without motion or force."""
         strands, vertices = points.shape[:2]
         segments = (strands, vertices - 1, 3)
-        return cls(points.copy(), np.zeros_like(points), frames.copy(), np.zeros(segments), np.zeros(segments))
+        return cls(points.copy(), np.zeros_like(points), orientations.copy(), np.zeros(segments), np.zeros(segments))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays by name, for a checkpoint; they are the state's own, not copies."""
@@ -84,7 +84,7 @@ class StrandState:
             mine[name][...] = array
 
 
-_COMMON = ("points", "velocity", "frames", "spin", "cut_force")
+_COMMON = ("points", "velocity", "orientations", "spin", "cut_force")
 
 
 def carry_rigidly(state: StrandState, turn: Float64Array, pivot: Float64Array, goal: Float64Array) -> None:
@@ -100,4 +100,4 @@ def carry_rigidly(state: StrandState, turn: Float64Array, pivot: Float64Array, g
     state.points[...] = quaternion.rotate(turn, state.points - pivot[:, None]) + goal[:, None]
     for vectors in (state.velocity, state.spin, state.cut_force):
         vectors[...] = quaternion.rotate(turn, vectors)
-    state.frames[...] = quaternion.multiply(turn, state.frames)
+    state.orientations[...] = quaternion.multiply(turn, state.orientations)

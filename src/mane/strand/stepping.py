@@ -91,7 +91,7 @@ class Stepper:
         self.constraints = tuple(constraints)
         model = solver.model
         self.active = np.ones(model.strand_count, np.bool_) if active is None else active
-        self._is_spare, self._has_spare = model.is_spare, bool(model.is_spare.any())
+        self._is_slot, self._has_slots = model.is_slot, bool(model.is_slot.any())
         self._used, self._again = _Subset(solver), _Subset(solver)
         self._load = Load.empty(model.strand_count, model.vertex_count)
         parts = (*self.forces, *self.constraints)
@@ -134,7 +134,9 @@ class Stepper:
                     found[name] = max(found.get(name, 0.0), value)
 
     def _view(self, state: StrandState, surroundings: Surroundings) -> StrandView:
-        return StrandView(self.solver.model, state.points, state.velocity, state.frames, self.active, *surroundings)
+        return StrandView(
+            self.solver.model, state.points, state.velocity, state.orientations, self.active, *surroundings
+        )
 
     def _substep(
         self, source: StrandState, out: StrandState, surroundings: Surroundings, found: dict[str, float]
@@ -163,13 +165,13 @@ class Stepper:
                 found[name] = max(found.get(name, 0.0), value)
 
     def _solve(self, source: StrandState, out: StrandState, roots: RootPose, h: float) -> None:
-        """Step all strands but the spare ones that nobody needs, which stay as they are."""
-        if not self._has_spare or not (self._is_spare & ~self.active).any():
+        """Step all strands but the slots that nobody needs, which stay as they are."""
+        if not self._has_slots or not (self._is_slot & ~self.active).any():
             self.solver.step(source, out, roots, self._load, dt=h)
             return
         if out is not source:
             out.assign(source)
-        self._used.step(np.flatnonzero(self.active | ~self._is_spare), source, out, roots, self._load, h)
+        self._used.step(np.flatnonzero(self.active | ~self._is_slot), source, out, roots, self._load, h)
 
     def _amend(self, kept: StrandState, out: StrandState, roots: RootPose, h: float, seen: StrandView) -> None:
         """Let forces look at where they led, and step the strands that they ask for from `kept` once more."""

@@ -35,8 +35,8 @@ class Layout:
     Attributes:
         fraction: arc length from the root over the length of the strand, shape (G, V).
         groom: whose attributes may be named as painted maps, or None.
-        parents: of spare strands behind the others, as in `StrandModel`, shape (G, 2), or None. What is given for the
-            others alone is spread: a spare strand takes the mean of its parents.
+        parents: of slots behind the others, as in `StrandModel`, shape (G, 2), or None. What is given for the
+            others alone is spread: a slot takes the mean of its parents.
     """
 
     fraction: Float64Array
@@ -70,11 +70,11 @@ class Layout:
 
     @property
     def own_count(self) -> int:
-        """Number of strands that are not spare."""
+        """Number of strands that are not slots."""
         return len(self.fraction) if self.parents is None else int((self.parents[:, 0] == self.parents[:, 1]).sum())
 
     def spread(self, values: Float64Array) -> Float64Array:
-        """Give spare strands the mean of what their parents have; `values` are (own_count, ...) or (G, ...)."""
+        """Give slots the mean of what their parents have; `values` are (own_count, ...) or (G, ...)."""
         if self.parents is None or len(values) == len(self.fraction):
             return values
         return 0.5 * (values[self.parents[:, 0]] + values[self.parents[:, 1]])

@@ -91,7 +91,7 @@ def test_without_interactions_nobody_else_notices(model):
     for _ in range(12):
         frame, expected = simulation.step(), plain.step()
         most = max(most, frame.inserted.count)
-        for name in ("points", "velocity", "frames", "cut_force", "active", "weight"):
+        for name in ("points", "velocity", "orientations", "cut_force", "active", "weight"):
             np.testing.assert_array_equal(getattr(frame, name), getattr(expected, name))
     assert most == 1
 

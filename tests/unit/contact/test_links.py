@@ -13,8 +13,8 @@ from mass_points import PointSolver, Scene
 from mane.body.motion import Pose
 from mane.contact.compliance import response
 from mane.contact.links._reference import link_forces
+from mane.contact.links.find import find_links
 from mane.contact.links.links import SHARE, StaticLinks
-from mane.contact.links.search import find_links
 from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides

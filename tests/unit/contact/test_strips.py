@@ -228,8 +228,8 @@ def test_hair_that_has_not_moved_is_not_searched_again(monkeypatch):
     model = far_apart(points)
     part = strips(model, strips=False, refresh=1e-9)
     searches = []
-    find = part._search.find
-    monkeypatch.setattr(part._search, "find", lambda *given: (searches.append(1), find(*given)))
+    find = part._broad_phase.find
+    monkeypatch.setattr(part._broad_phase, "find", lambda *given: (searches.append(1), find(*given)))
     shifts = (0.0, 0.0, 0.05, 0.2)
     pushes = [forces_of(part, model, points + far * THICK, dt=DT, time=DT * n) for n, far in enumerate(shifts)]
     assert len(searches) == 3  # the groom, the first step, the last

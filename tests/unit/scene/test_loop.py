@@ -100,7 +100,7 @@ def test_a_log_has_the_seconds_of_every_stage(tmp_path, tiny_scene):
 # -- sinks and resuming ------------------------------------------------------------------------------------------------
 
 MOVING_BALL = SolidTable(
-    shape="sphere", way=((0, 0.2, 0, 0), (0.2, 0, 0, 0)), settings={"center": [0, 0, 0], "radius": 0.03}
+    shape="sphere", keyframes=((0, 0.2, 0, 0), (0.2, 0, 0, 0)), settings={"center": [0, 0, 0], "radius": 0.03}
 )
 FADING = [[0, 5], [1, 1]]
 EVERYTHING = OutputTable(
@@ -410,7 +410,7 @@ def test_a_bake_with_another_skin_fewer_strands_and_frames(tmp_path, tiny_scene)
     scene = replace(cache.scene, skin=SkinTable("rigid"))
     summary = bake_cache(cache, OutputTable(usd="few.usda"), scene=scene, strands=20, every=3)
     assert (summary.frames, summary.strands) == (2, 20)
-    assert sorted(path.name for path in (tmp_path / "few.frames").glob("frame.*")) == [
+    assert sorted(path.name for path in (tmp_path / "few.orientations").glob("frame.*")) == [
         "frame.0001.usdc",
         "frame.0004.usdc",
     ]

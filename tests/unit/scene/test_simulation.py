@@ -44,7 +44,7 @@ def test_a_frame_says_everything_a_skin_needs():
     frame = Simulation(guides, body=HEAD, solids=[ball]).step(turned(0.1))
     assert frame.points.shape == (3, 8, 3)
     assert frame.points.dtype == np.float32
-    assert frame.frames.shape == (3, 7, 4)
+    assert frame.orientations.shape == (3, 7, 4)
     assert frame.cut_force.shape == (3, 7, 3)
     np.testing.assert_allclose(frame.roots, frame.points[:, 0], atol=1e-6)
     np.testing.assert_allclose(frame.root_rotations, np.tile(turned(0.1).rotation, (3, 1)), atol=1e-6)
@@ -52,7 +52,7 @@ def test_a_frame_says_everything_a_skin_needs():
     np.testing.assert_allclose(frame.solid_poses[0].rotation, turned(0.1).rotation)
     np.testing.assert_allclose(frame.solid_poses[1].position, [0, 0, 0])
     edge = np.diff(frame.points, axis=1)
-    axes = quaternion.rotate(frame.frames, np.broadcast_to(np.float32([0, 0, 1]), edge.shape))
+    axes = quaternion.rotate(frame.orientations, np.broadcast_to(np.float32([0, 0, 1]), edge.shape))
     np.testing.assert_allclose(axes, edge / np.linalg.norm(edge, axis=2, keepdims=True), atol=1e-4)
 
 
@@ -168,7 +168,7 @@ def test_a_force_of_ones_own_takes_part():
         ({"substeps": 0}, 'substeps: must be "auto" or a whole number of at least 1, got 0'),
         ({"solids": [HEAD]}, r"solids\[0\]: must be a Solid, got Sphere; mane.Solid\(mesh\) is one"),
         ({"forces": ["wind"]}, "forces: must be Force, Constraint or AdaptiveGuides, got str"),
-        ({"hold": "spray"}, "hold: 'spray' is unknown"),
+        ({"stiffen_to_stand": "spray"}, "stiffen_to_stand: 'spray' is unknown"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

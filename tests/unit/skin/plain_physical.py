@@ -307,7 +307,7 @@ def given_to(
     count: int = 3,
     material: Material | None = None,
     guide_model: StrandModel | None = None,
-    guide_hold: np.ndarray | None = None,
+    guide_stiffening: np.ndarray | None = None,
     rest: GuideFrame | None = None,
     targets: np.ndarray | None = None,
     **settings,
@@ -318,7 +318,7 @@ def given_to(
     bound = bind_guides(groom, guides, binding, count)
     beside = places_beside(groom, guides, bound)
     loads = PlainLoads(guide_model or material.model(guides), params, rest)
-    hold = np.ones(guides.capacity) if guide_hold is None else guide_hold
+    stiffening = np.ones(guides.capacity) if guide_stiffening is None else guide_stiffening
     model = material.model(groom)
     weight = model.mass.sum(axis=1) * loads.gravity
     bend, strain = model.bend_stiffness.mean(axis=1) / weight, weight / model.stretch_stiffness.mean(axis=1)
@@ -333,7 +333,7 @@ def given_to(
     for s, own in enumerate(bound.guides):
         w = bound.weights[s].astype(np.float64)
         there, share[s] = linear.present_weights(w, present[own], LEAST_PRESENCE)
-        bend[s] *= w @ hold[own]
+        bend[s] *= w @ stiffening[own]
         if params.carries_moments:
             bend[s] *= w @ (groom.lengths[s] / guides.strands.lengths[own].astype(np.float64)) ** 3
         for k, g in enumerate(own):
@@ -346,7 +346,7 @@ def given_to(
         targets = linear.linear_hairs(groom.as_uniform(), guides.rest, bound, bundles, frame, LEAST_PRESENCE)
     rules = reference.Rules(
         *(params.alpha, params.drift, params.overshoots, params.stretch_by_blend),
-        *(params.penetration, params.closing_used),
+        *(params.penetration, params.drift_gain_used),
     )
     solved = rest_of(hairs, still, bend, strain, params)
     guidance = reference.Guidance(felt, np.asarray(targets, np.float64), quaternion.normalize(turned))

@@ -48,7 +48,7 @@ def frame_of(guides: Guides, pose: Pose | None = None, points=None, rotations=No
     return GuideFrame(
         points=points,
         velocity=np.zeros_like(points),
-        frames=segment_frames(points),
+        orientations=segment_frames(points),
         cut_force=np.zeros((slots, vertices - 1, 3), np.float32),
         roots=np.ascontiguousarray(points[:, 0]),
         root_rotations=np.asarray(turned, np.float32),
@@ -80,5 +80,5 @@ def reordered(guides: Guides, order) -> Guides:
 
 def reordered_frame(frame: GuideFrame, order) -> GuideFrame:
     """The same frame for guides in other slots."""
-    names = ("points", "velocity", "frames", "cut_force", "roots", "root_rotations", "active", "weight")
+    names = ("points", "velocity", "orientations", "cut_force", "roots", "root_rotations", "active", "weight")
     return replace(frame, **{name: np.ascontiguousarray(getattr(frame, name)[order]) for name in names})

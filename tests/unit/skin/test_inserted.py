@@ -13,7 +13,7 @@ from mane.geometry.frames import segment_frames
 from mane.groom.groom import Groom
 from mane.scene.simulation import Simulation
 from mane.skin._reference import shared_out
-from mane.skin.physical.forces import Felt
+from mane.skin.physical.forces import InheritedForces
 from mane.strand.frame import InsertedGuides
 from mane.strand.halfway import halfway_points
 
@@ -199,23 +199,23 @@ def test_a_guide_that_does_as_its_parents_do_changes_nothing(method, settings):
     assert len(skin._regrouped(inserted_into(frame, guides, parents, 1.0, points), skin.binding.weights).hairs) > 50
 
 
-def felt_of(rng, bundles, guides, columns, of_hair):
+def inherited_of(rng, bundles, guides, columns, of_hair):
     """Something that hairs of four segments feel."""
     weight = rng.dirichlet(np.ones(columns), len(of_hair)).astype(np.float32)
     turns = quaternion.normalize(np.array([0.0, 0, 0, 1]) + 0.1 * rng.normal(size=(guides + 1, 4)))
     places = rng.uniform(0, 5, (bundles, columns, 5)).astype(np.float32)
     guide = rng.integers(0, guides, (bundles, columns)).astype(np.int32)
-    return Felt(rng.normal(size=(guides, 6, 3)), places, turns, weight, guide, of_hair)
+    return InheritedForces(rng.normal(size=(guides, 6, 3)), places, turns, weight, guide, of_hair)
 
 
 def test_hairs_feel_inserted_guides_in_bundles_of_their_own():
     rng = np.random.default_rng(5)
     of_hair = np.array([0, 1, 2, 1, 0, 2], np.int32)
     hairs = np.flatnonzero(of_hair != 1)
-    felt = felt_of(rng, 3, 7, 3, of_hair)
-    felt = replace(felt, regrouped=(hairs, felt_of(rng, 2, 9, 5, of_hair[hairs] // 2)))
-    force, turn = felt.of_hairs(slice(None))
-    shared = felt.by_bundle
+    inherited = inherited_of(rng, 3, 7, 3, of_hair)
+    inherited = replace(inherited, regrouped=(hairs, inherited_of(rng, 2, 9, 5, of_hair[hairs] // 2)))
+    force, turn = inherited.of_hairs(slice(None))
+    shared = inherited.by_bundle
     own, weight = shared.of_bundle[of_hair], shared.weight.astype(np.float64)
     np.testing.assert_allclose(np.einsum("sk,skic->sic", weight, shared.force[own]), force, atol=1e-12)
     blended = np.einsum("sk,skc->sc", weight, shared.turns[shared.guide[own]])

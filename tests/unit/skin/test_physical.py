@@ -45,7 +45,7 @@ def uneven(groom, guides):
     return {
         "material": Material(radius=rng.uniform(30e-6, 50e-6, groom.strand_count)),
         "guide_model": Material(radius=rng.uniform(30e-6, 50e-6, guides.capacity)).model(guides),
-        "guide_hold": rng.uniform(1.0, 3.0, guides.capacity),
+        "guide_stiffening": rng.uniform(1.0, 3.0, guides.capacity),
     }
 
 
@@ -214,7 +214,7 @@ def test_stiffer_hairs_yield_less():
 def test_hairs_are_stiffened_like_the_guides_that_carry_them():
     groom = curls(60, 12)
     guides = guides_of(groom, 6)
-    held = PhysicalSkin(groom, guides, guide_hold=np.full(6, 3.0))
+    held = PhysicalSkin(groom, guides, guide_stiffening=np.full(6, 3.0))
     plain = PhysicalSkin(groom, guides, material=Material(stiffness=3.0))
     np.testing.assert_allclose(held._data, plain._data, rtol=1e-6, atol=1e-9)
 
@@ -272,8 +272,8 @@ def test_hairs_of_another_length_feel_their_own_weight():
     guides = Guides.from_groom(Groom.from_uniform(guide))
     skin = PhysicalSkin(groom, guides, load="force")
     own = GuideForces.of(Material().model(groom))
-    felt = skin._felt(skin._loads.forces.at_rest(), root_turns(frame_of(guides)), skin._weight)
-    np.testing.assert_allclose(felt.of_hairs(slice(None))[0], own.at_rest(), rtol=1e-5, atol=1e-9)
+    inherited = skin._inherited(skin._loads.forces.at_rest(), root_turns(frame_of(guides)), skin._weight)
+    np.testing.assert_allclose(inherited.of_hairs(slice(None))[0], own.at_rest(), rtol=1e-5, atol=1e-9)
 
 
 def test_bytes_held_stay_below_the_promise():
@@ -311,12 +311,12 @@ def test_hairs_between_guides_that_part_are_not_pushed_together():
     parted = np.concatenate([guides.rest[:, :1], guides.rest[:, :1] + np.cumsum(edges, axis=1)], axis=1)
     frame = frame_of(guides, points=parted)
 
-    def kink_with(closing):
-        skin = PhysicalSkin(groom, guides, binding="nearest", count=2, sag_free=False, closing=closing)
+    def kink_with(drift_gain):
+        skin = PhysicalSkin(groom, guides, binding="nearest", count=2, sag_free=False, drift_gain=drift_gain)
         return kink(skin(frame), groom.as_uniform())[2]
 
     # What is left at zero is the guides' own bend, which comes to the hair through their moments.
-    kinks = np.array([kink_with(closing) for closing in (0.0, 0.25, 0.5, 0.75, 1.0)])
+    kinks = np.array([kink_with(drift_gain) for drift_gain in (0.0, 0.25, 0.5, 0.75, 1.0)])
     assert (np.diff(kinks) > 0).all()
     assert kinks[2] < 2 / 3 * kinks[4]
 
@@ -328,14 +328,14 @@ def test_hairs_between_guides_that_part_are_not_pushed_together():
 def test_a_closing_that_would_be_ignored_is_refused(settings):
     groom = curls(20, 8)
     guides = guides_of(groom, 5)
-    with pytest.raises(ValueError, match="closing: must be left out, or 1, unless sweeps is 1") as error:
-        PhysicalSkin(groom, guides, closing=0.5, **settings)
+    with pytest.raises(ValueError, match="drift_gain: must be left out, or 1, unless sweeps is 1") as error:
+        PhysicalSkin(groom, guides, drift_gain=0.5, **settings)
     assert "\n" not in str(error.value)
-    assert PhysicalSkin(groom, guides, closing=1, **settings).params.closing_used == 1.0
-    assert PhysicalSkin(groom, guides, **settings).params.closing_used == 1.0
+    assert PhysicalSkin(groom, guides, drift_gain=1, **settings).params.drift_gain_used == 1.0
+    assert PhysicalSkin(groom, guides, **settings).params.drift_gain_used == 1.0
 
 
 def test_closing_is_a_half_where_nothing_is_said():
     groom = curls(20, 8)
-    assert PhysicalSkin(groom, guides_of(groom, 5)).params.closing_used == 0.5
-    assert PhysicalSkin(groom, guides_of(groom, 5), closing=0.25).params.closing_used == 0.25
+    assert PhysicalSkin(groom, guides_of(groom, 5)).params.drift_gain_used == 0.5
+    assert PhysicalSkin(groom, guides_of(groom, 5), drift_gain=0.25).params.drift_gain_used == 0.25

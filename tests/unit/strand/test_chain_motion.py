@@ -58,8 +58,8 @@ def test_a_clamped_strand_swings_at_the_frequency_of_its_linear_modes():
     periods = (crossings[2] - crossings[0]) * dt * omega / (2 * np.pi)
     assert periods == pytest.approx(1.0, abs=0.01)  # found to within two steps of 400
     # Implicit Euler damps a mode by omega dt / 2 of critical: over a half period, exp(-pi omega dt / 2). A stage of
-    # less than the step damps it by 2 share - 1 of that.
-    damped = 2 * solver.params.share - 1
+    # less than the step damps it by 2 theta - 1 of that.
+    damped = 2 * solver.params.theta - 1
     peaks = [np.abs(tips[a:b]).max() for a, b in pairwise(crossings)]
     assert peaks[1] / peaks[0] == pytest.approx(np.exp(-damped * np.pi * omega * dt / 2), rel=2e-3)
 
@@ -69,8 +69,8 @@ def test_a_free_strand_falls_as_everything_does():
     solver = ChainSolver(model)
     state = run(solver, solver.rest_state(still(model)), still(model), 60, 0.005)
     np.testing.assert_allclose(state.velocity, np.broadcast_to([0, -9.81 * 0.3, 0], state.velocity.shape), atol=1e-9)
-    # Each step goes with the velocity of its stage: (share - 1/2) h g t more than g t^2 / 2.
-    fallen = 9.81 * 0.005**2 * 60 * (30 + solver.params.share - 0.5)
+    # Each step goes with the velocity of its stage: (theta - 1/2) h g t more than g t^2 / 2.
+    fallen = 9.81 * 0.005**2 * 60 * (30 + solver.params.theta - 0.5)
     np.testing.assert_allclose(model.rest_points[..., 1] - state.points[..., 1], fallen, atol=1e-9)
 
 

@@ -10,7 +10,7 @@ from mane.strand.chain import shape as shape
 from mane.strand.chain.solver import ChainSolver
 from mane.strand.chain.spine import curl_wavelengths, spine_points
 from mane.strand.roots import RootPose
-from mane.strand.standing.hold import hold
+from mane.strand.standing.stiffen import stiffen_to_stand
 
 
 def height_over_width(gravity_number):
@@ -43,7 +43,7 @@ def test_a_cantilever_hangs_like_the_elastica(gravity_number):
         scale = stiffness / model.bend_stiffness[0, 0]
         # Hinges and steps that lose their energy soon: only where it comes to rest is asked here.
         model = straight(1, segments, length, stiffness=scale, damping=0.05)
-        solver = ChainSolver(model, sag_free=False, share=1.0)
+        solver = ChainSolver(model, sag_free=False, theta=1.0)
         state = run(solver, solver.rest_state(still(model)), still(model), 1500, 0.01)
         assert np.abs(state.velocity).max() < 1e-7  # 1e-6 of its length per second
         tip = state.points[0, -1]
@@ -54,7 +54,7 @@ def test_a_cantilever_hangs_like_the_elastica(gravity_number):
 
 
 def test_sag_free_curls_stay_where_they_were_groomed():
-    model, _ = hold(curls(6, 40))  # some point upwards and would fall over
+    model, _ = stiffen_to_stand(curls(6, 40))  # some point upwards and would fall over
     solver = ChainSolver(model)
     state = run(solver, solver.rest_state(still(model)), still(model), 400, 0.0025)
     assert np.abs(state.points - model.rest_points).max() < 1e-9
@@ -64,7 +64,7 @@ def test_sag_free_curls_stay_where_they_were_groomed():
 
 def test_the_groom_is_where_the_energy_is_least_flat():
     """Every joint turned a little either way: the slope of the energy is zero against what gravity alone would give."""
-    model, _ = hold(curls(3, 12))
+    model, _ = stiffen_to_stand(curls(3, 12))
     for sag_free, is_balanced in ((True, True), (False, False)):
         solver = ChainSolver(model, sag_free=sag_free)
         slopes = []
@@ -80,11 +80,11 @@ def test_the_groom_is_where_the_energy_is_least_flat():
 def _energy_after_turn(solver, joint, axis, angle):
     """Energy when everything from `joint` on turns by `angle` about one of the joint's axes."""
     state = solver.rest_state(still(solver.model))
-    axes = shape.joint_axes(state.frames, state.extra["clamp"])[:, joint, axis]
+    axes = shape.joint_axes(state.orientations, state.extra["clamp"])[:, joint, axis]
     turn = quaternion.exp(angle * axes)[:, None]
     pivot = state.points[:, joint : joint + 1]
     state.points[:, joint:] = quaternion.rotate(turn, state.points[:, joint:] - pivot) + pivot
-    state.frames[:, joint:] = quaternion.multiply(turn, state.frames[:, joint:])
+    state.orientations[:, joint:] = quaternion.multiply(turn, state.orientations[:, joint:])
     return solver.energy(state)
 
 
@@ -135,7 +135,7 @@ def test_a_spine_runs_through_the_middle_of_the_curl():
 
 def test_a_curl_on_its_spine_is_returned_exactly_and_rides_along():
     curl, _ = helix(5, 40)
-    model, _ = hold(hair(curl))
+    model, _ = stiffen_to_stand(hair(curl))
     solver = ChainSolver(model, spine=True)
     state = run(solver, solver.rest_state(still(model)), still(model), 100, 0.005)
     assert np.abs(state.points - curl).max() < 1e-9
@@ -144,7 +144,7 @@ def test_a_curl_on_its_spine_is_returned_exactly_and_rides_along():
     run(solver, state, still(model), 100, 0.005, pushed)
     assert state.points[0, -1, 0] > curl[0, -1, 0] + 0.005
     # The curl keeps its shape about links of exact length.
-    ends = state.points[:, 1:] - quaternion.rotate(state.frames, solver.offset)
+    ends = state.points[:, 1:] - quaternion.rotate(state.orientations, solver.offset)
     ends = np.concatenate([state.points[:, :1], ends], axis=1)
     np.testing.assert_allclose(np.linalg.norm(np.diff(ends, axis=1), axis=2), solver.length, rtol=1e-12)
 
@@ -159,7 +159,7 @@ def test_what_already_agrees_is_adopted_as_it_is(root, spine):
     solver.adopt(adopted, np.ones(3, bool))
     np.testing.assert_allclose(adopted.points, state.points, atol=1e-14)
     np.testing.assert_allclose(adopted.velocity, state.velocity, atol=1e-8)  # least squares, weighted down by 1e-9
-    assert quaternion.angle_between(adopted.frames, state.frames).max() < 1e-7
+    assert quaternion.angle_between(adopted.frames, state.orientations).max() < 1e-7
 
 
 def test_adopting_keeps_lengths_and_leaves_other_strands_alone():
@@ -175,7 +175,7 @@ def test_adopting_keeps_lengths_and_leaves_other_strands_alone():
         np.testing.assert_array_equal(array[1], before.arrays()[name][1], err_msg=name)
     assert np.abs(solver.stretch(state)[[0, 2]]).max() < 1e-13
     directions = np.diff(state.points, axis=1) / model.rest_length[..., None]
-    np.testing.assert_allclose(shape.axis(state.frames, 2)[[0, 2]], directions[[0, 2]], atol=1e-13)
+    np.testing.assert_allclose(shape.axis(state.orientations, 2)[[0, 2]], directions[[0, 2]], atol=1e-13)
     along = (np.diff(state.velocity, axis=1) * directions).sum(axis=-1)
     assert np.abs(along[[0, 2]]).max() < 1e-13
 

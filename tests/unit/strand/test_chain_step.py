@@ -11,7 +11,7 @@ from mane.strand.chain.solver import ChainParams, ChainSolver
 from mane.strand.roots import RootPose
 from mane.strand.state import StrandState
 
-NAMES = ("points", "velocity", "frames", "spin", "cut_force")
+NAMES = ("points", "velocity", "orientations", "spin", "cut_force")
 
 
 def shifted_roots(model, seed, *, shift=0.002, turn=0.05):
@@ -39,7 +39,7 @@ def test_a_step_equals_the_dense_system(root, spine, loaded):
     for strand in range(3):
         for name, expected in reference_step(solver, state, roots, load, dt=0.003, strand=strand).items():
             found = getattr(out, name)[strand]
-            if name == "frames":
+            if name == "orientations":
                 expected = expected * np.sign((expected * found).sum(axis=-1, keepdims=True))
             # The dense matrix has a condition of 1e5 to 1e6 (a hinged strand's spin is its weakest direction).
             np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max(), err_msg=name)
@@ -60,7 +60,7 @@ def test_adopting_equals_the_reference(root, spine):
     for name in ("points", "velocity", "spin"):
         values = getattr(expected, name)
         np.testing.assert_allclose(getattr(state, name), values, atol=1e-11 * np.abs(values).max(), err_msg=name)
-    assert quaternion.angle_between(state.frames, expected.frames).max() < 1e-7
+    assert quaternion.angle_between(state.orientations, expected.orientations).max() < 1e-7
 
 
 def test_strands_of_every_root_share_a_block():
@@ -187,7 +187,7 @@ def test_lengths_are_exact_however_violent_the_motion():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"iterations": 0}, "iterations: must be at least 1, got 0"), ({"share": 0.4}, "share: must be above")],
+    [({"iterations": 0}, "iterations: must be at least 1, got 0"), ({"theta": 0.4}, "theta: must be above")],
 )
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):

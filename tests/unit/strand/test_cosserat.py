@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from mane.geometry import quaternion
-from mane.strand._reference import stage_share
+from mane.strand._reference import stage_theta
 from mane.strand.cosserat._reference import reference_step
 from mane.strand.cosserat.rest import static_moments, weight_beyond
 from mane.strand.cosserat.solver import SPIN_INERTIA, CosseratSolver
 from mane.strand.model import StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
-from mane.strand.standing.hold import hold
+from mane.strand.standing.stiffen import stiffen_to_stand
 from mane.strand.stepping import StepPath, Stepper
 
 YOUNG, RADIUS, DENSITY = 3.9e9, 40e-6, 1320.0
@@ -87,7 +87,9 @@ def test_a_step_equals_the_dense_solve(root, loaded):
     state = solver.rest_state(still(model))
     state.velocity += rng.normal(size=state.velocity.shape) * 0.3
     state.spin += rng.normal(size=state.spin.shape) * 3
-    state.frames[...] = quaternion.normalize(state.frames + 0.05 * rng.normal(size=state.frames.shape))
+    state.orientations[...] = quaternion.normalize(
+        state.orientations + 0.05 * rng.normal(size=state.orientations.shape)
+    )
     state.cut_force += rng.normal(size=state.cut_force.shape) * 1e-6
     roots = RootPose(
         model.rest_points[:, 0] + 0.002 * rng.normal(size=(3, 3)), quaternion.exp(0.05 * rng.normal(size=(3, 3)))
@@ -96,8 +98,8 @@ def test_a_step_equals_the_dense_solve(root, loaded):
     out = state.copy()
     solver.step(state, out, roots, load, dt=0.003)
     for g in range(3):
-        share = stage_share(model, solver.params.share, state.spin, load, dt=0.003, strand=g)
-        assert (share > 0.6) == loaded
+        theta = stage_theta(model, solver.params.theta, state.spin, load, dt=0.003, strand=g)
+        assert (theta > 0.6) == loaded
         points, velocity, frames, cut = reference_step(solver, state, roots, load, dt=0.003, strand=g)
         # Numbers of 1e-1 m, an inertia 1e6 times below the stiffness, float64: nine digits remain;
         # the kernel turns frames by a series that is right to 1e-7 rad at the turns of these steps.
@@ -106,13 +108,13 @@ def test_a_step_equals_the_dense_solve(root, loaded):
         rounding = 3e-7 if root == 1 else 1e-8
         np.testing.assert_allclose(out.points[g], points, rtol=0, atol=rounding)
         # A velocity is a way of the stage, divided by its time and extrapolated.
-        np.testing.assert_allclose(out.velocity[g], velocity, rtol=0, atol=rounding / (0.003 * share**2))
-        assert np.abs((out.frames[g] * frames).sum(axis=1)).min() > 1 - 1e-10
+        np.testing.assert_allclose(out.velocity[g], velocity, rtol=0, atol=rounding / (0.003 * theta**2))
+        assert np.abs((out.orientations[g] * frames).sum(axis=1)).min() > 1 - 1e-10
         np.testing.assert_allclose(out.cut_force[g], cut, atol=1e-6 * np.abs(cut).max())
 
 
 def test_sag_free_curls_stay_where_they_were_groomed():
-    model, _ = hold(curls(6, 40))  # some point upwards and would fall over
+    model, _ = stiffen_to_stand(curls(6, 40))  # some point upwards and would fall over
     solver = CosseratSolver(model)
     state = run(solver, solver.rest_state(still(model)), still(model), 100)
     assert np.abs(state.points - model.rest_points).max() < 1e-9
@@ -186,7 +188,9 @@ def test_a_twist_that_is_let_go_neither_gains_energy_nor_flips(dt):
     solver = CosseratSolver(model, sag_free=False)
     state = solver.rest_state(still(model))
     angles = 1.5 * np.pi * (np.arange(segments) + 0.5) / segments  # 0.24 rad at every joint
-    state.frames[0] = quaternion.multiply(state.frames[0], quaternion.exp(np.outer(angles, [0.0, 0.0, 1.0])))
+    state.orientations[0] = quaternion.multiply(
+        state.orientations[0], quaternion.exp(np.outer(angles, [0.0, 0.0, 1.0]))
+    )
     inertia = SPIN_INERTIA * 0.5 * (model.mass[0, :-1] + model.mass[0, 1:]) * model.rest_length[0] ** 2
 
     def energy():
@@ -200,7 +204,7 @@ def test_a_twist_that_is_let_go_neither_gains_energy_nor_flips(dt):
     assert np.diff(levels).max() < 1e-9 * levels[0]
     assert levels[-1] < 1e-3 * levels[0]
     # It has come back to where it was without twist, by no other way round: the tip's frame is the clamp's.
-    assert quaternion.angle_between(state.frames[0, -1], solver.rest.frames[0, -1]) < 0.15
+    assert quaternion.angle_between(state.orientations[0, -1], solver.rest.frames[0, -1]) < 0.15
     np.testing.assert_allclose(state.points, model.rest_points, atol=1e-9)
 
 
@@ -227,12 +231,12 @@ def test_adopt_turns_segments_to_moved_vertices_and_touches_no_other_strand():
     state.velocity[1] = np.cross([0.0, 2.0, 0.0], state.points[1] - state.points[1, 0])
     solver.adopt(state, np.array([False, True, False]))
     edge = np.diff(state.points[1], axis=0)
-    axes = quaternion.rotate(state.frames[1], np.broadcast_to([0.0, 0.0, 1.0], edge.shape))
+    axes = quaternion.rotate(state.orientations[1], np.broadcast_to([0.0, 0.0, 1.0], edge.shape))
     np.testing.assert_allclose(axes, edge / np.linalg.norm(edge, axis=1, keepdims=True), atol=1e-12)
     across = state.spin[1] - (state.spin[1] * axes).sum(axis=1, keepdims=True) * axes
     wanted = np.array([0.0, 2.0, 0.0]) - axes[:, 1:2] * 2.0 * axes
     np.testing.assert_allclose(across, wanted, atol=1e-9)
-    np.testing.assert_array_equal(state.frames[[0, 2]], untouched.frames[[0, 2]])
+    np.testing.assert_array_equal(state.orientations[[0, 2]], untouched.orientations[[0, 2]])
 
 
 @pytest.mark.parametrize("method", ["direct", "gauss-seidel"])
@@ -254,7 +258,7 @@ def test_gauss_seidel_approaches_the_direct_solution():
     model = straight(1, 6, 0.05)
     tips = {}
     for name, settings in (
-        ("direct", {"share": 1.0}),
+        ("direct", {"theta": 1.0}),
         ("many", {"method": "gauss-seidel", "iterations": 3000}),
         ("few", {"method": "gauss-seidel", "iterations": 5}),
     ):
@@ -266,5 +270,5 @@ def test_gauss_seidel_approaches_the_direct_solution():
 def test_settings_are_checked():
     with pytest.raises(ValueError, match="method: 'jacobi' is unknown; choose from direct, gauss-seidel"):
         CosseratSolver(straight(1, 4, 0.1), method="jacobi")
-    with pytest.raises(ValueError, match="share: must be above"):
-        CosseratSolver(straight(1, 4, 0.1), share=0.5)
+    with pytest.raises(ValueError, match="theta: must be above"):
+        CosseratSolver(straight(1, 4, 0.1), theta=0.5)

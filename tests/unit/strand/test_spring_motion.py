@@ -10,7 +10,7 @@ from mane.strand.roots import RootPose
 from mane.strand.spring._reference import elastic_energy, forces_and_matrix
 from mane.strand.spring.net import GHOSTS, interleaved
 from mane.strand.spring.solver import SpringSolver
-from mane.strand.standing.hold import hold
+from mane.strand.standing.stiffen import stiffen_to_stand
 from mane.strand.stepping import StepPath, Stepper
 
 
@@ -42,7 +42,7 @@ def test_rest_stays_at_rest(points, preset):
     state = go(solver, rest.copy(), still(model), 100, dt=0.01)
     # Rounding of rest lengths, 1e-18 m, over the ratio of stretching to bending stiffness, 1e5 to 1e6, and to spare.
     np.testing.assert_allclose(state.points, rest.points, atol=1e-11)
-    np.testing.assert_allclose(state.frames, rest.frames, atol=1e-9)
+    np.testing.assert_allclose(state.orientations, rest.orientations, atol=1e-9)
     np.testing.assert_allclose(state.cut_force, rest.cut_force, atol=1e-6 * np.abs(rest.cut_force).max())
 
 
@@ -123,13 +123,13 @@ def test_cantilever_whose_clamp_knows_where_down_is():
 
 
 def test_free_strand_falls_as_its_steps_say():
-    """Each step goes with the velocity of its stage: (share - 1/2) h g t more than g t^2 / 2."""
+    """Each step goes with the velocity of its stage: (theta - 1/2) h g t more than g t^2 / 2."""
     model = hair(helix(3, seed=2), root=2)
     solver = SpringSolver(model)
     start = solver.rest_state(still(model))
     steps, dt = 40, 0.005
     state = go(solver, start.copy(), still(model), steps, dt=dt)
-    fall = GRAVITY * dt**2 * steps * (steps / 2 + solver.params.share - 0.5)
+    fall = GRAVITY * dt**2 * steps * (steps / 2 + solver.params.theta - 0.5)
     np.testing.assert_allclose(state.points, start.points + fall, atol=1e-10)
     np.testing.assert_allclose(state.velocity, np.broadcast_to(GRAVITY * dt * steps, state.velocity.shape), atol=1e-8)
     np.testing.assert_allclose(state.cut_force, 0, atol=1e-9 * model.mass.sum() * 9.81)
@@ -219,7 +219,7 @@ def test_curls_stay_when_the_weight_is_not_carried():
 @pytest.mark.parametrize("direction", [(1.0, 0.0, 0.0), (0.1, 1.0, 0.0)])
 def test_held_grooms_stand_against_their_weight(direction):
     """What `hold` finds stable, or has made so, is stable as springs too: a push dies away."""
-    model, _ = hold(hair(straight(segments=12, length=0.13, direction=direction)))
+    model, _ = stiffen_to_stand(hair(straight(segments=12, length=0.13, direction=direction)))
     solver = SpringSolver(model)
     state = solver.rest_state(still(model))
     state.velocity[:, 1:] += 0.05 * np.random.default_rng(6).standard_normal(state.velocity[:, 1:].shape)
@@ -233,14 +233,14 @@ def test_twisted_root_turns_the_tip():
     model = hair(straight(segments=8, length=0.08, direction=(0.0, -1.0, 0.0)))
     solver = SpringSolver(model)
     state = solver.rest_state(still(model))
-    rest = state.frames.copy()
+    rest = state.orientations.copy()
     load = no_load(model)
     load.resistance[..., :3] = 10.0 * model.mass[..., None]
     for step in range(150):
         turn = quaternion.from_axis_angle([0.0, 1.0, 0.0], min(1.0, step / 50))
         solver.step(state, state, RootPose(still(model).positions, turn[None]), load, dt=0.01)
     expected = quaternion.multiply(quaternion.from_axis_angle([0.0, 1.0, 0.0], 1.0), rest)
-    assert quaternion.angle_between(expected, state.frames).max() < 0.01
+    assert quaternion.angle_between(expected, state.orientations).max() < 0.01
 
 
 @pytest.mark.parametrize("preset", [None, "chai2017_straight", "chai2017_wavy"])

@@ -77,11 +77,11 @@ def test_a_step_goes_on_from_a_stage_of_implicit_euler():
     """Velocities go on as they changed; triangles turn on as they turned, each at the end of the one before it."""
     rng, dt = np.random.default_rng(4), 0.002
     model = hair(helix(11, 6, turns=0.8, length=0.06, seed=1), root=np.arange(11) % 3, damping=0.003)
-    solver, euler = SpringSolver(model), SpringSolver(model, share=1.0)
+    solver, euler = SpringSolver(model), SpringSolver(model, theta=1.0)
     state = shaken(solver, rng)
     state.points[:, 0] = still(model).positions  # where the clamps are
     roots = RootPose(still(model).positions + 1e-4, still(model).rotations)
-    part = solver.params.share
+    part = solver.params.theta
     out, stage = state.copy(), state.copy()
     solver.step(state, out, roots, no_load(model), dt=dt)
     way = RootPose(state.points[:, 0] + part * (roots.positions - state.points[:, 0]), roots.rotations)
@@ -183,7 +183,7 @@ def test_adopt_brings_auxiliary_particles_along():
     solver.adopt(state, np.array([True, True]))
     # Braces are strained by the weight that they carry, some 1e-6 of their length.
     np.testing.assert_allclose(state.extra["auxiliary"], kept.extra["auxiliary"], atol=1e-7)
-    np.testing.assert_allclose(state.frames, kept.frames, atol=1e-12)
+    np.testing.assert_allclose(state.orientations, kept.orientations, atol=1e-12)
 
     kept = state.copy()
     turn = quaternion.from_axis_angle([0.0, 0.0, 1.0], 0.4)
@@ -194,7 +194,7 @@ def test_adopt_brings_auxiliary_particles_along():
     offset = state.extra["auxiliary"][0] - 0.5 * (state.points[0, 1:] + state.points[0, :-1])
     np.testing.assert_allclose((offset * tangent).sum(axis=1), 0, atol=1e-8)
     np.testing.assert_allclose(np.linalg.norm(offset, axis=1), solver.net.offset[0], rtol=1e-9)
-    np.testing.assert_allclose(quaternion.rotate(state.frames[0], [0.0, 0.0, 1.0]), tangent, atol=1e-9)
+    np.testing.assert_allclose(quaternion.rotate(state.orientations[0], [0.0, 0.0, 1.0]), tangent, atol=1e-9)
     across = state.spin[0] - (state.spin[0] * tangent).sum(axis=1)[:, None] * tangent
     spin = np.array([0.0, 0.0, 2.0])
     np.testing.assert_allclose(across, spin - (tangent @ spin)[:, None] * tangent, atol=1e-7)
@@ -209,12 +209,12 @@ def test_spin_and_frames_of_a_rigidly_turning_free_strand():
     centre = state.points[0].mean(axis=0)
     state.velocity[0] = np.cross(spin, state.points[0] - centre)
     state.extra["auxiliary_velocity"][0] = np.cross(spin, state.extra["auxiliary"][0] - centre)
-    before = state.frames.copy()
+    before = state.orientations.copy()
     solver.step(state, state, still(model), no_load(model), dt=dt)
     # A step of dt |spin| = 6e-5 rad is linear to its square.
     np.testing.assert_allclose(state.spin[0], np.tile(spin, (model.segment_count, 1)), atol=1e-3)
     turned = quaternion.multiply(quaternion.exp(spin * dt), before[0])
-    np.testing.assert_allclose(state.frames[0], turned, atol=1e-7)
+    np.testing.assert_allclose(state.orientations[0], turned, atol=1e-7)
 
 
 def test_carry_moves_everything_rigidly():

@@ -1,7 +1,7 @@
 """`AdaptiveGuides`: guides that are inserted where neighbours drift apart, and leave when they close (chang2002 4.3).
 
-Between every two guides with neighbouring roots a spare strand is kept ready, half-way between them. When the two come
-farther apart than they were groomed, by a threshold at any pair of corresponding vertices, the spare strand is placed
+Between every two guides with neighbouring roots a slot is kept ready, half-way between them. When the two come
+farther apart than they were groomed, by a threshold at any pair of corresponding vertices, the slot is placed
 half-way between them as they are and move then, and from there on it moves by itself: it has no static links, the
 triangle strip between the two is split into two, and the full head follows it little by little (`skin.inserted`). When
 the two have come together again it is faded out, and when nobody follows it any more it is put back for reuse.
@@ -111,7 +111,7 @@ class AdaptiveGuides(Part):
         return find_pairs(model.rest_points[:, 0], takes_part, groups, self.params.neighbours, self.params.reach)
 
     def prepare(self, model: StrandModel) -> None:
-        """Get ready for guides of this model, spare strands between the chosen pairs included."""
+        """Get ready for guides of this model, slots between the chosen pairs included."""
         self._first = model.own_count
         self._mass = model.mass
         self._pairs = model.parents[self._first :]
@@ -131,12 +131,12 @@ class AdaptiveGuides(Part):
 
     @property
     def pairs(self) -> IntArray:
-        """Guides that each spare strand lies between, shape (P, 2)."""
+        """Guides that each slot lies between, shape (P, 2)."""
         return self._pairs.copy()
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """Which spare strands are inserted, shape (P,)."""
+        """Which slots are inserted, shape (P,)."""
         return self._present.copy()
 
     @property

@@ -121,7 +121,7 @@ class HairShelter(Shelter):
 
     def prepare(self, model: StrandModel) -> None:
         """Measure the density of the groom."""
-        _, cell, grid = self._grid(model, model.rest_points.reshape(-1, 3), ~model.is_spare)
+        _, cell, grid = self._grid(model, model.rest_points.reshape(-1, 3), ~model.is_slot)
         # The mean over the hair, not over the air between it.
         self._groom_density = float((grid**2).sum() / grid.sum()) / cell**3
 

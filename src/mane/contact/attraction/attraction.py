@@ -111,6 +111,6 @@ def _checked(target: ArrayLike, model: StrandModel) -> Float64Array:
     own = model.own_count
     shape: Float64Array = as_array("attraction.target", target, model.rest_points[:own].shape, np.float64)
     require_finite("attraction.target", shape)
-    spare = model.parents[own:]
-    between = halfway_points(shape, spare, shape[spare, 0].mean(axis=1), model.rest_length[own:])
+    slots = model.parents[own:]
+    between = halfway_points(shape, slots, shape[slots, 0].mean(axis=1), model.rest_length[own:])
     return np.concatenate([shape, between])

@@ -1,4 +1,4 @@
-"""What `_kernels_volume` does, in plain NumPy: vertices to a grid with the axes of the world, and back."""
+"""What `_kernels` does, in plain NumPy: vertices to a grid with the axes of the world, and back."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ CELLS_PER_SPACING = 1.5
 LARGEST_AXIS = 128
 # Fastest pressure wave, in cells per step.
 FASTEST_WAVE = 0.4
-SPARE = 1.5  # nodes allocated over those needed, so that hair that spreads does not ask for more at every step
+ROOM_AHEAD = 1.5  # nodes allocated over those needed, so that hair that spreads does not ask for more at every step
 
 
 class VolumeGrid(Force):
@@ -184,8 +184,8 @@ class VolumeGrid(Force):
         )
         self._node_count = int(self._size.prod())
         if 4 * self._node_count > len(self._nodes):
-            spare = int(SPARE * self._node_count)
-            self._nodes, self._push, self._marks = np.zeros(4 * spare), np.zeros(4 * spare), np.zeros((3, spare))
+            room = int(ROOM_AHEAD * self._node_count)
+            self._nodes, self._push, self._marks = np.zeros(4 * room), np.zeros(4 * room), np.zeros((3, room))
         self._nodes[: 4 * self._node_count] = 0.0
 
     def _exchange(

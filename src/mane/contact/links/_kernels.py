@@ -37,7 +37,7 @@ INCOMING_ROWS = 2
 HEALTH, STIFFNESS, DAMPING, GIVE = range(4)
 # Rows of scratch for each place: the tied point from the segment's start, later the direction of the pull; the lever of
 # the remembered point; how far the link is drawn out, the speed along the pull, and that of a unit of spin.
-X, Y, Z, LEVER_X, LEVER_Y, LEVER_Z, DISTANCE, CLOSING, SWING = range(9)
+X, Y, Z, LEVER_X, LEVER_Y, LEVER_Z, DISTANCE, APPROACH, SWING = range(9)
 SCRATCH_ROWS = 9
 TINY = 1e-300  # keeps what has no length finite
 
@@ -56,12 +56,12 @@ def set_law(link, limits, dt, rows, at):
 
 
 @njit(cache=True, error_model="numpy")
-def set_laws(links, is_felt, limits, dt, rows):
-    """Fill the rows of all links (P, M, 4) that are felt (P, M); those of others with nothing."""
+def set_laws(links, is_acting, limits, dt, rows):
+    """Fill the rows of all links (P, M, 4) that act (P, M); those of others with nothing."""
     for p in range(links.shape[0]):
         for m in range(links.shape[1]):
             at = (p // EIGHT * links.shape[1] + m) * LINK_ROWS * EIGHT + p % EIGHT
-            if is_felt[p, m]:
+            if is_acting[p, m]:
                 set_law(links[p, m], limits, dt, rows, at)
             else:
                 rows[at + EIGHT * SPRING], rows[at + EIGHT * DAMPER], rows[at + EIGHT * LIMIT] = 0.0, 0.0, np.inf
@@ -107,7 +107,7 @@ def tied_point(rows, at, numbers):
 
 @in_lanes
 def axes_across(tx, ty, tz):
-    """Two unit vectors across a tangent, as in `_reference_links.perpendicular`."""
+    """Two unit vectors across a tangent, as in `_reference.perpendicular`."""
     sign = choose(tz < 0.0, spread(-1.0), 1.0)
     a = -1.0 / (sign + tz)
     b = tx * ty * a
@@ -194,7 +194,7 @@ def sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, out):
     for m in range(count):
         link, own = at + m * LINK_ROWS * EIGHT, m * SCRATCH_ROWS * EIGHT
         # chang2002 eq. 2
-        speed = load_row(scratch, own, CLOSING) - spin * load_row(scratch, own, SWING)
+        speed = load_row(scratch, own, APPROACH) - spin * load_row(scratch, own, SWING)
         size = load_row(rows, link, SPRING) * load_row(scratch, own, DISTANCE) + load_row(rows, link, DAMPER) * speed
         fx = size * load_row(scratch, own, X)
         fy = size * load_row(scratch, own, Y)

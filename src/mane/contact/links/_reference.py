@@ -1,4 +1,4 @@
-"""Static links in plain NumPy, one link after the other: the specification of `_kernels_links`."""
+"""Static links in plain NumPy, one link after the other: the specification of `_kernels`."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ from numpy.typing import ArrayLike, NDArray
 from mane.contact.compliance import Compliance, LinkResponse
 from mane.contact.groups import checked_groups
 from mane.contact.links import _kernels as kernels
+from mane.contact.links.find import LinkTable, find_links
 from mane.contact.links.rows import place_count, rows_of_incoming, rows_of_links
-from mane.contact.links.search import LinkTable, find_links
 from mane.geometry._kernels_eights import EIGHT
 from mane.geometry.checks import require_positive
 from mane.geometry.eights import zeros_on_lines
@@ -117,7 +117,7 @@ class StaticLinks(Force):
         """Add the pull of all links, and weaken those that are drawn out too far."""
         if self._links is None:
             points = strands.points if self._wants_current else strands.model.rest_points
-            linked = strands.active & (self._groups >= 0) & ~strands.model.is_spare
+            linked = strands.active & (self._groups >= 0) & ~strands.model.is_slot
             self._tie(find_links(points, linked, self._groups, self.count, self.reach))
             self._wants_current = False
         now = (strands.active.tobytes(), strands.dt)
@@ -208,6 +208,8 @@ class StaticLinks(Force):
         assert links is not None
         of_vertices = self._springs.reshape(*self._model.mass.shape, -1, 4)
         of_vertices[:, :-1, :, kernels.GIVE] = self._response.of(dt) / SHARE
-        is_felt = np.zeros(of_vertices.shape[:3], np.bool_)
-        is_felt[:, :-1] = (links.other >= 0) & active[:, None, None] & active[links.other // self._model.segment_count]
-        kernels.set_laws(self._springs, is_felt.reshape(self._springs.shape[:2]), self.limits, dt, self._rows)
+        is_acting = np.zeros(of_vertices.shape[:3], np.bool_)
+        is_acting[:, :-1] = (
+            (links.other >= 0) & active[:, None, None] & active[links.other // self._model.segment_count]
+        )
+        kernels.set_laws(self._springs, is_acting.reshape(self._springs.shape[:2]), self.limits, dt, self._rows)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.contact.links import _kernels as kernels
-from mane.contact.links.search import LinkTable
+from mane.contact.links.find import LinkTable
 from mane.geometry._kernels_eights import EIGHT
 from mane.geometry.checks import IntArray
 from mane.geometry.eights import in_eights, zeros_on_lines

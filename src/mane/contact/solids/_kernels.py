@@ -81,7 +81,7 @@ def recall(last, place, pointer, span):
 
 @njit(cache=True, error_model="numpy")
 def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, masses, old, laws, dt, row):
-    """Look for a contact of one point on its way from `here` to `there` in the solid's frame.
+    """Look for a contact of one point on its path from `here` to `there` in the solid's frame.
 
     Returns what `judge_contact` does, and the distance at the start [m]; beyond `reach` there is no contact.
     """

@@ -25,7 +25,7 @@ RECORD_SIZE = 15
 # the point gained in the step (3) [m/s].
 PULLED, GAINED = 0, 3
 TRAIL_SIZE = 6
-# Deeper than this part of the way that it is pushed out in a step, a point counts as being pushed out.
+# Deeper than this part of the path that it is pushed out in a step, a point counts as being pushed out.
 DEEP = 0.05
 # Part of its depth that a point inside a hard solid is brought out in a step.
 RECOVERY = 0.5

@@ -1,12 +1,12 @@
 """Strands that went into a solid during a step, or through it, moved out from the root to the tip with lengths kept.
 
-All of it happens in the frame of the solid, where the solid stands still. The way of the strand from the start of the
+All of it happens in the frame of the solid, where the solid stands still. The path of the strand from the start of the
 step to its end is cut into pieces, so short that no piece jumps over a thin part. On each piece every vertex, and
-places between them where the solid is thin (see `_kernels_solids`), is followed. One that meets the surface belongs
-above the plane that it met: how far it is below is its wish, and a wish of a place within a segment is shared by both
-ends. Then the strand is walked from the root to the tip: a vertex with a wish is lifted by turning the segment before
-it, the others follow. What one segment cannot give is passed on towards the root. Wishes are made and granted a few
-times, because turning one segment carries all that hang on it.
+places between them where the solid is thin (see `_kernels`), is followed. One that meets the surface belongs
+above the plane that it met: how far it is below is the displacement that it requests, and both ends of a segment share
+a request from within. Then the strand is walked from the root to the tip: a vertex with a request is lifted by turning
+the segment before it, the others follow. What one segment cannot give is passed on towards the root. Requests are made
+and met a few times, because turning one segment carries all that hang on it.
 """
 
 # mypy: allow-untyped-defs
@@ -18,6 +18,19 @@ from numba import njit, prange
 
 from mane.body._kernels_solid import AFTER, BEFORE, solid_distance, to_local, to_world, turn_to_world
 from mane.contact.solids._kernels import SLACK
+from mane.contact.solids._kernels_displacement import (
+    MOVE,
+    NEXT,
+    NOW,
+    RISE,
+    STOPPED,
+    constrain_displacements,
+    end_weights,
+    follow,
+    pass_requests_on,
+    put,
+    request_displacement,
+)
 from mane.contact.solids._kernels_trace import (
     AT_ROOT,
     THIN,
@@ -31,28 +44,15 @@ from mane.contact.solids._kernels_trace import (
     trace_solid,
     vector,
 )
-from mane.contact.solids._kernels_wishes import (
-    MOVE,
-    NEXT,
-    NOW,
-    RISE,
-    STOPPED,
-    follow,
-    grant_wishes,
-    make_wish,
-    pass_wishes_on,
-    put,
-    shares,
-)
 
-# Rounds of wishing and granting on each piece of the way; a strand against one plane needs one.
+# Rounds of requests on each piece of the path; a strand against one plane needs one.
 ROUNDS = 6
-# Pieces of a way are as long as this many radii of the thinnest part, and no more than so many.
+# Pieces of a path are as long as this many radii of the thinnest part, and no more than so many.
 PIECE = 1.0
 MAX_PIECES = 64
-# A way shorter than this part of the radius of the thinnest part has not led through anything.
+# A path shorter than this part of the radius of the thinnest part has not led through anything.
 SHORT = 0.5
-# Rounding of a way as a part of it, and of a distance [m], with room to spare: what is so close is looked at closely.
+# Rounding of a path as a part of it, and of a distance [m], with room to spare: what is so close is looked at closely.
 BRIEF, NEXT_TO_NOTHING = 1.0 - 1e-9, 1e-9
 # The first vertex behind a root on the skin may be this much deeper than others before it is moved.
 LENIENCE = 6.0
@@ -61,8 +61,8 @@ LEFT_INSIDE = 0.5
 
 
 @njit(cache=True, error_model="numpy")
-def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
-    """Test the place at fraction u of segment j on a piece of its way, and make its wish.
+def check_site(solid, limits, is_thin, allowed, u, j, first, scratch, requested):
+    """Check the site at fraction u of segment j on a piece of its path, and request its displacement.
 
     `limits` are thickness [m], tolerance as a part of a segment's length, and how far at most something that was inside
     already comes out [m]; `allowed` is the depth that is left alone [m].
@@ -87,8 +87,8 @@ def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
             d, n = across_strand(d, n, tangent, solid.feature + thickness)
         end = d + n[0] * (there[0] - px) + n[1] * (there[1] - py) + n[2] * (there[2] - pz)
     if end >= -allowed:
-        # Above the plane that it met, or too short a way to have met a plane: out of where it is now. In the thin parts
-        # of a solid that plane is all that counts; what is deeper inside than they are is in a thick one.
+        # Above the plane that it met, or too short a path to have met a plane: out of where it is now. In the thin
+        # parts of a solid that plane is all that counts; what is deeper inside than they are is in a thick one.
         d, nx, ny, nz = solid_distance(solid, there[0], there[1], there[2])
         if not is_thin or d < -solid.feature:
             end, n = d - thickness, (nx, ny, nz)
@@ -100,26 +100,26 @@ def test_place(solid, limits, is_thin, allowed, u, j, first, scratch, wishes):
     if start < -allowed:
         least = min(least, start + push)
     if least > end:
-        share = shares(goal, first, j, u, n)
-        make_wish(n, share[0] * (least - end), wishes[j], scratch[STOPPED, j])
+        share = end_weights(goal, first, j, u, n)
+        request_displacement(n, share[0] * (least - end), requested[j], scratch[STOPPED, j])
         if u > 0.0:
-            make_wish(n, share[1] * (least - end), wishes[j + 1], scratch[STOPPED, j + 1])
+            request_displacement(n, share[1] * (least - end), requested[j + 1], scratch[STOPPED, j + 1])
 
 
 @njit(cache=True, error_model="numpy")
-def test_vertices(solid, limits, rest_length, first, on_skin, measured, scratch, wishes):
-    """Make the wishes (V, 4) of one strand that meets nothing thin."""
+def check_vertices(solid, limits, rest_length, first, on_skin, measured, scratch, requested):
+    """Request the displacements (V, 4) of one strand that meets nothing thin."""
     slope, thickness = solid.slope, limits[0]
     goal = scratch[NEXT]
     for j in range(first, len(goal)):
         if least_distance(slope, vector(goal, j), measured, j) < thickness:
             allowed = limits[1] * rest_length[max(j - 1, 0)] * (LENIENCE if j == 1 and on_skin else 1.0)
-            test_place(solid, limits, False, allowed, 0.0, j, first, scratch, wishes)
+            check_site(solid, limits, False, allowed, 0.0, j, first, scratch, requested)
 
 
 @njit(cache=True, error_model="numpy")
-def test_strand(solid, limits, inner, rest_length, first, on_skin, scratch, wishes):
-    """Make the wishes (V, 4) of one strand on a piece of its way past something thin."""
+def check_strand(solid, limits, inner, rest_length, first, on_skin, scratch, requested):
+    """Request the displacements (V, 4) of one strand on a piece of its path past something thin."""
     slope, thickness = solid.slope, limits[0]
     now, goal = scratch[NOW], scratch[NEXT]
     near_prev, travel_prev = np.inf, 0.0
@@ -136,15 +136,15 @@ def test_strand(solid, limits, inner, rest_length, first, on_skin, scratch, wish
             may_pass = inner >= THIN or longest > slope * SHORT * solid.feature
             if may_pass and 0.5 * (near + near_prev - span) < longest + thickness:
                 for k in range(1, inner + 1):
-                    test_place(solid, limits, inner >= THIN, allowed, k / (inner + 1), j - 1, first, scratch, wishes)
+                    check_site(solid, limits, inner >= THIN, allowed, k / (inner + 1), j - 1, first, scratch, requested)
         if j >= first and near < travel + thickness:
-            test_place(solid, limits, inner >= THIN, allowed, 0.0, j, first, scratch, wishes)
+            check_site(solid, limits, inner >= THIN, allowed, 0.0, j, first, scratch, requested)
         near_prev, travel_prev = near, travel
 
 
 @njit(cache=True, error_model="numpy")
 def go_on(first, lengths, has_moved, scratch):
-    """Take one piece of the way; a strand that has left its way goes on beside it, with its lengths."""
+    """Take one piece of the path; a strand that has left its path goes on beside it, with its lengths."""
     now, move, goal = scratch[NOW], scratch[MOVE], scratch[NEXT]
     for j in range(len(now)):
         x = (now[j, 0] + move[j, 0], now[j, 1] + move[j, 1], now[j, 2] + move[j, 2])
@@ -154,8 +154,8 @@ def go_on(first, lengths, has_moved, scratch):
 
 
 @njit(cache=True, error_model="numpy")
-def look_around(solid, poses, thickness, inner, before, points, is_held, rest_length, measured, scratch):
-    """Longest way of what came near enough to have met the solid [m], else -1; whether the root is on its skin.
+def find_longest_path(solid, poses, thickness, inner, before, points, is_held, rest_length, measured, scratch):
+    """Longest path of what came near enough to have met the solid [m], else -1; whether the root is on its skin.
 
     Fills where the strand was and how it moved in the frame of the solid.
     """
@@ -187,10 +187,10 @@ def look_around(solid, poses, thickness, inner, before, points, is_held, rest_le
 
 @njit(cache=True, error_model="numpy")
 def ends_outside(solid, poses, thickness, first, before, points, measured):
-    """Whether no vertex from number `first` on ends inside, none on a way on which it could have met a thick solid.
+    """Whether no vertex from number `first` on ends inside, none on a path on which it could have met a thick solid.
 
     This is what `project_strand` finds out about most strands, at a fraction of the cost: where a solid is thicker than
-    a segment and ways are short, only ends are tested.
+    a segment and paths are short, only ends are tested.
     """
     slope = solid.slope
     for j in range(first, len(points)):
@@ -222,12 +222,25 @@ def stop_approaches(poses, dt, first, scratch, velocity):
 
 @njit(cache=True, error_model="numpy")
 def project_strand(
-    solid, poses, limits, inner, before, is_held, rest_length, dt, points, velocity, measured, wishes, lengths, scratch
+    solid,
+    poses,
+    limits,
+    inner,
+    before,
+    is_held,
+    rest_length,
+    dt,
+    points,
+    velocity,
+    measured,
+    requested,
+    lengths,
+    scratch,
 ):
     """Move one strand out, in place; return whether it moved."""
     thickness, tolerance, push_speed = limits
     first = 1 if is_held else 0
-    longest, on_skin = look_around(
+    longest, on_skin = find_longest_path(
         solid, poses, thickness, inner, before, points, is_held, rest_length, measured, scratch
     )
     if longest < 0.0:
@@ -244,13 +257,13 @@ def project_strand(
     for _ in range(pieces):
         go_on(first, lengths, has_moved, scratch)
         for _ in range(ROUNDS):
-            wishes[:, RISE] = 0.0
+            requested[:, RISE] = 0.0
             if inner > 0:
-                test_strand(solid, piece_limits, inner, rest_length, first, on_skin, scratch, wishes)
+                check_strand(solid, piece_limits, inner, rest_length, first, on_skin, scratch, requested)
             else:
-                test_vertices(solid, piece_limits, rest_length, first, on_skin, measured, scratch, wishes)
-            pass_wishes_on(first, scratch, wishes)
-            if not grant_wishes(first, scratch[NEXT], wishes):
+                check_vertices(solid, piece_limits, rest_length, first, on_skin, measured, scratch, requested)
+            pass_requests_on(first, scratch, requested)
+            if not constrain_displacements(first, scratch[NEXT], requested):
                 break
             has_moved = True
         scratch[NOW] = scratch[NEXT]
@@ -268,7 +281,7 @@ def project_strands(
     limits,
     inner,
     before,
-    ways,
+    paths,
     margin,
     is_held,
     is_active,
@@ -278,7 +291,7 @@ def project_strands(
     points,
     velocity,
     measured,
-    wishes,
+    requested,
     lengths,
     scratch,
     moved,
@@ -289,15 +302,15 @@ def project_strands(
         solid: see `body._kernels_solid`, and `poses` too.
         limits: thickness [m], tolerance as a part of a segment's length, speed of coming out [m/s].
         inner: places within a segment that are tested.
-        before: vertices at the start of the step [m], (G, V, 3), and their `ways` since then.
-        margin: see `_kernels_solids.find_contacts`.
+        before: vertices at the start of the step [m], (G, V, 3), and their `paths` since then.
+        margin: see `_kernels.find_contacts`.
         is_held: whether the root is held, (G,).
         is_active: (G,).
         rest_length: of segments [m], (G, N).
         dt: [s].
         points: at the end of the step [m], (G, V, 3); `velocity` [m/s] alike.
-        measured: see `_kernels_solids.find_contacts`.
-        wishes: scratch, (G, V, 4); `lengths` (G, V) and `scratch` (G, SCRATCH_COUNT, V, 3) as well.
+        measured: see `_kernels.find_contacts`.
+        requested: scratch, (G, V, 4); `lengths` (G, V) and `scratch` (G, SCRATCH_COUNT, V, 3) as well.
         moved: (G,).
     """
     for s in prange(len(points)):
@@ -305,7 +318,7 @@ def project_strands(
             continue
         if inner >= THIN:
             length = rest_length[s, 0]
-            if stays_away(solid.slope, poses, inner, is_held[s], length, before[s], ways[s], 1.0, margin, measured[s]):
+            if stays_away(solid.slope, poses, inner, is_held[s], length, before[s], paths[s], 1.0, margin, measured[s]):
                 continue
         elif ends_outside(solid, poses, limits[0], 1 if is_held[s] else 0, before[s], points[s], measured[s]):
             continue
@@ -321,7 +334,7 @@ def project_strands(
             points[s],
             velocity[s],
             measured[s],
-            wishes[s],
+            requested[s],
             lengths[s],
             scratch[s],
         ):

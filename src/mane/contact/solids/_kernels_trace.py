@@ -38,22 +38,22 @@ def trace_primitive(kind, p, offset, x, y, z, ex, ey, ez, length):
     """
     d, nx, ny, nz = primitive_distance(kind, p, x, y, z)
     d -= offset
-    way = 0.0
+    travelled = 0.0
     for _ in range(MAX_STEPS):
-        if d <= ARRIVED * length and (d <= 0.0 or way > 0.0):
-            return way, d, nx, ny, nz
+        if d <= ARRIVED * length and (d <= 0.0 or travelled > 0.0):
+            return travelled, d, nx, ny, nz
         approach = -(nx * ex + ny * ey + nz * ez)
         if kind == TORUS:
-            if way >= length:
+            if travelled >= length:
                 return NOWHERE, d, nx, ny, nz
-            way = min(way + max(d, 0.25 * (p[7] + offset)), length)
+            travelled = min(travelled + max(d, 0.25 * (p[7] + offset)), length)
         else:
-            if approach <= 0.0 or way + d / approach > length:
+            if approach <= 0.0 or travelled + d / approach > length:
                 return NOWHERE, d, nx, ny, nz
-            way += d / approach
-        d, nx, ny, nz = primitive_distance(kind, p, x + way * ex, y + way * ey, z + way * ez)
+            travelled += d / approach
+        d, nx, ny, nz = primitive_distance(kind, p, x + travelled * ex, y + travelled * ey, z + travelled * ez)
         d -= offset
-    return way, d, nx, ny, nz
+    return travelled, d, nx, ny, nz
 
 
 @njit(cache=True, error_model="numpy")
@@ -61,9 +61,9 @@ def trace_shape(kinds, params, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, le
     """The same for a union of primitives with distance `near` and gradient n at the start; the first to be met wins."""
     best, d = NOWHERE, near
     for k in range(len(kinds)):
-        way, dk, nxk, nyk, nzk = trace_primitive(kinds[k], params[k], offset, x, y, z, ex, ey, ez, length)
-        if way != NOWHERE and (best == NOWHERE or way < best):
-            best, d, nx, ny, nz = way, dk, nxk, nyk, nzk
+        travelled, dk, nxk, nyk, nzk = trace_primitive(kinds[k], params[k], offset, x, y, z, ex, ey, ez, length)
+        if travelled != NOWHERE and (best == NOWHERE or travelled < best):
+            best, d, nx, ny, nz = travelled, dk, nxk, nyk, nzk
     return best, d, nx, ny, nz
 
 
@@ -72,25 +72,27 @@ def trace_field(solid, offset, near, near_x, near_y, near_z, x, y, z, ex, ey, ez
     """The same for a distance field, which has no feature smaller than a few strides."""
     values, origin, inv_cell, stride, slope = solid.values, solid.origin, solid.inv_cell, solid.stride, solid.slope
     d, gx, gy, gz = near, near_x, near_y, near_z
-    way = 0.0
+    travelled = 0.0
     steps = 0
-    while d > 0.0 and way < length and steps < MAX_STEPS:
-        way = min(way + max(d / slope, stride), length)
-        d, gx, gy, gz = field_distance_gradient(values, origin, inv_cell, x + way * ex, y + way * ey, z + way * ez)
+    while d > 0.0 and travelled < length and steps < MAX_STEPS:
+        travelled = min(travelled + max(d / slope, stride), length)
+        d, gx, gy, gz = field_distance_gradient(
+            values, origin, inv_cell, x + travelled * ex, y + travelled * ey, z + travelled * ez
+        )
         d -= offset
         steps += 1
-    if d > 0.0 and way >= length:
+    if d > 0.0 and travelled >= length:
         return NOWHERE, near, near_x, near_y, near_z
-    return way, d, gx, gy, gz
+    return travelled, d, gx, gy, gz
 
 
 @njit(cache=True, error_model="numpy")
 def trace_solid(solid, offset, x, y, z, tx, ty, tz):
-    """First place where the straight way from (x, y, z) to (tx, ty, tz) meets the surface `offset` [m] around a solid.
+    """First place where the straight path from (x, y, z) to (tx, ty, tz) meets the surface `offset` [m] around a solid.
 
     Returns:
-        Distance to that surface at the start [m]; whether the way meets it; the place, which is the start where it does
-        not; distance [m] and unit gradient there. A way that starts below the surface meets it at its start.
+        Distance to that surface at the start [m]; whether the path meets it; the place, which is the start where it
+        does not; distance [m] and unit gradient there. A path that starts below the surface meets it at its start.
     """
     near, nx, ny, nz = solid_distance(solid, x, y, z)
     near -= offset
@@ -100,13 +102,13 @@ def trace_solid(solid, offset, x, y, z, tx, ty, tz):
         return near, near <= 0.0, x, y, z, near, nx, ny, nz
     ex, ey, ez = ex / length, ey / length, ez / length
     if len(solid.kinds) == 0:
-        way, d, nx, ny, nz = trace_field(solid, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length)
+        travelled, d, nx, ny, nz = trace_field(solid, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length)
         d, nx, ny, nz = unit_gradient(d, nx, ny, nz)
     else:
         kinds, params = solid.kinds, solid.params
-        way, d, nx, ny, nz = trace_shape(kinds, params, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length)
-    along = max(way, 0.0)
-    return near, way != NOWHERE, x + along * ex, y + along * ey, z + along * ez, d, nx, ny, nz
+        travelled, d, nx, ny, nz = trace_shape(kinds, params, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length)
+    along = max(travelled, 0.0)
+    return near, travelled != NOWHERE, x + along * ex, y + along * ey, z + along * ez, d, nx, ny, nz
 
 
 @njit(cache=True, error_model="numpy")
@@ -139,10 +141,10 @@ def surely_on_skin(slope, poses, points, length, measured):
 
 
 @njit(cache=True, error_model="numpy")
-def stays_away(slope, poses, inner, is_held, length, points, ways, scale, margin, measured):
-    """Whether nothing of a strand can meet the solid on the ways (V, 3) of its vertices times `scale`.
+def stays_away(slope, poses, inner, is_held, length, points, paths, scale, margin, measured):
+    """Whether nothing of a strand can meet the solid on the paths (V, 3) of its vertices times `scale`.
 
-    `margin` is what must be left beside the ways [m]; `length` is that of the first segment [m]. A root that is held
+    `margin` is what must be left beside the paths [m]; `length` is that of the first segment [m]. A root that is held
     does not matter, and its segment neither where the root is on the skin.
     """
     first = 1 if is_held and (inner == 0 or surely_on_skin(slope, poses, points, length, measured)) else 0
@@ -150,12 +152,13 @@ def stays_away(slope, poses, inner, is_held, length, points, ways, scale, margin
     for j in range(first, len(points)):
         x, y, z = points[j, 0], points[j, 1], points[j, 2]
         here = to_local(poses, BEFORE, x, y, z)
-        there = to_local(poses, AFTER, x + scale * ways[j, 0], y + scale * ways[j, 1], z + scale * ways[j, 2])
+        there = to_local(poses, AFTER, x + scale * paths[j, 0], y + scale * paths[j, 1], z + scale * paths[j, 2])
         bound, travel = least_distance(slope, here, measured, j), slope * length_between(here, there)
         if bound <= travel + margin:
             return False
         if inner > 0 and j > first:
-            # A place between two vertices is no nearer than half of what their distances leave of the way between them.
+            # A place between two vertices is no nearer than half of what their distances leave of the path between
+            # them.
             span = slope * length_between(vector(points, j - 1), (x, y, z))
             if 0.5 * (bound + bound_prev - span) <= max(travel, travel_prev) + margin:
                 return False

@@ -9,14 +9,14 @@ from mane.body.packed import PackedSolid
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import MovingSolid, StrandView
 
-# Vertices further from the mesh's box than their way in a step and this part of the longest segment are left out.
+# Vertices further from the mesh's box than their path in a step and this part of the longest segment are left out.
 MARGIN = 1e-3
 
 
 class AnimatedSurface:
     """What vertices of guides meet of a solid that deforms during one step.
 
-    The solid is asked at the end of each vertex's way; only vertices whose way reaches its bounding box count.
+    The solid is asked at the end of each vertex's path; only vertices whose path reaches its bounding box count.
     """
 
     def __init__(self, packed: PackedSolid, model: StrandModel) -> None:
@@ -40,9 +40,9 @@ class AnimatedSurface:
         goal = strands.points + dt * strands.velocity
         local = moving.after.inverse_apply(goal)
         low, high = own.bounds.astype(np.float64)
-        way = np.linalg.norm(local - moving.before.inverse_apply(strands.points), axis=2)
+        travel = np.linalg.norm(local - moving.before.inverse_apply(strands.points), axis=2)
         outside = np.maximum(np.maximum(low - local, local - high), 0.0)
-        near = np.linalg.norm(outside, axis=2) <= way + thickness + self._margin
+        near = np.linalg.norm(outside, axis=2) <= travel + thickness + self._margin
         near &= strands.active[:, None]
         near[:, 0] &= ~held
         self._distance.fill(np.inf)

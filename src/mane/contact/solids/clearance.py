@@ -28,7 +28,7 @@ def inner_places(feature: float, segment_length: float, thickness: float) -> int
 
 
 def safe_margin(model: StrandModel, thickness: float) -> float:
-    """Distance between a solid and the ways of a strand beyond which they cannot touch [m]."""
+    """Distance between a solid and the paths of a strand beyond which they cannot touch [m]."""
     return thickness + 2 * SLACK * float(model.rest_length.max())
 
 

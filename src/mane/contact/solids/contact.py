@@ -87,11 +87,11 @@ class SolidContact(Force):
 
     A contact acts along the normal only while it pushes: one that would pull hard is dropped and the substep taken
     again, one that holds hair back a little is given up in the next. Contacts are inelastic. Every vertex is tested,
-    and points between them where a solid is thinner than a segment, along the way that they take relative to the solid,
-    so that a thin tooth does not pass through unnoticed. Meshes that deform are tested at the vertices only, at the end
-    of their way.
+    and points between them where a solid is thinner than a segment, along the path that they take relative to the
+    solid, so that a thin tooth does not pass through unnoticed. Meshes that deform are tested at the vertices only, at
+    the end of their path.
 
-    Limitations: the way is that of the velocity at the start of the substep, and a point touches one place of a solid
+    Limitations: the path is that of the velocity at the start of the substep, and a point touches one place of a solid
     at a time. `SolidProjection` mends what this leaves inside.
 
     Args:

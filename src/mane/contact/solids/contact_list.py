@@ -20,7 +20,7 @@ class ContactList:
 
     Attributes:
         count: how many there are, shape (G,), int64.
-        place: where on the strand, shape (G, C), int32; see `_kernels_solids`.
+        place: where on the strand, shape (G, C), int32; see `_kernels`.
         pressed: normal force, below zero where the contact held hair back [N], shape (G, C).
         trail: what friction remembers, see `_kernels_contact`, shape (G, C, TRAIL_SIZE).
     """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mane.body.packed import PackedSolid, fill_pose_pair
 from mane.body.solid import Solid
 from mane.contact.solids import _kernels_projection as kernels
-from mane.contact.solids._kernels_wishes import RISE, SCRATCH_COUNT
+from mane.contact.solids._kernels_displacement import RISE, SCRATCH_COUNT
 from mane.contact.solids.clearance import Clearances, inner_places, safe_margin
 from mane.geometry.checks import as_array, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
@@ -48,7 +48,7 @@ class ProjectionParams:
 class SolidProjection(Constraint):
     """Moves guides that went into a solid, or through it, back to its surface, and keeps all lengths.
 
-    It sees the way that vertices, and places between them where a solid is thin, have really taken, so it also catches
+    It sees the path that vertices, and places between them where a solid is thin, have really taken, so it also catches
     what `SolidContact` could not foresee. What leads further in is taken from their velocity. What was inside already
     when the step began comes out at a limited speed.
 
@@ -83,7 +83,7 @@ class SolidProjection(Constraint):
             np.zeros((strands, SCRATCH_COUNT, vertices, 3)),
         )
         self._before = np.zeros((strands, vertices, 3))
-        self._ways = np.zeros((strands, vertices, 3))
+        self._paths = np.zeros((strands, vertices, 3))
         self._is_known = np.zeros(strands, np.bool_)
         self._buffers = {}
 
@@ -97,7 +97,7 @@ class SolidProjection(Constraint):
             buffers = self._buffers_of(moving.solid)
             if buffers.packed.is_deforming:
                 continue
-            np.subtract(points, self._before, out=self._ways)
+            np.subtract(points, self._before, out=self._paths)
             fill_pose_pair(moving.before, moving.after, self._poses)
             kernels.project_strands(
                 buffers.packed.arrays,
@@ -105,7 +105,7 @@ class SolidProjection(Constraint):
                 self.params.limits,
                 buffers.inner,
                 self._before,
-                self._ways,
+                self._paths,
                 buffers.margin,
                 self._held,
                 strands.active,
@@ -135,7 +135,7 @@ class SolidProjection(Constraint):
         self._is_known[...] = as_array("projection.is_known", memory["is_known"], self._is_known.shape, np.bool_)
 
     def forget(self, strands: NDArray[np.bool_]) -> None:
-        """Strands of the mask (G,) were carried elsewhere: that was no way through anything."""
+        """Strands of the mask (G,) were carried elsewhere: that was no path through anything."""
         self._is_known[strands] = False
 
     def _buffers_of(self, solid: Solid) -> _Buffers:

@@ -1,4 +1,4 @@
-"""Geometry that searching for contacts and looking at them share: segments, triangles of strips, directions of hair.
+"""Geometry of broad and narrow phase: segments, triangles of strips, directions of hair.
 
 A strip between guides A and B has two triangles per segment i, numbered 2 i and 2 i + 1:
 

@@ -2,7 +2,7 @@
 
 A contact is a record: four vertices with signed weights (the first part positive, the second negative), the unit normal
 from the second to the first, the gap between them along it, the scale of its force and the gap that it should have.
-What it does to them is in `_kernels_strips_push`.
+What it does to them is in `_kernels_push`.
 """
 
 # mypy: allow-untyped-defs
@@ -24,7 +24,7 @@ from mane.contact.strips._kernels import (
     misalignment,
     times,
 )
-from mane.contact.strips._kernels_sieve import sieve_faces, sieve_segments
+from mane.contact.strips._kernels_filter import filter_faces, filter_segments
 from mane.contact.strips._kernels_table import (
     PLANE,
     SLACK,
@@ -36,7 +36,7 @@ from mane.contact.strips._kernels_table import (
 )
 from mane.geometry._kernels_lanes import use_wide_registers
 
-# Columns of a record. The last three follow from the others when all contacts are known: see `_kernels_strips_push`.
+# Columns of a record. The last three follow from the others when all contacts are known: see `_kernels_push`.
 WEIGHT, NORMAL, GAP, SCALE, LIMIT, LIGHT, GIVE, SHARE = 0, 4, 7, 8, 9, 10, 11, 12
 RECORD = 13
 PARALLEL = 1e-6  # sine of the angle below which two segments have no common normal
@@ -161,7 +161,7 @@ def touch_segments(flat, flat_velocity, vertices, rows, candidates, reaches, sla
         kept = lists[get_thread_id()]
         count[g] = 0
         begin_with(g, found[g], again, side, before)
-        passed = sieve_segments(
+        passed = filter_segments(
             g * own.shape[1], found[g], own, other, limit, side, rows, g * vertices, ahead, dt, slack, kept
         )
         for k in range(passed):
@@ -238,7 +238,7 @@ def touch_faces(flat, flat_velocity, vertices, table, strips, candidates, reache
         fill_planes(columns, pairs[p, 0], pairs[p, 1], vertices, slack, -1.0, planes, exact)
         update_strip(exact, p, there[p], rest_width, limits, broken, density)
         hide_gone(density, p, planes)
-        passed = sieve_faces(p * own.shape[1], found[p], own, other, limit, side, planes, rows, ahead, dt, slack, kept)
+        passed = filter_faces(p * own.shape[1], found[p], own, other, limit, side, planes, rows, ahead, dt, slack, kept)
         for k in range(passed):
             touch_face(
                 flat, flat_velocity, vertices, along_segment, along_vertex, pairs, density, exact, p, kept[k],

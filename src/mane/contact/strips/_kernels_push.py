@@ -80,11 +80,11 @@ def push_apart(count, touched, records, velocity, laws, dt, goes_on, force):
                 records[row, n, GAP] += dt * speed  # velocities are those that led here from the last substep
             share = records[row, n, SHARE]
             k = rate * rate / light
-            hold = k * dt * dt + 2.0 * ratio * rate / light * dt
+            resistance = k * dt * dt + 2.0 * ratio * rate / light * dt
             # As in links: overlap is undone as far as a step can, what comes is stopped as far as it can.
-            firm, soft = 1.0 / (1.0 + k * dt * dt * s), 1.0 / (1.0 + hold * s)
+            firm, soft = 1.0 / (1.0 + k * dt * dt * s), 1.0 / (1.0 + resistance * s)
             depth = min(records[row, n, LIMIT] - records[row, n, GAP], deepest * soft / firm)
-            normal = share * (firm * k * dt * depth - soft * hold * speed)
+            normal = share * (firm * k * dt * depth - soft * resistance * speed)
             if normal <= 0.0:
                 continue
             # Friction stops the sliding at most.

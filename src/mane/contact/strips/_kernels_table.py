@@ -1,8 +1,8 @@
 """Where the hair is and how it moves, in the forms that lanes read, and the planes of all triangles of a strip.
 
-Lanes of float32 only sort out what is certainly apart; what may touch is looked at again in double precision. They read
-positions relative to the first root, so that hair anywhere in the world is known equally well, and every test allows
-for a slack.
+Lanes of float32 only sort out what is certainly apart; what may touch goes to the narrow phase in double precision.
+They read positions relative to the first root, so that hair anywhere in the world is known equally well, and every test
+allows for a slack.
 """
 
 # mypy: allow-untyped-defs
@@ -156,9 +156,9 @@ def fill_planes(columns, a, b, vertices, slack, beside, planes, exact):
 
     A row is n, d, a, a0, b, b0, relative to the first root: the height of a point x is n x - d, its barycentric
     coordinates are a x + a0 and b x + b0, and those of a triangle without an inside are below zero everywhere. Behind
-    them, to look for contacts (`beside` below zero): lowest and highest speed of the corners along the normal, and by
-    how much the coordinates may be off. To search: the lowest coordinates of corners 1, 2 and 0 of a point that is
-    `beside` [m] outside.
+    them, for the narrow phase (`beside` below zero): lowest and highest speed of the corners along the normal, and by
+    how much the coordinates may be off. For the broad phase: the lowest coordinates of corners 1, 2 and 0 of a point
+    that is `beside` [m] outside.
     """
     stride = columns.shape[0] // COLUMNS
     first_root = columns[0], columns[stride], columns[2 * stride]

@@ -32,7 +32,7 @@ class Contacts:
         self.records = np.zeros((*shape, kernels.RECORD))
 
     def grown(self) -> bool:
-        """Make room if the last look found more contacts than there was; then it has to be made again."""
+        """Make room if the last narrow phase found more contacts than there was; then it has to be made again."""
         most = int(self.count.max(initial=0))
         if most <= self.keys.shape[1]:
             return False

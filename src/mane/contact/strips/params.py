@@ -10,7 +10,7 @@ from mane.contact.neighbours import NEIGHBOURHOODS
 from mane.geometry.checks import require_choice, require_positive
 
 AHEAD = 1.0  # a contact may be seen coming from this many thicknesses above the first
-MARGIN = 1.5  # how far strands may come towards each other between searches, in thicknesses
+MARGIN = 1.5  # how far strands may come towards each other between broad phases, in thicknesses
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class StripParams:
         breaks_at: a triangle this many times as wide as at rest breaks.
         heals_at: and heals when it is less than this many times as wide.
         densest: most that the force of a strip grows when its guides come together; 1 is the strip at rest.
-        refresh: after this time [s] hair that has moved is searched again for what could touch; 0 searches at every
+        refresh: after this time [s] the broad phase runs again for hair that has moved; 0 runs it at every
             substep, which misses nothing. In between, parts that come near from beyond three and a half thicknesses are
             seen late, and so are parts that turn across each other.
-        retouch: after this time [s] it is looked at again which of them do touch; 0 looks at every substep. In between
+        retouch: after this time [s] the narrow phase runs again; 0 runs it at every substep. In between
             a contact stays where it is on both parts, with the normal that it had; only its gap goes on.
         strips: False leaves all strips out: every guide is a wisp that collides with the others.
     """
@@ -81,5 +81,5 @@ class StripParams:
 
     @property
     def margin(self) -> float:
-        """How far parts may move before the next search [m]."""
+        """How far parts may move before the next broad phase [m]."""
         return MARGIN * self.thickness

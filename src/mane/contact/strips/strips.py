@@ -22,14 +22,14 @@ from numpy.typing import ArrayLike, NDArray
 from mane.contact.groups import checked_groups
 from mane.contact.neighbours import checked_pairs, find_pairs, rest_widths, with_split
 from mane.contact.strips import _kernels_contact as kernels
+from mane.contact.strips.broad_phase import BroadPhase
 from mane.contact.strips.contacts import Contacts, Pushes
 from mane.contact.strips.params import StripParams
-from mane.contact.strips.search import Search
 from mane.geometry.checks import IntArray
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 
-STILL = 0.1  # hair that has moved by less since a search, in thicknesses, is not searched again
+STILL = 0.1  # hair that has moved by less since a broad phase, in thicknesses, needs no other
 LEAST_WIDTH = 2.0  # of a strip at rest, in thicknesses: guides that touch as groomed have no width to compare with
 
 
@@ -42,9 +42,10 @@ class TriangleStrips(Force):
 
     Limitations: a contact is seen coming from one thickness beyond its own, so parts that approach faster than two
     thicknesses per substep (1 m/s at 2 mm and 4 ms) can pass each other unnoticed, and so can parts that come from far
-    between two searches (`refresh`). A push grows no stiffer than a step allows, some mass / dt^2: hair that is pulled
-    hard over other hair sinks in, and a braid needs substeps of two milliseconds, a rate of 6000 and a refresh of 0 to
-    stay whole. Parts within 8 degrees of each other, whose force would be less than a hundredth, do not meet at all.
+    between two broad phases (`refresh`). A push grows no stiffer than a step allows, some mass / dt^2: hair that is
+    pulled hard over other hair sinks in, and a braid needs substeps of two milliseconds, a rate of 6000 and a refresh
+    of 0 to stay whole. Parts within 8 degrees of each other, whose force would be less than a hundredth, do not meet at
+    all.
 
     Args:
         groups: strips are made within a group alone, while all collide with each other (chang2002 7.2); one whole
@@ -65,7 +66,7 @@ class TriangleStrips(Force):
         """Get ready for guides of this model."""
         self._model = model
         self._groups = checked_groups("strips.groups", self._groups_given, model)
-        self._search = Search(model, self.params)
+        self._broad_phase = BroadPhase(model, self.params)
         self._pushes = Pushes(model, self.params.laws)
         self._segment_contacts = Contacts(model.strand_count)
         self._is_made = False
@@ -113,9 +114,9 @@ class TriangleStrips(Force):
         self._rest_width = rest_width
         self._broken = np.zeros(rest_width.shape, np.bool_)
         self._density = np.zeros(rest_width.shape)
-        self._search.lay_strips(len(pairs))
+        self._broad_phase.lay_strips(len(pairs))
         self._face_contacts = Contacts(len(pairs))
-        self._searched_at = np.zeros_like(self._model.rest_points)
+        self._points_at_broad_phase = np.zeros_like(self._model.rest_points)
         self._took_part = np.zeros(self._model.strand_count, np.bool_)
         self._is_made = True
         self._learn_groom()
@@ -126,16 +127,16 @@ class TriangleStrips(Force):
         still = np.zeros_like(rest)
         members = self._groups >= 0
         every = members[self._pairs[:, 0]] & members[self._pairs[:, 1]]
-        nothing = [Contacts(len(rows.count)) for rows in (self._search.segments, self._search.faces)]
+        nothing = [Contacts(len(rows.count)) for rows in (self._broad_phase.segments, self._broad_phase.faces)]
         self._groomed = [_groomed(contacts) for contacts in nothing]
         kept = self._segment_contacts
         self._segment_contacts = nothing[0]
-        self._look_around(rest, members, every)
+        self._run_broad_phase(rest, members, every)
         self._touch(rest, still, every, 1.0)
         self._groomed = [_groomed(self._segment_contacts), _groomed(self._face_contacts)]
         self._segment_contacts, self._face_contacts = kept, Contacts(len(self._pairs))
         self._broken.fill(False)
-        self._next_search = self._next_touch = -np.inf
+        self._next_broad_phase = self._next_touch = -np.inf
 
     # -- a step ----------------------------------------------------------------------------------------------------
 
@@ -145,45 +146,45 @@ class TriangleStrips(Force):
         if not self._is_made:
             self._make_first(strands.model, takes_part)
         points, velocity = strands.points, strands.velocity
-        is_due = strands.time >= min(self._next_search, self._next_touch)
+        is_due = strands.time >= min(self._next_broad_phase, self._next_touch)
         if is_due:
             there = self._there(takes_part)
-            if strands.time >= self._next_search:
+            if strands.time >= self._next_broad_phase:
                 if self._has_moved(points, takes_part):
-                    self._look_around(points, takes_part, there)
-                self._next_search = strands.time + self.params.refresh
+                    self._run_broad_phase(points, takes_part, there)
+                self._next_broad_phase = strands.time + self.params.refresh
             self._touch(points, velocity, there, max(strands.dt, self.params.retouch))
             self._next_touch = strands.time + self.params.retouch
         self._pushes.add((self._segment_contacts, self._face_contacts), velocity, strands.dt, not is_due, load)
 
     def _has_moved(self, points: Float64Array, takes_part: NDArray[np.bool_]) -> bool:
-        """Whether a search could find anything new; with a refresh of 0 it is always asked."""
-        if self.params.refresh == 0 or self._next_search == -np.inf or (takes_part != self._took_part).any():
+        """Whether a broad phase could find anything new; with a refresh of 0 it is always asked."""
+        if self.params.refresh == 0 or self._next_broad_phase == -np.inf or (takes_part != self._took_part).any():
             return True
-        return bool(np.abs(points - self._searched_at).max() > STILL * self.params.thickness)
+        return bool(np.abs(points - self._points_at_broad_phase).max() > STILL * self.params.thickness)
 
     def _make_first(self, model: StrandModel, takes_part: NDArray[np.bool_]) -> None:
         params = self.params
         pairs = np.zeros((0, 2), np.int64)
         if params.strips:
-            own = takes_part & ~model.is_spare
+            own = takes_part & ~model.is_slot
             pairs = find_pairs(model.rest_points[:, 0], own, self._groups, params.neighbours, params.reach)
         self._make(pairs, model.rest_points)
 
-    def _look_around(self, points: Float64Array, takes_part: NDArray[np.bool_], there: NDArray[np.bool_]) -> None:
-        """List everything that could touch before the next search, and what is known of it."""
+    def _run_broad_phase(self, points: Float64Array, takes_part: NDArray[np.bool_], there: NDArray[np.bool_]) -> None:
+        """List all candidate pairs until the next broad phase, and what is known of it."""
         widest = self.params.breaks_at * self._rest_width + self.params.margin
         widest[~there] = -1.0
-        search = self._search
-        search.find(points, takes_part, self._pairs, widest)
+        broad = self._broad_phase
+        broad.find(points, takes_part, self._pairs, widest)
         span = points.shape[0] * points.shape[1]
         for rows, contacts, groomed in (
-            (search.segments, self._segment_contacts, self._groomed[0]),
-            (search.faces, self._face_contacts, self._groomed[1]),
+            (broad.segments, self._segment_contacts, self._groomed[0]),
+            (broad.faces, self._face_contacts, self._groomed[1]),
         ):
             known = (contacts.count, contacts.keys, contacts.sides)
             kernels.recall(rows.listed, span, known, groomed, self.params.thickness)
-        self._searched_at[...], self._took_part[...] = points, takes_part
+        self._points_at_broad_phase[...], self._took_part[...] = points, takes_part
 
     def _there(self, takes_part: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Strips (P,) whose guides both take part, and that no inserted guide has split."""
@@ -193,14 +194,14 @@ class TriangleStrips(Force):
 
     def _touch(self, points: Float64Array, velocity: Float64Array, there: NDArray[np.bool_], dt: float) -> None:
         """Find which candidates touch, or will within `dt` [s]."""
-        params, search = self.params, self._search
+        params, broad = self.params, self._broad_phase
         limits = (params.breaks_at, params.heals_at, params.densest)
         strips = (self._pairs, there, self._rest_width, limits, self._broken, self._density)
-        given = (points, velocity, search.table, search.segments.listed, strips, search.faces.listed)
+        given = (points, velocity, broad.table, broad.segments.listed, strips, broad.faces.listed)
         again = False
         while True:
             contacts = (self._segment_contacts.buffers, self._face_contacts.buffers)
-            kernels.touch(*given, (params.zone, params.ahead), dt, again, search.scratch, *contacts)
+            kernels.touch(*given, (params.zone, params.ahead), dt, again, broad.scratch, *contacts)
             again = self._segment_contacts.grown() | self._face_contacts.grown()
             if not again:
                 break
@@ -220,7 +221,9 @@ class TriangleStrips(Force):
         if not self._is_made:
             return {}
         named = {"pairs": self._pairs.copy(), "rest_width": self._rest_width.copy(), "broken": self._broken.copy()}
-        named.update(searched_at=self._searched_at.copy(), next_search=np.array(self._next_search))
+        named.update(
+            points_at_broad_phase=self._points_at_broad_phase.copy(), next_broad_phase=np.array(self._next_broad_phase)
+        )
         named["next_touch"] = np.array(self._next_touch)
         named["took_part"] = self._took_part.copy()
         for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
@@ -237,7 +240,7 @@ class TriangleStrips(Force):
         if "pairs" not in memory:
             return
         given = np.array(memory["pairs"])
-        own = given[~self._model.is_spare[given].any(axis=1)]
+        own = given[~self._model.is_slot[given].any(axis=1)]
         self._make(own, self._model.rest_points, np.array(memory["rest_width"]))
         self._broken[...] = memory["broken"]
         for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
@@ -246,25 +249,25 @@ class TriangleStrips(Force):
                 contacts.go_on(memory[f"{name}.touched"], memory[f"{name}.records"])
         self._pushes.forget()
         took_part = np.array(memory["took_part"])
-        self._look_around(np.array(memory["searched_at"]), took_part, self._there(took_part))
-        self._next_search, self._next_touch = float(memory["next_search"]), float(memory["next_touch"])
+        self._run_broad_phase(np.array(memory["points_at_broad_phase"]), took_part, self._there(took_part))
+        self._next_broad_phase, self._next_touch = float(memory["next_broad_phase"]), float(memory["next_touch"])
 
     def regroup(self, strands: NDArray[np.bool_]) -> None:
         """Guides of the mask (G,) came or went: halves of a strip begin as broken as the whole."""
         if not self._is_made:
             return
-        wholes = {spare: row for row, spare in enumerate(self._splitter.tolist()) if spare >= 0}
+        wholes = {slot: row for row, slot in enumerate(self._splitter.tolist()) if slot >= 0}
         for row in np.flatnonzero(strands[self._pairs].any(axis=1)):
-            spare = int(self._pairs[row][strands[self._pairs[row]]][0])
-            self._broken[row] = self._broken[wholes[spare]]
-        self._next_search = -np.inf
+            slot = int(self._pairs[row][strands[self._pairs[row]]][0])
+            self._broken[row] = self._broken[wholes[slot]]
+        self._next_broad_phase = -np.inf
 
     def forget(self, strands: NDArray[np.bool_]) -> None:
         """Strands of the mask (G,) were carried elsewhere and touch nothing that they touched before."""
         if self._is_made:
             self._segment_contacts.count.fill(0)
             self._face_contacts.count.fill(0)
-            self._next_search = -np.inf
+            self._next_broad_phase = -np.inf
 
 
 class WispCollisions(TriangleStrips):

@@ -22,7 +22,7 @@ import numpy as np
 from mane.geometry.checks import FloatArray
 from mane.io.atomic import atomic_write, partial_path
 from mane.io.usd.layer import author_frame
-from mane.io.usd.put_back import PrimFrame
+from mane.io.usd.prim_writer import PrimFrame
 
 # Values that a crate file does not hold by chance: a double and, by their seeds, rows of float32.
 MARK_TIME, MARK_SEED = 7318.402917364, 0x6D616E65

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from mane.geometry.checks import FloatArray, as_floats
 from mane.io.usd.diagnostics import writing
 from mane.io.usd.files import asset_path, check_target, export_layer, vectors
-from mane.io.usd.put_back import PrimFrame, PutBack
+from mane.io.usd.prim_writer import PrimFrame, PrimWriter
 from mane.io.usd.source import UsdSource
 
 Frame = tuple[float, ArrayLike] | tuple[float, ArrayLike, ArrayLike]
@@ -51,7 +51,7 @@ def write_usd_layer(
         layer = over_layer(source, target)
         if points is not None:
             moved, speeds = checked_frame(source, points, velocities)
-            for frame in PutBack(source).frames(source.time, moved, speeds):
+            for frame in PrimWriter(source).frames(source.time, moved, speeds):
                 author_frame(layer, frame, None)
             block_stale(layer, source, has_velocities=speeds is not None)
         else:
@@ -62,7 +62,7 @@ def write_usd_layer(
 def author_frames(layer: Any, source: UsdSource, frames: Iterable[Frame]) -> None:
     """Put an animation into a layer as time samples of the prims of a source."""
     times: list[float] = []
-    back = PutBack(source)
+    back = PrimWriter(source)
     has_velocities = False
     for time, points, *speeds in frames:
         check_rising(times, time)

@@ -36,7 +36,7 @@ from mane.io.usd.layer import (
     over_layer,
     set_time_range,
 )
-from mane.io.usd.put_back import PutBack
+from mane.io.usd.prim_writer import PrimWriter
 from mane.io.usd.source import UsdSource
 from mane.io.usd.write import GroomPlan, UsdOptions
 
@@ -59,7 +59,7 @@ class UsdSequenceWriter:
         self.source = source
         self.folder = frames_folder(self.path)
         _make_folder(self.folder)
-        self._back = PutBack(source)
+        self._back = PrimWriter(source)
         self._times = finished_times(self.path) if resume else FrameTimes()
         self._has_velocities = bool(self._times.values) and _manifest_has_velocities(self._manifest)
         self._layouts: dict[bool, FrameLayout | None] = {}  # of frames without and with velocities

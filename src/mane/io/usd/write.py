@@ -19,7 +19,7 @@ from mane.io.usd.curve_basis import CurveLayout, CurveShape
 from mane.io.usd.diagnostics import writing
 from mane.io.usd.files import check_target, export_layer, extent_of
 from mane.io.usd.layer import Frame, author_frame, author_frames
-from mane.io.usd.put_back import PrimFrame, authored_velocities
+from mane.io.usd.prim_writer import PrimFrame, authored_velocities
 from mane.io.usd.source import CurvesPrim, UsdSource, rows_of
 from mane.io.usd.stage import StageTiming, StageUnits, apply_matrix
 

@@ -123,7 +123,7 @@ def bench_frame(guides: Guides) -> GuideFrame:
     return GuideFrame(
         points=points,
         velocity=np.zeros_like(points),
-        frames=segment_frames(points),
+        orientations=segment_frames(points),
         cut_force=weight.astype(np.float32),
         roots=np.ascontiguousarray(points[:, 0]),
         root_rotations=np.tile(pose.rotation, (guides.capacity, 1)).astype(np.float32),

@@ -101,7 +101,7 @@ def _put(simulation: Simulation, points: Float64Array) -> None:
     """Lay the hair of a simulation along other points (G, V, 3), at rest."""
     memory = simulation.memory()
     memory["strand.points"][:, 1:] = points[:, 1:]
-    memory["strand.frames"][...] = segment_frames(memory["strand.points"])
+    memory["strand.orientations"][...] = segment_frames(memory["strand.points"])
     simulation.restore(memory)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from mane.body.mesh import Mesh
 from mane.body.motion import Pose
+from mane.contact.links.find import LinkTable, find_links
 from mane.contact.links.links import StaticLinks
-from mane.contact.links.search import LinkTable, find_links
 from mane.contact.strips.strips import TriangleStrips
 from mane.groom import styles
 from mane.groom.guides import Guides

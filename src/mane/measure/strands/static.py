@@ -192,7 +192,9 @@ def _add_twisted(figures: Figures, model: str, segments: int) -> None:
     state = solver.rest_state(still_roots(hair))
     # Steady twist: each segment is turned by what it would be in its middle, so half a segment at the tip has none.
     angles = twist * (np.arange(segments) + 0.5) / segments
-    state.frames[0] = quaternion.multiply(state.frames[0], quaternion.exp(np.outer(angles, [0.0, 0.0, 1.0])))
+    state.orientations[0] = quaternion.multiply(
+        state.orientations[0], quaternion.exp(np.outer(angles, [0.0, 0.0, 1.0]))
+    )
     value = float(solver.energy(state)[0])
     reference = TWISTING * twist**2 / (2 * length) * (1 - 0.5 / segments)
     case = f"twisted strand, {model}, {segments} segments"

@@ -41,7 +41,7 @@ SEPARATION = SCENES[4]
 
 ALPHAS = (0.05, 0.1, 0.2, 0.4)
 DRIFTS = (1.0, 3.0, 10.0, 30.0, 1000.0)
-CLOSINGS = (0.0, 0.25, 0.5, 0.75, 1.0)
+DRIFT_GAINS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SHOWN = ("length_error", "kink", "distance", "relative_flicker")
 AS_PRINTED: dict[str, dict[str, Any]] = {
     "as it is": {},
@@ -91,11 +91,11 @@ def run(*, quick: bool = False, progress: Say | None = None) -> Figures:
     for scene in (SCENES[0],) if quick else (SCENES[0], SCENES[3]):
         say(f"physical: simulating {scene.name}")
         recording = record(scene, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds)
-        _measure_variants(figures, recording, sizes, _drifts(recording, quick) | _closings(recording, quick), say)
+        _measure_variants(figures, recording, sizes, _drifts(recording, quick) | _drift_gains(recording, quick), say)
     if not quick:
         say(f"physical: simulating {SEPARATION.name}")
         recording = record(SEPARATION, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds)
-        variants = {"linear": _linear(recording)} | _closings(recording, quick)
+        variants = {"linear": _linear(recording)} | _drift_gains(recording, quick)
         _measure_variants(figures, recording, sizes, variants, say)
     _measure_sag(figures, say)
     _time_sweeps(figures, sizes, say)
@@ -117,9 +117,9 @@ def _drifts(recording: Recording, quick: bool) -> dict[str, Make]:
     return variants
 
 
-def _closings(recording: Recording, quick: bool) -> dict[str, Make]:
-    chosen = CLOSINGS[:1] if quick else CLOSINGS
-    return {f"closing {closing:g}": _bound(recording, closing=closing) for closing in chosen}
+def _drift_gains(recording: Recording, quick: bool) -> dict[str, Make]:
+    chosen = DRIFT_GAINS[:1] if quick else DRIFT_GAINS
+    return {f"drift gain {drift_gain:g}": _bound(recording, drift_gain=drift_gain) for drift_gain in chosen}
 
 
 def _measure_variants(
@@ -173,7 +173,7 @@ def settled(guides: Guides) -> GuideFrame:
     return GuideFrame(
         points=state.points.astype(np.float32),
         velocity=state.velocity.astype(np.float32),
-        frames=state.frames.astype(np.float32),
+        orientations=state.orientations.astype(np.float32),
         cut_force=state.cut_force.astype(np.float32),
         roots=guides.roots,
         root_rotations=roots.rotations.astype(np.float32),

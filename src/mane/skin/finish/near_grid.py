@@ -60,7 +60,7 @@ class NearGrid:
         return cls(np.ones((1, 1, 1), np.uint8), np.zeros(3, np.float32), 1.0)
 
     def at(self, pose: Pose) -> NearCells:
-        """Return the grid of a solid at `pose`, as `_kernels_finish.flag_near` reads it."""
+        """Return the grid of a solid at `pose`, as `_kernels.flag_near` reads it."""
         lookup = np.empty((6, 3), np.float32)
         lookup[:3] = pose.matrix[:3, :3].T / self.cell
         lookup[3] = pose.position

@@ -303,7 +303,7 @@ def sweep_hairs(
         head: rotation matrix of the head, row by row (9,).
         root: the same as a quaternion (4,).
         pull: alpha times drift.
-        close: `pull` times the share of the gap that is felt, `PhysicalParams.closing`; the rest of it is `keep`. The
+        close: `pull` times the drift gain, `PhysicalParams.drift_gain`; the rest of it is `keep`. The
             way to the target starts between the target's own start and the hair's, and all but the hair's is known.
         blocks_per_task: blocks that share scratch memory.
         out: points, flat (S * 3 V) [m].

@@ -74,7 +74,7 @@ def sweep_out_of_solids(
     force,
     root,
     pull,
-    closing,
+    drift_gain,
     overshoot,
     blend_yield,
     push,
@@ -83,7 +83,7 @@ def sweep_out_of_solids(
 ):
     """Sweep hairs whose targets are in `points (H, V, 3)`, each segment once more where its end is inside a solid.
 
-    Args as in `_kernels_physical_chain.solve_hairs`, of float32; `solids` and `poses` as in `nearest_solid`,
+    Args as in `_kernels_chain.solve_hairs`, of float32; `solids` and `poses` as in `nearest_solid`,
     `push` as `PhysicalParams.penetration`.
     """
     taken = pull - overshoot
@@ -116,6 +116,6 @@ def sweep_out_of_solids(
                 size = -push * (ONE + EIGHT * bend[s] / (l * (l + before))) / l * d
                 ux, uy, uz = size * nx, size * ny, size * nz
             points[s, i + 1, 0], points[s, i + 1, 1], points[s, i + 1, 2] = ex, ey, ez
-            from_x, from_y = goal_x + closing * (ex - goal_x), goal_y + closing * (ey - goal_y)
-            from_z = goal_z + closing * (ez - goal_z)
+            from_x, from_y = goal_x + drift_gain * (ex - goal_x), goal_y + drift_gain * (ey - goal_y)
+            from_z = goal_z + drift_gain * (ez - goal_z)
             before = l

@@ -1,6 +1,6 @@
 """The first sweep where a head is no rigid one: any guides, targets of anybody's making, eq. 12 and 22 as printed.
 
-The same sums as in `_kernels_physical`, in the same lanes; targets and weights are gathered before each block.
+The same sums as in `_kernels`, in the same lanes; targets and weights are gathered before each block.
 """
 
 # mypy: allow-untyped-defs
@@ -80,7 +80,7 @@ def force_on(force, starts, at, of_guide, own, guides):
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_given(data, at, segments, own, guides, force, starts, share, pull, closing, overshoot, gives, places):
+def sweep_given(data, at, segments, own, guides, force, starts, share, pull, drift_gain, overshoot, gives, places):
     """Turn the rows of targets in `places` to those of points; arguments as in `sweep_hairs_to`.
 
     The rows of the block begin at `data[at]`, the forces on the first segments of its quarters at `starts`; `own`
@@ -88,7 +88,7 @@ def sweep_given(data, at, segments, own, guides, force, starts, share, pull, clo
     """
     use_wide_registers()
     bend, strain, before = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW), spread(ZERO)
-    zero, felt, towards, near = spread(ZERO), spread(share), spread(pull), spread(closing)
+    zero, inherited, towards, near = spread(ZERO), spread(share), spread(pull), spread(drift_gain)
     yields, taken = spread(gives), spread(pull - overshoot)  # what eq. 22 takes off along the segment as it comes out
     q = (load(own, 0), load(own, ROW), load(own, 2 * ROW), load(own, 3 * ROW))
     x, y, z = load_vector(places, 0)
@@ -99,7 +99,7 @@ def sweep_given(data, at, segments, own, guides, force, starts, share, pull, clo
         square, length, scale = segment_length(vx, vy, vz, bend, before)
         before = length
         fx, fy, fz = force_on(force, starts, 3 * i, 3 * segments, own, guides)
-        fx, fy, fz = length * (felt * fx), length * (felt * fy), length * (felt * fz)
+        fx, fy, fz = length * (inherited * fx), length * (inherited * fy), length * (inherited * fz)
         tx, ty, tz = load_vector(places, (i + 1) * PLACE)
         vx, vy, vz = turned(q, vx, vy, vz)
         # Eq. 22 and 23, times the length; the way to the target starts between its own start and the hair's.
@@ -131,7 +131,7 @@ def sweep_hairs_to(
     share,
     turn,
     pull,
-    closing,
+    drift_gain,
     overshoot,
     blend_yield,
     blocks_per_task,
@@ -141,7 +141,7 @@ def sweep_hairs_to(
     """Pass once from root to tip (algorithm 1) over all hairs, drawn to given targets.
 
     Args:
-        data: rows of each block; see `_kernels_physical.sweep_hairs`.
+        data: rows of each block; see `_kernels.sweep_hairs`.
         hair: strand in each lane (B, LANES), empty lanes repeating another.
         bundle: of each quarter of a block (B, 4).
         guide: guides of each bundle (M, K).
@@ -150,7 +150,7 @@ def sweep_hairs_to(
         share: 1 - alpha.
         turn: how the skin has turned at each guide's root, then the head (G + 1, 4), all on the head's side.
         pull: alpha times drift.
-        closing: as of `PhysicalParams`.
+        drift_gain: as of `PhysicalParams`.
         overshoot: the same where eq. 22 is taken as printed, otherwise 0.
         blend_yield: stretch per blended force; 0 unless eq. 12 is taken as printed.
         blocks_per_task: blocks that share scratch memory.
@@ -167,6 +167,6 @@ def sweep_hairs_to(
             gather_hairs(hairs, bundles, turn, guide, weight, out, own, places)
             starts = (bundles[0] * of_bundle, bundles[1] * of_bundle, bundles[2] * of_bundle, bundles[3] * of_bundle)
             sweep_given(
-                data, at, segments, own, guides, forces, starts, share, pull, closing, overshoot, blend_yield, places
+                data, at, segments, own, guides, forces, starts, share, pull, drift_gain, overshoot, blend_yield, places
             )
             store_points(places, hairs, 0, width, flat)

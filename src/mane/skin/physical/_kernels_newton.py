@@ -355,7 +355,7 @@ def converge_hairs(
     # in and out
     out,
 ):
-    """Sweep over hairs until they are in balance; arguments as of `_kernels_physical_sweeps.sweep_often`."""
+    """Sweep over hairs until they are in balance; arguments as of `_kernels_sweeps.sweep_often`."""
     blocks, segments, flat = len(hair), force.shape[2], rest.reshape(-1)
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
         rows, weights = empty_rows((HEAD + (segments + 1) * VERTEX) // EIGHT), empty_rows(guide.shape[1])

@@ -1,4 +1,4 @@
-"""The first sweep for one hair after another: the plain form of `_kernels_physical`, in the precision of its input.
+"""The first sweep for one hair after another: the plain form of `_kernels`, in the precision of its input.
 
 `turn_one` serves the penetration torque, too; `plain_physical_sweep` is what lanes are compared with.
 """
@@ -90,7 +90,7 @@ def plain_physical_sweep(
     head,
     root,
     pull,
-    closing,
+    drift_gain,
     # out
     out,
 ):
@@ -109,7 +109,7 @@ def plain_physical_sweep(
         head: rotation matrix of that turn (9,).
         root: the same as a quaternion (4,).
         pull: alpha times drift.
-        closing: as of `PhysicalParams`.
+        drift_gain: as of `PhysicalParams`.
         out: points (S, V, 3) [m].
     """
     for s in prange(len(rest)):
@@ -131,5 +131,5 @@ def plain_physical_sweep(
             )
             x, y, z = x + l * (dx + strain[s] * fx), y + l * (dy + strain[s] * fy), z + l * (dz + strain[s] * fz)
             out[s, i + 1, 0], out[s, i + 1, 1], out[s, i + 1, 2] = x, y, z
-            from_x, from_y, from_z = tx + closing * (x - tx), ty + closing * (y - ty), tz + closing * (z - tz)
+            from_x, from_y, from_z = tx + drift_gain * (x - tx), ty + drift_gain * (y - ty), tz + drift_gain * (z - tz)
             before = l

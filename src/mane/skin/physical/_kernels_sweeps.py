@@ -191,12 +191,12 @@ def sweep_first(rest, at, segments, pull, overshoot, blend_yield, rows):
         free = times(q, load_quaternion(rest, own + FIRST))
         pulled = pulled_to(load_vector(rows, here + VERTEX + TARGET), place, pull)
         d, off = third_axis(free), overshoot * l  # eq. 21
-        felt = (pulled[0] - off * d[0], pulled[1] - off * d[1], pulled[2] - off * d[2])
-        v = torque_axis(push, felt)
+        inherited = (pulled[0] - off * d[0], pulled[1] - off * d[1], pulled[2] - off * d[2])
+        v = torque_axis(push, inherited)
         b = (k * free[0], k * free[1], k * free[2], k * free[3])
         q = turned_to(b, act(v, b), root(dot3(v, v)) + k)
         store_quaternion(rows, here + FRAME, q)
-        place = sum_of(place, way_on(third_axis(q), push, felt, l, strain, blend_yield, pull - overshoot))
+        place = sum_of(place, way_on(third_axis(q), push, inherited, l, strain, blend_yield, pull - overshoot))
         store_vector(rows, here + VERTEX + PLACE, place)
 
 
@@ -272,7 +272,7 @@ def sweep_often(
     """Sweep over hairs again and again; segments feel both of their neighbours from the second sweep on.
 
     Args:
-        rest: rows of each block (B, R); see `_kernels_physical_rows`.
+        rest: rows of each block (B, R); see `_kernels_rows`.
         hair: strand in each lane (B, 16), empty lanes repeating another.
         bundle: of each half of a block (B, 2).
         guide: guides of each bundle (M, K).

@@ -66,7 +66,7 @@ class Guidance:
 
 @dataclass(frozen=True)
 class Rules:
-    """alpha and drift of eq. 22 and 23; whether eq. 22 and eq. 12 are taken as printed; k_pen; `closing`.
+    """alpha and drift of eq. 22 and 23; whether eq. 22 and eq. 12 are taken as printed; k_pen; `drift_gain`.
 
     See `PhysicalParams`.
     """
@@ -76,7 +76,7 @@ class Rules:
     overshoots: bool = False
     stretch_by_blend: bool = False
     penetration: float = 0.0
-    closing: float = 1.0
+    drift_gain: float = 1.0
 
 
 def as_quaternion(vector: Array) -> Array:
@@ -156,7 +156,7 @@ def sweep(
         b = right_side(hairs, stiffness, before, previous, i)
         free = axis(-b / norm(b)) if is_first and rules.overshoots else 0.0  # eq. 21
         # Eq. 22 over W, k_ss = drift W l; the way to the target starts at x where all of the gap is to be closed.
-        origin = guidance.target[:, i] + rules.closing * (x - guidance.target[:, i])
+        origin = guidance.target[:, i] + rules.drift_gain * (x - guidance.target[:, i])
         drift = rules.drift * ((guidance.target[:, i + 1] - origin) / l - free)
         force = rules.alpha * drift + (1 - rules.alpha) * f_sim  # eq. 23
         v = -2 * l * force

@@ -14,7 +14,7 @@ from mane.skin.base import on_cache_lines
 from mane.skin.physical import _kernels_newton as _kernels_physical_newton
 from mane.skin.physical import _kernels_sweeps as _kernels_physical_sweeps
 from mane.skin.physical._kernels_rows import LANES
-from mane.skin.physical.forces import Felt
+from mane.skin.physical.forces import InheritedForces
 from mane.skin.physical.lanes import Lanes
 from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joint_stiffness
@@ -45,7 +45,7 @@ class ChainSolve:
         self._has_turned = False
 
     def _packed(self, rest: HairRest) -> Float64Array:
-        """Return the rest of the hairs as rows of lanes; see `_kernels_physical_rows`."""
+        """Return the rest of the hairs as rows of lanes; see `_kernels_rows`."""
         stiffness = joint_stiffness(rest.bend, rest.length)
         segments = np.concatenate([rest.length[..., None], stiffness[..., None], rest.first, rest.again], axis=2)
         strain = rest.strain[:, None] / (1 - self._params.alpha)
@@ -55,9 +55,9 @@ class ChainSolve:
         rows.reshape(len(rows), -1, LANES)[:] = records[self._hair].swapaxes(1, 2)
         return rows
 
-    def solve(self, felt: Felt, points: NDArray[np.float32]) -> None:
-        """Replace the targets in `points (S, V, 3)` [m] by the hairs that feel `felt`."""
-        params, shared = self._params, felt.by_bundle
+    def solve(self, inherited: InheritedForces, points: NDArray[np.float32]) -> None:
+        """Replace the targets in `points (S, V, 3)` [m] by the hairs that feel `inherited`."""
+        params, shared = self._params, inherited.by_bundle
         pull = params.alpha * params.drift
         given = (
             self._rows,

@@ -41,7 +41,7 @@ class SkinSolids:
         self._table = solid_table([one.arrays for one in packed])
 
     def at(self, frame: GuideFrame) -> tuple[SolidTable, FloatArray]:
-        """Return all solids and their poses at a frame, as `_kernels_physical_contact.nearest_solid` reads them."""
+        """Return all solids and their poses at a frame, as `_kernels_contact.nearest_solid` reads them."""
         return self._table, packed_poses(frame.solid_poses)
 
     def penetrating(self, frame: GuideFrame, points: FloatArray) -> NDArray[np.int64]:
@@ -88,7 +88,7 @@ def leave_solids(
         ((1 - params.alpha) * force).astype(np.float32),
         root.astype(np.float32),
         pull,
-        np.float32(params.closing_used),
+        np.float32(params.drift_gain_used),
         pull if params.overshoots else np.float32(0.0),
         np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
         np.float32(params.penetration),

@@ -1,4 +1,4 @@
-"""`GuideForces`: the internal forces of guides, in weights of a guide; `Felt`: what hairs feel of them at one frame."""
+"""`GuideForces`: internal forces of guides, in weights of a guide; `InheritedForces`: what hairs take over of them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class GuideForces:
 
 
 @dataclass(frozen=True, eq=False)
-class Felt:
+class InheritedForces:
     """What hairs feel of their guides at one frame; S hairs of N segments with K guides each, G guides in M bundles.
 
     Attributes:
@@ -76,7 +76,7 @@ class Felt:
     weight: FloatArray
     guide: NDArray[np.int32]
     of_hair: NDArray[np.int32]
-    regrouped: tuple[IntArray, Felt] | None = None
+    regrouped: tuple[IntArray, InheritedForces] | None = None
 
     @cached_property
     def force(self) -> FloatArray:
@@ -92,11 +92,11 @@ class Felt:
         turn = np.einsum("sk,skc->sc", weight, self.turns[self.guide[bundles]]) + left * self.turns[-1]
         turn = quaternion.normalize(turn)
         if self.regrouped is not None:
-            hairs, felt = self.regrouped
+            hairs, inherited = self.regrouped
             wanted = np.arange(len(self.of_hair))[rows]
             place = np.minimum(np.searchsorted(hairs, wanted), len(hairs) - 1)
             own = np.flatnonzero(hairs[place] == wanted)
-            force[own], turn[own] = felt.of_hairs(place[own])
+            force[own], turn[own] = inherited.of_hairs(place[own])
         return force, turn
 
     @property
@@ -105,23 +105,23 @@ class Felt:
         of_bundle = np.arange(len(self.guide))
         if self.regrouped is None:
             return ByBundle(self.force, self.guide, self.weight, self.turns, of_bundle)
-        hairs, felt = self.regrouped
-        of_bundle[self.of_hair[hairs]] = len(self.guide) + felt.of_hair
-        more = felt.guide.shape[1] - self.guide.shape[1]
+        hairs, inherited = self.regrouped
+        of_bundle[self.of_hair[hairs]] = len(self.guide) + inherited.of_hair
+        more = inherited.guide.shape[1] - self.guide.shape[1]
         weight = np.pad(self.weight, ((0, 0), (0, more)))
-        weight[hairs] = felt.weight
+        weight[hairs] = inherited.weight
         return ByBundle(
-            np.concatenate([np.pad(self.force, ((0, 0), (0, more), (0, 0), (0, 0))), felt.force]),
-            np.concatenate([np.pad(self.guide, ((0, 0), (0, more))), felt.guide + np.int32(len(self.turns))]),
+            np.concatenate([np.pad(self.force, ((0, 0), (0, more), (0, 0), (0, 0))), inherited.force]),
+            np.concatenate([np.pad(self.guide, ((0, 0), (0, more))), inherited.guide + np.int32(len(self.turns))]),
             weight,
-            np.concatenate([self.turns, felt.turns]),
+            np.concatenate([self.turns, inherited.turns]),
             of_bundle,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class ByBundle:
-    """What the kernels of further sweeps read of `Felt`; M bundles of K guides, S hairs of N segments.
+    """What the kernels of further sweeps read of `InheritedForces`; M bundles of K guides, S hairs of N segments.
 
     Attributes:
         force: loads of the guides of each bundle at the places of the hairs' segments, shape (M, K, N, 3).

@@ -18,7 +18,7 @@ class Guidance:
     """Guides of M bundles of hairs with V vertices, three each; where they are found is known once and for all.
 
     Attributes:
-        motion: see `_kernels_physical.fill_guidance`.
+        motion: see `_kernels.fill_guidance`.
         shift: part of it, how the vertices of the guides move, shape (G, U, 4).
         load: part of it, what their segments feel, shape (G, U - 1, 4).
         at: see there.

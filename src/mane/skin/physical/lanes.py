@@ -75,7 +75,7 @@ class Lanes:
         return lanes, np.ascontiguousarray(rows.swapaxes(1, 2)).reshape(len(block), -1, LANES)
 
     def empty_data(self, vertex_count: int) -> NDArray[np.float32]:
-        """Return room for what `_kernels_physical.sweep_hairs` calls `data`, (B, R, 32), to be filled by `pack`."""
+        """Return room for what `_kernels.sweep_hairs` calls `data`, (B, R, 32), to be filled by `pack`."""
         rows = kernels.HAIR_ROWS + (vertex_count - 1) * kernels.SEGMENT_ROWS
         return on_cache_lines((len(self.hair), rows, LANES))
 
@@ -98,7 +98,7 @@ class Lanes:
             points: of those hairs [m], as seen from where the kernel's shifts are seen from, shape (H, V, 3).
             weights: of the guides of each of them, shape (H, K), K at least 3.
             force_share: factor that the kernel's forces already have.
-            keep: see `_kernels_physical.sweep_hairs`.
+            keep: see `_kernels.sweep_hairs`.
             data: see `empty_data`.
         """
         bend = 4 * rest.bend[:, None]
@@ -140,7 +140,7 @@ def _fours(count: int) -> IntArray:
 
 
 def _unloaded(rest: HairRest, bend: Float64Array) -> Float64Array:
-    """Vectors v of `_kernels_physical`: along the hair without force, (H, N, 3) [1/m]; `bend (H, 1)` is 4 E I / W."""
+    """Vectors v of `_kernels`: along the hair without force, (H, N, 3) [1/m]; `bend (H, 1)` is 4 E I / W."""
     frames = rest.first.copy()
     for i in range(1, frames.shape[1]):
         frames[:, i] = quaternion.multiply(frames[:, i - 1], frames[:, i])

@@ -10,7 +10,7 @@ import numpy as np
 from mane.geometry.checks import require_choice, require_positive
 
 CONVERGED = "converged"
-USUAL_CLOSING = 0.5
+USUAL_DRIFT_GAIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class PhysicalParams:
             out, which turns nothing, so that however strong the pull, a segment turns to its target at most.
             "unloaded": that of the segment without force, as printed; a pull stronger than the bending stiffness
             overshoots, more at every segment, into a zigzag.
-        closing: share of the gap between a hair and its targets that the correction feels, 0 to 1; the rest of it turns
+        drift_gain: part of the gap between a hair and its targets that the correction closes, 0 to 1; the rest turns
             segments parallel to those of their targets. Targets are shorter than hairs wherever guides part, so a hair
             that is to close all of the gap (1, eq. 22 as printed) is pushed together, and kinks. None is 0.5, but 1
             with further sweeps, cut forces alone, and eq. 12 and 22 as printed, which are as the paper has them and
@@ -55,7 +55,7 @@ class PhysicalParams:
 
     alpha: float = 0.1
     drift: float = 10.0
-    closing: float | None = None
+    drift_gain: float | None = None
     drift_from: str = "solution"
     sweeps: int | Literal["converged"] = 1
     stretch: str = "material"
@@ -69,8 +69,8 @@ class PhysicalParams:
         if not (np.isfinite(self.alpha) and 0 <= self.alpha < 1):
             raise ValueError(f"alpha: must be at least 0 and below 1, got {self.alpha}")
         require_positive("drift", self.drift)
-        if self.closing is not None and not (np.isfinite(self.closing) and 0 <= self.closing <= 1):
-            raise ValueError(f"closing: must be from 0 to 1, got {self.closing}")
+        if self.drift_gain is not None and not (np.isfinite(self.drift_gain) and 0 <= self.drift_gain <= 1):
+            raise ValueError(f"drift_gain: must be from 0 to 1, got {self.drift_gain}")
         require_positive("penetration", self.penetration)
         require_positive("largest_force", self.largest_force)
         require_choice("drift_from", self.drift_from, ("solution", "unloaded"))
@@ -81,10 +81,10 @@ class PhysicalParams:
             raise ValueError(f"sweeps: must be a whole number above zero or 'converged', got {self.sweeps!r}")
         if self.sweeps == CONVERGED and self.warm_start == "previous":
             raise ValueError("warm_start: must be 'rest' with sweeps='converged', whose result has no memory")
-        if self.closing not in (None, 1) and not self.carries_moments:
+        if self.drift_gain not in (None, 1) and not self.carries_moments:
             raise ValueError(
-                "closing: must be left out, or 1, unless sweeps is 1, load 'moment', warm_start 'rest', stretch "
-                f"'material' and drift_from 'solution', got {self.closing}"
+                "drift_gain: must be left out, or 1, unless sweeps is 1, load 'moment', warm_start 'rest', stretch "
+                f"'material' and drift_from 'solution', got {self.drift_gain}"
             )
 
     @property
@@ -98,11 +98,11 @@ class PhysicalParams:
         return self.load == "moment" and not (self.feels_beyond or self.stretch_by_blend or self.overshoots)
 
     @property
-    def closing_used(self) -> float:
+    def drift_gain_used(self) -> float:
         """Share of the gap that the correction feels, all of it where the paper's own forces are taken."""
         if not self.carries_moments:
             return 1.0
-        return USUAL_CLOSING if self.closing is None else self.closing
+        return USUAL_DRIFT_GAIN if self.drift_gain is None else self.drift_gain
 
     @property
     def overshoots(self) -> bool:

@@ -40,7 +40,7 @@ def plain_sweep(skin: PhysicalSkin, frame: GuideFrame) -> Callable[[], FloatArra
             frame.head.matrix[:3, :3].reshape(9).astype(np.float32),
             frame.head.rotation.astype(np.float32),
             np.float32(skin.params.alpha * skin.params.drift),
-            np.float32(skin.params.closing_used),
+            np.float32(skin.params.drift_gain_used),
             out,
         )
         return out

@@ -13,7 +13,7 @@ there always is a solution, found by bisection.
 Later sweeps, and the chain solve, feel the segment beyond as well, with the exact multiplier. Then the rest rotations
 follow from tip to root, and there is a limit: a joint carries a moment of at most k_bt / 2, however far it is bent.
 Hairs whose groom needs more, and hairs that would topple over, are stiffened, as hair spray does. Units as in
-`_reference_physical`: forces in weights of the hair.
+`_reference`: forces in weights of the hair.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from mane.skin.physical import _kernels as _kernels_physical
 from mane.skin.physical import _kernels_given as _kernels_physical_given
 from mane.skin.physical.chain import ChainSolve
 from mane.skin.physical.contact import SkinSolids, leave_solids
-from mane.skin.physical.forces import Felt, root_turns
+from mane.skin.physical.forces import InheritedForces, root_turns
 from mane.skin.physical.guidance import Guidance
 from mane.skin.physical.lanes import Lanes
 from mane.skin.physical.loads import GuideLoads
@@ -51,8 +51,8 @@ class PhysicalSkin(LinearBlend):
         count: guides per hair of `nearest`, 1 to 8.
         material: of the hairs; strength and weight of each hair follow from it.
         guide_model: mechanics of the guides as simulated; by default guides of the same material.
-        guide_hold: factor by which each guide was stiffened to stand as groomed (`strand.standing`), shape (G,). Hairs
-            are stiffened like the guides that carry them, or else they would yield more to the same load.
+        guide_stiffening: factor by which each guide was stiffened to stand as groomed (`strand.standing`), shape (G,).
+            Hairs are stiffened like the guides that carry them, or else they would yield more to the same load.
         rest: the guides at rest, whose forces give the groom when `sag_free`; by default each carries its own weight.
         target: skin whose points the drift correction pulls to; by default the linear one.
         solids: what segments are turned out of, shapes and rigid meshes, in the order of `frame.solid_poses`.
@@ -69,7 +69,7 @@ class PhysicalSkin(LinearBlend):
     name = "physical"
     examples = ({}, {"sweeps": 2, "warm_start": "previous"}, {"sweeps": "converged"})
     settings = PhysicalParams
-    needs = ("material", "guide_model", "guide_hold", "rest")
+    needs = ("material", "guide_model", "guide_stiffening", "rest")
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class PhysicalSkin(LinearBlend):
         count: int = 3,
         material: Material | None = None,
         guide_model: StrandModel | None = None,
-        guide_hold: ArrayLike | None = None,
+        guide_stiffening: ArrayLike | None = None,
         rest: GuideFrame | None = None,
         target: Skin | None = None,
         solids: Sequence[Solid] = (),
@@ -99,14 +99,16 @@ class PhysicalSkin(LinearBlend):
         model = material.model(guides) if guide_model is None else guide_model
         segments = self._points.shape[1] - 1
         self._loads = GuideLoads.of(model, self.params, rest)
-        ones = np.ones(guides.capacity) if guide_hold is None else guide_hold
-        self._hold = as_array("guide_hold", ones, (guides.capacity,), np.float64)
-        require_finite("guide_hold", self._hold)
+        ones = np.ones(guides.capacity) if guide_stiffening is None else guide_stiffening
+        self._guide_stiffening = as_array("guide_stiffening", ones, (guides.capacity,), np.float64)
+        require_finite("guide_stiffening", self._guide_stiffening)
         self._lanes = Lanes.cut(self.bundles)
         self._data = self._lanes.empty_data(segments + 1)
         self._load_places = self._places_of_loads(self._parameter)
         self._stiffened = 0
-        still = self._felt(self._loads.at_rest, np.tile([0.0, 0.0, 0.0, 1.0], (guides.capacity + 1, 1)), self._weight)
+        still = self._inherited(
+            self._loads.at_rest, np.tile([0.0, 0.0, 0.0, 1.0], (guides.capacity + 1, 1)), self._weight
+        )
         solved = []
         for rows in pieces(groom.strand_count, ROWS_AT_ONCE):
             piece = self._bind(material, still, rows)
@@ -120,13 +122,13 @@ class PhysicalSkin(LinearBlend):
             places = self._parameter[:, :, : segments + 1]
             self._guidance = Guidance.of(self._guide, places, self._load_places, guides.rest.shape[:2], self._keep)
 
-    def _bind(self, material: Material, still: Felt, rows: slice) -> HairRest:
+    def _bind(self, material: Material, still: InheritedForces, rows: slice) -> HairRest:
         """Solve for the rest of some hairs and pack it; a few at a time, since double precision takes much room."""
         numbers = np.arange(rows.start, rows.stop)
         hairs = material.of_part(rows, self._points.shape[:2]).model(self.groom.take(numbers))
         force, _ = still.of_hairs(rows)
         weight = hairs.mass.sum(axis=1) * self._loads.forces.gravity
-        held = np.einsum("sk,sk->s", self._weight[rows], self._hold[self._guides_of(rows)])
+        held = np.einsum("sk,sk->s", self._weight[rows], self._guide_stiffening[self._guides_of(rows)])
         bend = held * hairs.bend_stiffness.mean(axis=1) / weight
         if self.params.carries_moments:
             bend *= self._length_share(rows)
@@ -169,26 +171,26 @@ class PhysicalSkin(LinearBlend):
         share = np.linspace(0, self.guides.vertex_count - 1, self._points.shape[1], dtype=np.float32)
         return np.tile(share, (*parameter.shape[:2], 1))
 
-    def _felt(self, load: Float64Array, turns: Float64Array, weight: FloatArray) -> Felt:
+    def _inherited(self, load: Float64Array, turns: Float64Array, weight: FloatArray) -> InheritedForces:
         """What hairs feel where guides have `load (G, M, 3)` and the skin at their roots and the head have turned."""
-        return Felt(load, self._load_places, turns, weight, self._guide, self.bundles.of_hair)
+        return InheritedForces(load, self._load_places, turns, weight, self._guide, self.bundles.of_hair)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         weight, share = self._present_weights(frame, self._weight, self._guide)
         turns = root_turns(frame)
-        felt = self._felt(self._loads.of_frame(frame, turns), turns, weight)
+        inherited = self._inherited(self._loads.of_frame(frame, turns), turns, weight)
         part = self._regrouped(frame, weight)
         if part is not None:
-            felt = replace(felt, regrouped=(part.hairs, self._felt_by(frame, part, felt.load)))
+            inherited = replace(inherited, regrouped=(part.hairs, self._inherited_by(frame, part, inherited.load)))
         if self._chain is not None:
             self._fill_targets(frame, out)
-            self._chain.solve(felt, out)
+            self._chain.solve(inherited, out)
         else:
-            self._sweep(frame if frame.inserted is None else replace(frame, inserted=None), felt, out)
+            self._sweep(frame if frame.inserted is None else replace(frame, inserted=None), inherited, out)
             if part is not None:
-                self._sweep_again(frame, part, felt, out)
+                self._sweep_again(frame, part, inherited, out)
         if self._solids is not None:
-            self._leave_solids(frame, felt, out)
+            self._leave_solids(frame, inherited, out)
         self._hand_to_head(frame, share, out)
 
     def _fill_targets(self, frame: GuideFrame, out: FloatArray) -> None:
@@ -197,18 +199,18 @@ class PhysicalSkin(LinearBlend):
         else:
             self._target(frame, out)
 
-    def _sweep(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
+    def _sweep(self, frame: GuideFrame, inherited: InheritedForces, out: FloatArray) -> None:
         """Fill `out` with one sweep."""
         lanes, params = self._lanes, self.params
         share = np.float32(1 - params.alpha)
         pull = np.float32(params.alpha * params.drift)
-        if self._guidance is not None and felt.weight is self._weight:
+        if self._guidance is not None and inherited.weight is self._weight:
             rotation = np.empty((len(frame.points), 3, 3))
             _kernels_linear.fill_turns(frame.root_rotations, rotation)
             first = int(self.guides.active.argmax())
             # A rigid head with all its guides, three for each hair: what nearly every frame is.
             if (rotation[self.guides.active] == rotation[first]).all():
-                guidance = self._guidance.fill(frame.points, self._guide_rest, rotation, share * felt.load)
+                guidance = self._guidance.fill(frame.points, self._guide_rest, rotation, share * inherited.load)
                 _kernels_physical.sweep_hairs(
                     self._data.reshape(-1),
                     lanes.hair.reshape(-1),
@@ -216,9 +218,9 @@ class PhysicalSkin(LinearBlend):
                     guidance.reshape(-1),
                     out.shape[1],
                     rotation[first].reshape(-1).astype(np.float32),
-                    felt.turns[first].astype(np.float32),
+                    inherited.turns[first].astype(np.float32),
                     pull,
-                    np.float32(pull * params.closing_used),
+                    np.float32(pull * params.drift_gain_used),
                     BLOCKS_PER_TASK,
                     out.reshape(-1),
                 )
@@ -229,19 +231,19 @@ class PhysicalSkin(LinearBlend):
             lanes.hair,
             lanes.bundle,
             self._guide,
-            felt.weight,
-            felt.force,
+            inherited.weight,
+            inherited.force,
             share,
-            felt.turns.astype(np.float32),
+            inherited.turns.astype(np.float32),
             pull,
-            np.float32(params.closing_used),
+            np.float32(params.drift_gain_used),
             pull if params.overshoots else np.float32(0.0),
             np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
             BLOCKS_PER_TASK,
             out.reshape(len(out), -1),
         )
 
-    def _felt_by(self, frame: GuideFrame, part: Regrouped, own: Float64Array) -> Felt:
+    def _inherited_by(self, frame: GuideFrame, part: Regrouped, own: Float64Array) -> InheritedForces:
         """What hairs that follow inserted guides feel; `own` are the loads of the other guides."""
         assert frame.inserted is not None
         if "loads" not in part.kept:
@@ -249,12 +251,12 @@ class PhysicalSkin(LinearBlend):
         turns = root_turns(part.frame)
         inserted = self._loads.of_inserted(frame.inserted, part.kept["loads"], turns[len(own) : -1])
         places = self._places_of_loads(part.parameter)
-        return Felt(np.concatenate([own, inserted]), places, turns, part.weight, part.guide, part.of_hair)
+        return InheritedForces(np.concatenate([own, inserted]), places, turns, part.weight, part.guide, part.of_hair)
 
-    def _sweep_again(self, frame: GuideFrame, part: Regrouped, felt: Felt, out: FloatArray) -> None:
+    def _sweep_again(self, frame: GuideFrame, part: Regrouped, inherited: InheritedForces, out: FloatArray) -> None:
         """Fill the rows of the hairs that follow inserted guides with a sweep of their own."""
-        assert felt.regrouped is not None
-        own, params = felt.regrouped[1], self.params
+        assert inherited.regrouped is not None
+        own, params = inherited.regrouped[1], self.params
         targets = self._carried(part) if self._target is None else self._target(frame)[part.hairs]
         points = np.ascontiguousarray(targets[:, : out.shape[1]]).reshape(len(part.hairs), -1)
         lanes, data = self._lanes_of(part)
@@ -269,7 +271,7 @@ class PhysicalSkin(LinearBlend):
             np.float32(1 - params.alpha),
             own.turns.astype(np.float32),
             pull,
-            np.float32(params.closing_used),
+            np.float32(params.drift_gain_used),
             pull if params.overshoots else np.float32(0.0),
             np.float32(1 / params.drift if params.stretch_by_blend else 0.0),
             BLOCKS_PER_TASK,
@@ -291,7 +293,7 @@ class PhysicalSkin(LinearBlend):
     @property
     def _keep(self) -> float:
         """Share of the gap between hairs and their targets that the drift correction does not feel."""
-        return 1 - self.params.closing_used
+        return 1 - self.params.drift_gain_used
 
     @property
     def _is_simple(self) -> bool:
@@ -299,7 +301,7 @@ class PhysicalSkin(LinearBlend):
         is_usual = self._guide.shape[1] == _kernels_physical.GROUP and self._target is None
         return is_usual and not (self._chain or self.params.overshoots or self.params.stretch_by_blend)
 
-    def _leave_solids(self, frame: GuideFrame, felt: Felt, out: FloatArray) -> None:
+    def _leave_solids(self, frame: GuideFrame, inherited: InheritedForces, out: FloatArray) -> None:
         """Sweep the hairs that reach into a solid once more, with the penetration torque."""
         assert self._solids is not None
         rows = self._solids.penetrating(frame, out)
@@ -308,7 +310,7 @@ class PhysicalSkin(LinearBlend):
         targets = np.empty_like(out)
         self._fill_targets(frame, targets)
         rest = self._lanes.unpack(self._data, rows)
-        force, turn = felt.of_hairs(rows)
+        force, turn = inherited.of_hairs(rows)
         out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, targets[rows])
 
     def reset(self) -> None:

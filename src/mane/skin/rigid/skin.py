@@ -133,8 +133,8 @@ class RigidSkin(BoundSkin):
     ) -> FloatArray:
         """How each vertex of each guide has turned against its root, without twist; quaternions (G, U, 4).
 
-        Taken from the points, not from `frame.frames`, since not every strand model knows twist and none tells what
-        its frames were at rest.
+        Taken from the points, not from `frame.orientations`, since not every strand model knows twist and none tells
+        what these were at rest.
         """
         rest = self._rest_frames if rest_frames is None else rest_frames
         now = segment_frames(frame.points, frame.root_rotations)

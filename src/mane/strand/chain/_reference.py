@@ -1,4 +1,4 @@
-"""The implicit step of one chain as a dense system, slow and obvious: what `_kernels_chain` solves link by link.
+"""The implicit step of one chain as a dense system, slow and obvious: what `_kernels` solves link by link.
 
 The unknowns y are the rates of all joints, after the free motions of the root if it has any. Every velocity is an
 affine function of them, L y + c: the Jacobians are written down link by link and nothing is eliminated. The step
@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from mane.geometry import quaternion
-from mane.strand._reference import stage_share
+from mane.strand._reference import stage_theta
 from mane.strand.chain import shape as shape
 from mane.strand.chain._kernels_adopt import TOO_NEAR
 from mane.strand.chain._kernels_lanes import FARTHEST
@@ -35,8 +35,8 @@ class DenseStep:
         self, solver: ChainSolver, state: StrandState, roots: RootPose, load: Load, dt: float, strand: int
     ) -> None:
         self.solver, self.strand = solver, strand
-        self.share = stage_share(solver.model, solver.params.share, state.spin, load, dt=dt, strand=strand)
-        self.dt, self.step = self.share * dt, dt
+        self.theta = stage_theta(solver.model, solver.params.theta, state.spin, load, dt=dt, strand=strand)
+        self.dt, self.step = self.theta * dt, dt
         self.kind = RootKind(int(solver.model.root_kind[strand]))
         self.mass = solver.model.mass[strand]
         self.load = [np.asarray(array[strand]) for array in (load.force, load.resistance, load.coupling)]
@@ -47,16 +47,16 @@ class DenseStep:
         )
         back = cayley((self.dt - dt) * self.base_spin)
         self.clamp, clamp = clamp, quaternion.multiply(back, clamp)
-        self.base = clamp if self.kind == RootKind.CLAMPED else self.start["frames"][0]
+        self.base = clamp if self.kind == RootKind.CLAMPED else self.start["orientations"][0]
         self.root_velocity = (roots.positions[strand] - self.start["points"][0]) / dt
         self.guess = limited(self.start["spin"], dt)
-        along = shape.axis(self.start["frames"], 2)
+        along = shape.axis(self.start["orientations"], 2)
         self.tension = np.maximum((self.start["cut_force"] * along).sum(axis=1), 0.0)
 
     def predict(self) -> None:
         """Frames that the guess leads to, and the lever of every vertex on its link."""
         turn = cayley(self.dt * self.guess)
-        directions = quaternion.rotate(turn, shape.axis(self.start["frames"], 2))
+        directions = quaternion.rotate(turn, shape.axis(self.start["orientations"], 2))
         self.held = self.base if self.kind == RootKind.CLAMPED else quaternion.multiply(turn[0], self.base)
         self.frames = shape.carried_frames(directions[None], self.held[None])[0]
         self.links = directions * self.solver.length[self.strand, :, None]
@@ -130,7 +130,7 @@ class DenseStep:
     def velocity_at_end(self) -> Float64Array:
         """Velocities (V, 3) at the end of the step: they go on as they changed over the stage."""
         start = self.start["velocity"]
-        velocity = start + (self.velocity - start) / self.share
+        velocity = start + (self.velocity - start) / self.theta
         if self.kind != RootKind.FREE:
             velocity[0] = self.root_velocity
         return velocity
@@ -173,7 +173,7 @@ class DenseStep:
             self._add(spin, pull * across, self.guess[link])
         if self.kind != RootKind.CLAMPED:
             own = self.solver.spin_inertia[self.strand]
-            start = shape.axis(self.start["frames"][0], 2) @ self.start["spin"][0]
+            start = shape.axis(self.start["orientations"][0], 2) @ self.start["spin"][0]
             self._add(self.spins[0], own * np.outer(along[0], along[0]), start * along[0])
 
     def _cut_forces(self) -> Float64Array:
@@ -202,7 +202,7 @@ def reference_step(
     return {
         "points": points,
         "velocity": step.velocity_at_end(),
-        "frames": frames,
+        "orientations": frames,
         "spin": step.spin,
         "cut_force": step.cut_force,
     }
@@ -216,8 +216,8 @@ def reference_adopt(solver: ChainSolver, state: StrandState) -> StrandState:
     """
     out = state.copy()
     clamped = (solver.model.root_kind == RootKind.CLAMPED)[:, None]
-    old = shape.axis(state.frames, 2)
-    goals = state.points[:, 1:] - quaternion.rotate(state.frames, solver.offset)
+    old = shape.axis(state.orientations, 2)
+    goals = state.points[:, 1:] - quaternion.rotate(state.orientations, solver.offset)
     directions, ends = np.empty_like(old), state.points.copy()
     for link in range(old.shape[1]):
         away = goals[:, link] - ends[:, link]
@@ -225,12 +225,14 @@ def reference_adopt(solver: ChainSolver, state: StrandState) -> StrandState:
         near = distance < TOO_NEAR * solver.length[:, link, None]
         directions[:, link] = np.where(near, old[:, link], away / np.where(near, 1.0, distance))
         ends[:, link + 1] = ends[:, link] + solver.length[:, link, None] * directions[:, link]
-    out.frames = shape.carried_frames(directions, np.where(clamped, state.extra["clamp"], state.frames[:, 0]))
-    out.points[:, 1:] = ends[:, 1:] + quaternion.rotate(out.frames, solver.offset)
+    out.orientations = shape.carried_frames(
+        directions, np.where(clamped, state.extra["clamp"], state.orientations[:, 0])
+    )
+    out.points[:, 1:] = ends[:, 1:] + quaternion.rotate(out.orientations, solver.offset)
     levers, links = out.points[:, 1:] - ends[:, :-1], np.diff(ends, axis=1)
     own = (state.spin[:, 0] * directions[:, 0]).sum(axis=-1, keepdims=True) * directions[:, 0]
     spin = np.where(clamped, state.extra["clamp_spin"], own)
-    axes = shape.joint_axes(out.frames, np.where(clamped, state.extra["clamp"], out.frames[:, 0]))
+    axes = shape.joint_axes(out.orientations, np.where(clamped, state.extra["clamp"], out.orientations[:, 0]))
     speed = state.velocity[:, 0]
     for link in range(old.shape[1]):
         missing = state.velocity[:, link + 1] - speed - np.cross(spin, levers[:, link])

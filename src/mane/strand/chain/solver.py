@@ -4,10 +4,10 @@ A strand is a chain of rigid links. Joints have two degrees of freedom and no tw
 nonzero rest curvature and Kelvin-Voigt damping; masses sit on the vertices. Lengths are exact, because points come from
 the directions of the links and never the other way round.
 
-A step is implicit Euler over a share of it, from which the links turn on to its end with the rates of that stage
+A step is implicit Euler over a part theta of it, from which the links turn on to its end with the rates of that stage
 (`_kernels_stage`). Springs, damping, loads and the direction of tension are those at the end of the stage, so none of
 them limits its size. It is solved by three rounds of Newton's method (`iterations`), each of them exact in O(links) by
-the articulated-body recursion (`_kernels_chain`): the first is linearised about the shape that the present motion leads
+the articulated-body recursion (`_kernels`): the first is linearised about the shape that the present motion leads
 to, the others about what the one before has found. Velocity products need no terms of their own: momentum is compared
 at the vertices, in world axes. The price is some numerical damping, a seventh of Euler's, first order in the step.
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
 from mane.strand._kernels_rows import take_lanes
-from mane.strand._kernels_stage import SHARE
+from mane.strand._kernels_stage import THETA
 from mane.strand.chain import shape as shape
 from mane.strand.chain._kernels_lanes import LANES, PACKED, SLOT
 from mane.strand.chain.spine import spine_points
@@ -49,18 +49,18 @@ class ChainParams:
             that swings; two keep the energy from growing in hair that whips, three in tight curls that are kicked.
         spine: simulate the smooth spine of curly strands and carry the curl on it, rigid in the frame of the spine's
             links (chang2002 8). Strands without at least two curls are simulated as they are.
-        share: of a calm step that its implicit stage takes, above 0.5; 1 is implicit Euler.
+        theta: of the theta method: part of a calm step that its implicit stage takes, above 0.5; 1 is implicit Euler.
     """
 
     iterations: int = 3
     spine: bool = False
-    share: float = SHARE
+    theta: float = THETA
 
     def __post_init__(self) -> None:
         if self.iterations < 1:
             raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
-        if not 0.5 < self.share <= 1.0:
-            raise ValueError(f"share: must be above 0.5 and at most 1, got {self.share}")
+        if not 0.5 < self.theta <= 1.0:
+            raise ValueError(f"theta: must be above 0.5 and at most 1, got {self.theta}")
 
 
 # Arrays of a solver whose first axis is the strand, besides those of its model.
@@ -148,19 +148,19 @@ class ChainSolver(StrandSolver):
             raise ValueError(f"dt: must be a finite number of seconds above zero, got {dt}")
         clamp = self._clamp(roots)
         rate = _turning_rate(state.extra["clamp"], clamp, dt)
-        base = np.where(self._clamped[:, None], clamp, state.frames[:, 0])
+        base = np.where(self._clamped[:, None], clamp, state.orientations[:, 0])
         resistance, coupling = self._lumped(load)
         step_chains(
-            (state.points, state.velocity, state.frames, state.spin, state.cut_force),
+            (state.points, state.velocity, state.orientations, state.spin, state.cut_force),
             (self._packed, *self._roots),
             (base, rate, (roots.positions - state.points[:, 0]) / dt),
             (load.force, resistance, coupling),
             self._gravity,
             self.params.iterations,
-            self.params.share,
+            self.params.theta,
             dt,
             self._thread_scratch(),
-            (out.points, out.velocity, out.frames, out.spin, out.cut_force),
+            (out.points, out.velocity, out.orientations, out.spin, out.cut_force),
         )
         out.extra["clamp"][...] = clamp
         out.extra["clamp_spin"][...] = rate
@@ -186,7 +186,7 @@ class ChainSolver(StrandSolver):
         adopt_strands(
             state.points,
             state.velocity,
-            state.frames,
+            state.orientations,
             state.spin,
             strands,
             self._clamped,
@@ -206,7 +206,7 @@ class ChainSolver(StrandSolver):
     def energy(self, state: StrandState) -> Float64Array:
         """Kinetic, elastic and gravitational energy of each strand [J], shape (G,); gravity is zero at the origin."""
         kinetic = 0.5 * (self.model.mass * (state.velocity**2).sum(axis=-1)).sum(axis=1)
-        strain = shape.curvature(state.frames, state.extra["clamp"]) - self.rest_curvature
+        strain = shape.curvature(state.orientations, state.extra["clamp"]) - self.rest_curvature
         elastic = 0.5 * (self.stiffness * (strain**2).sum(axis=-1)).sum(axis=1)
         total: Float64Array = kinetic + elastic - (self._weight * state.points).sum(axis=(1, 2))
         return total

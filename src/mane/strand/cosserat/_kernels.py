@@ -1,9 +1,9 @@
 """Cosserat rods from one state to the next: what goes into the buffer of lanes, the stage, what comes out.
 
-A step is one implicit stage and a way on from it. The stage is implicit Euler over a share of the step, solved by two
-rounds with one factorised matrix; then everything goes on to the end of the step with the velocities of the stage. With
-a share of one half that would be the implicit midpoint rule, with all of the step it is Euler's. `_reference_cosserat`
-is the same step with a dense matrix.
+A step is one implicit stage and a way on from it. The stage is implicit Euler over a part theta of the step, solved by
+two rounds with one factorised matrix; then everything goes on to the end of the step with the velocities of the stage.
+With a theta of one half that would be the implicit midpoint rule, with all of the step it is Euler's.
+`_reference` is the same step with a dense matrix.
 """
 
 # mypy: allow-untyped-defs
@@ -123,7 +123,7 @@ def step_direct(
     constants,
     gravity,
     dt,
-    share,
+    theta,
     rounds,
     scratch,
     # out
@@ -137,7 +137,7 @@ def step_direct(
     """One step of all strands; `constants` (blocks, numbers), `scratch` one row per thread.
 
     Clamps were where `before` says and turn from there to where `rotations` of the roots take them. A stage takes
-    `share` of the step and is solved by `rounds` of linear solves.
+    `theta` of the step and is solved by `rounds` of linear solves.
     """
     vertices = points.shape[1]
     blocks = constants.shape[0]
@@ -156,7 +156,7 @@ def step_direct(
             copy_in(coupling, first, STRIDE, STRIDE + COUPLE, buf)
             load_roots(roots, rotations, rest_clamp, before, own, first, dt, buf, clamp_out)
             is_held = own[FREE : FREE + LANES].max() == 0.0
-            choose_stages(vertices, dt, share, own, buf)
+            choose_stages(vertices, dt, theta, own, buf)
             predict(vertices, own, buf)
             for number in range(rounds):
                 if number == 0:

@@ -22,8 +22,8 @@ from mane.strand.cosserat._kernels_rows import (
     FREE,
     INV_LENGTH,
     INV_MASS,
-    INV_SHARE,
     INV_STAGE,
+    INV_THETA,
     LENGTH,
     MASS,
     ONE,
@@ -46,8 +46,8 @@ from mane.strand.cosserat._kernels_rows import (
 
 
 @in_block
-def choose_stages(vertices, dt, share, constants, buf):
-    """Length of each strand's stage: `share` of a calm step, up to all of it; see `_kernels_stage`."""
+def choose_stages(vertices, dt, theta, constants, buf):
+    """Length of each strand's stage: `theta` of a calm step, up to all of it; see `_kernels_stage`."""
     use_wide_registers()
     resisted = push = turn = spread(0.0)
     for j in range(np.uint64(vertices)):
@@ -61,10 +61,10 @@ def choose_stages(vertices, dt, share, constants, buf):
         turn = greater(wx * wx + wy * wy + wz * wz, turn)
     violence = greater(math.sqrt(push) * (1.0 / PUSHED), resisted * (dt / RESISTED))
     violence = greater(turn * ((dt / CALM) * (dt / CALM)), violence)
-    part = share + (1.0 - share) * -greater(-violence, spread(-1.0))
+    part = theta + (1.0 - theta) * -greater(-violence, spread(-1.0))
     store(buf, STAGE, part * dt)
     store(buf, INV_STAGE, 1.0 / (part * dt))
-    store(buf, INV_SHARE, 1.0 / part)
+    store(buf, INV_THETA, 1.0 / part)
     store(buf, REMAINDER, (1.0 - part) * dt)
 
 
@@ -165,7 +165,7 @@ def shift(vertices, sx, sy, sz, buf):
 @in_lanes
 def gone_on(buf, b):
     """Velocity of a vertex at the end of the step, and where its velocity of the stage would take it until then."""
-    rate, part, rest = load(buf, INV_STAGE), load(buf, INV_SHARE), load(buf, REMAINDER)
+    rate, part, rest = load(buf, INV_STAGE), load(buf, INV_THETA), load(buf, REMAINDER)
     x, y, z = load3(buf, b + X)
     vx, vy, vz = load3(buf, b + V)
     dx, dy, dz = load3(buf, b + D_X)
@@ -178,7 +178,7 @@ def gone_on(buf, b):
 def go_on(vertices, is_held, constants, buf):
     """Go on from the stage to the end of the step with its velocities, vertices laid along their segments again."""
     use_wide_registers()
-    rate, part, rest = load(buf, INV_STAGE), load(buf, INV_SHARE), load(buf, REMAINDER)
+    rate, part, rest = load(buf, INV_STAGE), load(buf, INV_THETA), load(buf, REMAINDER)
     sx, sy, sz = spread(0.0), spread(0.0), spread(0.0)
     mass = load(constants, MASS)
     v, x = gone_on(buf, STRIDE)

@@ -1,11 +1,11 @@
-"""One step of a single Cosserat rod with a dense matrix in plain NumPy: the specification of `_kernels_cosserat`."""
+"""One step of a single Cosserat rod with a dense matrix in plain NumPy: the specification of `_kernels`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mane.geometry import quaternion
-from mane.strand._reference import stage_share
+from mane.strand._reference import stage_theta
 from mane.strand.cosserat.solver import ROUNDS, SPIN_INERTIA, CosseratSolver
 from mane.strand.model import Float64Array, RootKind
 from mane.strand.ports import Load
@@ -18,8 +18,8 @@ def reference_step(
 ) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
     """Points (V, 3), velocities (V, 3), frames (N, 4) and cut forces (N, 3) of one strand after a step of `dt`."""
     model, g = solver.model, strand
-    share = stage_share(model, solver.params.share, state.spin, load, dt=dt, strand=strand)
-    stage = _Stage(solver, state, roots, load, dt, share, strand)
+    theta = stage_theta(model, solver.params.theta, state.spin, load, dt=dt, strand=strand)
+    stage = _Stage(solver, state, roots, load, dt, theta, strand)
     for _ in range(ROUNDS):
         stage.solve()
     rest = dt - stage.dt
@@ -29,12 +29,12 @@ def reference_step(
     laid = stage.laid(straight_on[0], quaternion.normalize(frames))
     if not stage.pinned:
         laid += model.mass[g] @ (straight_on - laid) / model.mass[g].sum()
-    end_velocity = stage.velocity + stage.moved / (stage.dt * share)
+    end_velocity = stage.velocity + stage.moved / (stage.dt * theta)
     return laid, end_velocity, quaternion.normalize(frames), stage.cut
 
 
 class _Stage:
-    """Implicit Euler over a share of the step, its matrix filled once at the prediction."""
+    """Implicit Euler over a part of the step, its matrix filled once at the prediction."""
 
     def __init__(
         self,
@@ -43,12 +43,12 @@ class _Stage:
         roots: RootPose,
         load: Load,
         step: float,
-        share: float,
+        theta: float,
         strand: int,
     ) -> None:
         model, rest, g = solver.model, solver.rest, strand
         self.model, self.rest, self.load, self.g = model, rest, load, g
-        self.dt = dt = share * step
+        self.dt = dt = theta * step
         self.vertices, self.segments = model.vertex_count, model.segment_count
         self.pinned, self.clamped = model.root_kind[g] != RootKind.FREE, model.root_kind[g] == RootKind.CLAMPED
         before = state.extra["clamp"][g]
@@ -59,9 +59,9 @@ class _Stage:
         if self.pinned:
             self.velocity[0] = (roots.positions[g] - state.points[g, 0]) / step
         self.points = state.points[g] + dt * self.velocity
-        self.frames = quaternion.multiply(quaternion.exp(dt * self.spin), state.frames[g])
+        self.frames = quaternion.multiply(quaternion.exp(dt * self.spin), state.orientations[g])
         self.moved, self.turned = np.zeros((self.vertices, 3)), np.zeros((self.segments, 3))
-        self.tension = np.maximum((state.cut_force[g] * _axes(state.frames[g])).sum(axis=1), 0.0)
+        self.tension = np.maximum((state.cut_force[g] * _axes(state.orientations[g])).sum(axis=1), 0.0)
         self.axis = _axes(self.frames)  # where the matrix is filled
         strain = np.diff(self.points, axis=0) / rest.length[g][:, None] - self.axis  # hsu2024 eq. 1
         self.cut = model.stretch_stiffness[g][:, None] * strain

@@ -5,10 +5,11 @@ step is extended position-based dynamics with its constraints solved together: t
 motion, all constraints are linearised there, and one block-banded solve finds the multipliers of the whole chain. What
 plain Gauss-Seidel approaches in hundreds of sweeps is exact after one.
 
-A step is an implicit stage over a share of it, from which everything goes on to its end with the velocities of the
-stage. A share of one is implicit Euler, one half the implicit midpoint rule, which keeps the energy of small
-oscillations; a little more loses a little energy, 2 share - 1 of what Euler loses. Steps in which something stops the
-hair or it turns wildly are Euler's: those must lose energy. Of first order, and stable at any size.
+Steps are those of the theta method: an implicit stage over a part theta of the step, from which everything goes on to
+its end with the velocities of the stage. A theta of one is implicit Euler, one half the implicit midpoint rule, which
+keeps the energy of small oscillations; a little more loses a little energy, 2 theta - 1 of what Euler loses. Steps in
+which something stops the hair or it turns wildly are Euler's: those must lose energy. Of first order, and stable at any
+size.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_choice
 from mane.strand._kernels_rows import aligned_rows, take_lanes
 from mane.strand._kernels_small import LANE_COUNT
-from mane.strand._kernels_stage import SHARE
+from mane.strand._kernels_stage import THETA
 from mane.strand.cosserat import _kernels as direct
 from mane.strand.cosserat import _kernels_rows as rows
 from mane.strand.cosserat import _kernels_sweep as sweep
@@ -43,7 +44,7 @@ METHODS = ("direct", "gauss-seidel")
 # one leaves a part 1 - r of an error, two leave (1 - r)^2.
 ROUNDS = 2
 
-# Rotational inertia of a segment by itself, as a share of mass times length squared.
+# Rotational inertia of a segment by itself, as a part of mass times length squared.
 SPIN_INERTIA = 1e-3
 
 
@@ -56,20 +57,21 @@ class CosseratParams:
             shape without gravity, and it sags.
         method: "direct", or "gauss-seidel" for the constraint-by-constraint sweep that others use, to compare with.
         iterations: sweeps per step of "gauss-seidel".
-        share: of a calm step that its implicit stage takes with "direct", above 0.5; 1 is implicit Euler.
+        theta: of the theta method with "direct": part of a calm step that its implicit stage takes, above 0.5; 1 is
+            implicit Euler.
     """
 
     sag_free: bool = True
     method: str = "direct"
     iterations: int = 20
-    share: float = SHARE
+    theta: float = THETA
 
     def __post_init__(self) -> None:
         require_choice("method", self.method, METHODS)
         if self.iterations < 1:
             raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
-        if not 0.5 < self.share <= 1.0:
-            raise ValueError(f"share: must be above 0.5 and at most 1, got {self.share}")
+        if not 0.5 < self.theta <= 1.0:
+            raise ValueError(f"theta: must be above 0.5 and at most 1, got {self.theta}")
 
 
 class CosseratSolver(StrandSolver):
@@ -107,15 +109,15 @@ class CosseratSolver(StrandSolver):
 
     def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
         """Go one step of `dt` [s]; see `StrandSolver.step`."""
-        moving = (state.points, state.velocity, state.frames, state.spin, state.cut_force)
+        moving = (state.points, state.velocity, state.orientations, state.spin, state.cut_force)
         acting = (load.force, load.resistance, load.coupling)
         held = (roots.positions, roots.rotations, self.rest.clamp, state.extra["clamp"])
-        result = (out.points, out.velocity, out.frames, out.spin, out.cut_force, out.extra["clamp"])
+        result = (out.points, out.velocity, out.orientations, out.spin, out.cut_force, out.extra["clamp"])
         step: Any
         settings: tuple[Any, ...]
         if self.params.method == "direct":
             step = direct.step_direct
-            settings = (self._constants, self.model.gravity, dt, self.params.share, ROUNDS, self._thread_scratch())
+            settings = (self._constants, self.model.gravity, dt, self.params.theta, ROUNDS, self._thread_scratch())
         else:
             step = sweep.step_sweep
             settings = (self._pinned, *self._sweep_constants(), self.model.gravity, dt, self.params.iterations)
@@ -154,7 +156,7 @@ class CosseratSolver(StrandSolver):
 
     def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
         """Turn the segments of changed strands to where their vertices now are; see `StrandSolver.adopt`."""
-        direct.adopt_strands(state.points, state.velocity, strands, state.frames, state.spin)
+        direct.adopt_strands(state.points, state.velocity, strands, state.orientations, state.spin)
 
     def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
         """Move every strand rigidly with its root; see `StrandSolver.carry`."""
@@ -179,10 +181,10 @@ class CosseratSolver(StrandSolver):
     def elastic_energy(self, state: StrandState) -> Float64Array:
         """Energy of stretch-shear and bend-twist [J], shape (G,)."""
         edge = np.diff(state.points, axis=1) / self.rest.length[..., None]
-        strain = edge - _axes(state.frames)  # hsu2024 eq. 1
+        strain = edge - _axes(state.orientations)  # hsu2024 eq. 1
         stretch = 0.5 * self.model.stretch_stiffness * self.rest.length * (strain**2).sum(axis=2)
-        before = np.concatenate([state.extra["clamp"][:, None], state.frames[:, :-1]], axis=1)
-        bent = quaternion.multiply(quaternion.conjugate(before), state.frames)
+        before = np.concatenate([state.extra["clamp"][:, None], state.orientations[:, :-1]], axis=1)
+        bent = quaternion.multiply(quaternion.conjugate(before), state.orientations)
         off = quaternion.multiply(quaternion.conjugate(self.rest.darboux), bent)
         off *= np.where(off[..., 3:] < 0, -1.0, 1.0)  # hsu2024 eq. 3
         model = self.model

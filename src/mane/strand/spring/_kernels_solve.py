@@ -1,4 +1,4 @@
-"""Numba kernels of the spring model: banded elimination of the system of `_kernels_spring`."""
+"""Numba kernels of the spring model: banded elimination of the system of `_kernels`."""
 
 # mypy: allow-untyped-defs
 

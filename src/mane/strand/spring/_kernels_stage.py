@@ -46,8 +46,8 @@ SUM, SUM_MASS = ALONG, ALONG + LANES_3  # of the records from the root to here: 
 
 
 @in_block
-def choose_stages(buf, records, dt, share):
-    """Length of each strand's stage: `share` of a calm step, up to all of it. Masses, load and spins are loaded."""
+def choose_stages(buf, records, dt, theta):
+    """Length of each strand's stage: `scale` of a calm step, up to all of it. Masses, load and spins are loaded."""
     use_wide_registers()
     resisted = push = turning = spread(0.0)
     for p in range(ROOT, records, TWO):
@@ -62,7 +62,7 @@ def choose_stages(buf, records, dt, share):
         turning = greater(wx * wx + wy * wy + wz * wz, turning)
     violence = greater(math.sqrt(push) * (1.0 / PUSHED), resisted * (dt / RESISTED))
     violence = greater(turning * ((dt / CALM) * (dt / CALM)), violence)
-    part = share + (1.0 - share) * lesser(violence, 1.0)
+    part = theta + (1.0 - theta) * lesser(violence, 1.0)
     store(buf, STAGE, part * dt)
     store(buf, QUICKER, 1.0 / part)
 
@@ -116,10 +116,10 @@ def find_frames(buf, records):
 @in_lanes
 def turned(wx, wy, wz, x, y, z):
     """Turn a vector by the Cayley rotation of w, which is w itself up to |w|^3 / 12."""
-    share = 1.0 / (1.0 + 0.25 * (wx * wx + wy * wy + wz * wz))
+    scale = 1.0 / (1.0 + 0.25 * (wx * wx + wy * wy + wz * wz))
     ax, ay, az = cross(wx, wy, wz, x, y, z)
     bx, by, bz = cross(wx, wy, wz, ax, ay, az)
-    return x + share * (ax + 0.5 * bx), y + share * (ay + 0.5 * by), z + share * (az + 0.5 * bz)
+    return x + scale * (ax + 0.5 * bx), y + scale * (ay + 0.5 * by), z + scale * (az + 0.5 * bz)
 
 
 @in_block

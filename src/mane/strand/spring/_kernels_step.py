@@ -1,4 +1,4 @@
-"""Numba kernels of the spring model around the Newton steps of `_kernels_spring`: what goes in, what comes out.
+"""Numba kernels of the spring model around the Newton steps of `_kernels`: what goes in, what comes out.
 
 Strands go in blocks of eight. Each chunk of blocks has a scratch buffer of its own, so that the result of a strand
 depends on nothing but its block, whichever thread it runs on.
@@ -88,7 +88,7 @@ def place_ghosts(first, count, roots, ghosts):
 
 @in_block
 def load_block(buf, first, now, load):
-    """Fill the lanes with strands from `first` on as they are, velocities in AIM; spare lanes repeat the last."""
+    """Fill the lanes with strands from `first` on as they are, velocities in AIM; lanes left over repeat the last."""
     use_wide_registers()
     points, velocity, auxiliary, auxiliary_velocity, _, tension, _, spin = now
     force, resistance, coupling = load
@@ -145,11 +145,11 @@ def scale_rows(buf, i, factor):
 
 
 @in_lanes
-def end_stage(buf, i, share):
+def end_stage(buf, i, theta):
     """Where a particle gets by the end of the stage, as three rows; END has where it is at the end of the step."""
     x, y, z = load3(buf, i + START)
     a, b, c = load3(buf, i + END)
-    rest = 1.0 - share
+    rest = 1.0 - theta
     return a - rest * (a - x), b - rest * (b - y), c - rest * (c - z)
 
 
@@ -158,17 +158,17 @@ def load_held(buf, first, now, held):
     """Put ghosts, and roots that are held, where they are at the start and at the end of the stage."""
     use_wide_registers()
     root = ROOT * RECORD
-    share, free = 1.0 / load(buf, QUICKER), load(buf, root + FREE)
+    theta, free = 1.0 / load(buf, QUICKER), load(buf, root + FREE)
     copy_in(now[4], first, RECORD, RECORD + START, buf)
     copy_in(held[3], first, RECORD, RECORD + END, buf)
     for p in range(ONE, ROOT):
-        x, y, z = end_stage(buf, p * RECORD, share)
+        x, y, z = end_stage(buf, p * RECORD, theta)
         store3(buf, p * RECORD + END, x, y, z)
         store3(buf, p * RECORD + AIM, x, y, z)
     ux, uy, uz = load3(buf, root + END)
     positions = held[0]
     copy_in(positions.reshape(positions.shape[0], 1, 3), first, RECORD, root + END, buf)
-    x, y, z = end_stage(buf, root, share)
+    x, y, z = end_stage(buf, root, theta)
     is_free = free > 0.0
     store3(buf, root + END, choose(is_free, ux, x), choose(is_free, uy, y), choose(is_free, uz, z))
 
@@ -271,7 +271,7 @@ def store_cut_forces(buf, first, cut_force):
 
 @in_block
 def step_block(
-    block, constants, is_free, now, held, load, gravity, limit, iterations, tolerance, share, dt, buf, out, cut_force
+    block, constants, is_free, now, held, load, gravity, limit, iterations, tolerance, theta, dt, buf, out, cut_force
 ):
     """Take one block of strands one step further; arguments as in `step_strands`."""
     first = block * LANE_COUNT
@@ -280,7 +280,7 @@ def step_block(
     place_ghosts(first, count, held[:3], held[3])
     load_constants(buf, constants)
     load_block(buf, np.uint64(first), now, load)
-    choose_stages(buf, records, dt, share)
+    choose_stages(buf, records, dt, theta)
     set_out(buf, records, gravity)
     load_held(buf, np.uint64(first), now, held)
     for _ in range(iterations):
@@ -305,7 +305,7 @@ def step_block(
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def step_strands(
-    constants, is_free, now, held, load, gravity, limit, iterations, tolerance, share, dt, scratch, out, cut_force
+    constants, is_free, now, held, load, gravity, limit, iterations, tolerance, theta, dt, scratch, out, cut_force
 ):
     """Take all strands one step further.
 
@@ -320,7 +320,7 @@ def step_strands(
         limit: of the strain of a segment.
         iterations: Newton steps at most.
         tolerance: turn of a segment [rad] in a Newton step after which none follows.
-        share: of a calm step that its implicit stage takes.
+        theta: of a calm step that its implicit stage takes.
         dt: length of the step.
         scratch: shape (chunks, records * RECORD), zero before its first use.
         out: points, velocity, auxiliary particles, their velocity, frames, spin, tensions.
@@ -340,7 +340,7 @@ def step_strands(
                 limit,
                 iterations,
                 tolerance,
-                share,
+                theta,
                 dt,
                 scratch[chunk],
                 out,

@@ -1,11 +1,11 @@
 """`SpringSolver`: guides as particles and springs (Selle, Lentine, Fedkiw 2008), as chai2017 and lee2018 use them.
 
 `spring_net` says which particles and springs there are and how they get the rod's stiffness, `spring_rest` how their
-rest lengths carry the weight. One step is implicit Euler over a share of it: Newton steps from where the present motion
-would lead, each solved exactly in O(particles) by one banded elimination (`_kernels_spring_solve`), springs, damping
-and loads taken at the end of that stage, so that none of them limits its length. Strain limiting then brings back
-segments that a violent step has left too long or too short, and everything goes on to the end of the step with the
-velocities of the stage (`_kernels_spring_stage`). The price is numerical damping, a seventh of Euler's, first order in
+rest lengths carry the weight. One step is implicit Euler over a part theta of it: Newton steps from where the present
+motion would lead, each solved exactly in O(particles) by one banded elimination (`_kernels_solve`), springs,
+damping and loads taken at the end of that stage, so that none of them limits its length. Strain limiting then brings
+back segments that a violent step has left too long or too short, and everything goes on to the end of the step with the
+velocities of the stage (`_kernels_stage`). The price is numerical damping, a seventh of Euler's, first order in
 the step.
 """
 
@@ -23,7 +23,7 @@ from mane.geometry.checks import IntArray, require_choice, require_positive
 from mane.geometry.threads import most_threads
 from mane.strand._kernels_rows import aligned_rows, take_lanes
 from mane.strand._kernels_small import LANE_COUNT
-from mane.strand._kernels_stage import SHARE
+from mane.strand._kernels_stage import THETA
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
@@ -48,7 +48,7 @@ class SpringParams:
         iterations: Newton steps per step at most; with 1 it is linearly implicit Euler.
         tolerance: no further Newton step is taken for a strand once the last has turned no segment by more [rad].
         strain_limit: segments are kept within this part of their rest length.
-        share: of a calm step that its implicit stage takes, above 0.5; 1 is implicit Euler.
+        theta: of the theta method: part of a calm step that its implicit stage takes, above 0.5; 1 is implicit Euler.
         stretch: of segments and braces [m/s^2], or None.
         bend: of bending springs [m/s^2], or None.
         twist: of twist springs [m/s^2], or None.
@@ -59,7 +59,7 @@ class SpringParams:
     iterations: int = 6
     tolerance: float = 0.003
     strain_limit: float = 0.03
-    share: float = SHARE
+    theta: float = THETA
     stretch: float | None = None
     bend: float | None = None
     twist: float | None = None
@@ -73,8 +73,8 @@ class SpringParams:
             raise ValueError(f"tolerance: must be a finite number of at least zero, got {self.tolerance}")
         if not 0 < self.strain_limit < 1:
             raise ValueError(f"strain_limit: must be above 0 and below 1, got {self.strain_limit}")
-        if not 0.5 < self.share <= 1.0:
-            raise ValueError(f"share: must be above 0.5 and at most 1, got {self.share}")
+        if not 0.5 < self.theta <= 1.0:
+            raise ValueError(f"theta: must be above 0.5 and at most 1, got {self.theta}")
         for name in ("stretch", "bend", "twist"):
             value = getattr(self, name)
             if value is not None:
@@ -162,7 +162,7 @@ class SpringSolver(StrandSolver):
                 old["auxiliary_velocity"],
                 old["clamp"],
                 old["tension"],
-                state.frames,
+                state.orientations,
                 state.spin,
             ),
             (roots.positions, roots.rotations, self._behind, ghosts),
@@ -171,7 +171,7 @@ class SpringSolver(StrandSolver):
             self.params.strain_limit,
             self.params.iterations,
             self.params.tolerance,
-            self.params.share,
+            self.params.theta,
             dt,
             self._scratch_buffer(),
             (
@@ -179,7 +179,7 @@ class SpringSolver(StrandSolver):
                 out.velocity,
                 new["auxiliary"],
                 new["auxiliary_velocity"],
-                out.frames,
+                out.orientations,
                 out.spin,
                 new["tension"],
             ),
@@ -208,7 +208,7 @@ class SpringSolver(StrandSolver):
             state.velocity,
             self.net.azimuth,
             self.net.offset,
-            state.frames,
+            state.orientations,
             state.spin,
             state.extra["auxiliary"],
             state.extra["auxiliary_velocity"],

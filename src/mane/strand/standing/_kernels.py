@@ -1,6 +1,6 @@
 """Whether groomed strands stand by themselves: the second variation of their energy, and the stiffness it needs.
 
-Derivation (`_reference_hold` has the energy itself; the tests compare its finite differences with what is here).
+Derivation (`_reference` has the energy itself; the tests compare its finite differences with what is here).
 The strand cannot stretch; its unknowns are small rotations th_j of the segments, from the groomed shape. With d_j the
 direction of segment j, l_j its length and n_j the weight of all vertices beyond it, gravity's energy is
 -l_j n_j . (exp(th_j) d_j), to second order
@@ -188,7 +188,7 @@ def critical_factor(scratch, bend, twist, joint_length, lowest):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def hold_strands(points, mass, bend, twist, joint_length, clamped, gravity, critical, strain):
+def find_stiffening(points, mass, bend, twist, joint_length, clamped, gravity, critical, strain):
     """Fill per strand the `critical` factor and the largest `strain` |e| of a joint; zero where it is not clamped."""
     for strand in prange(points.shape[0]):
         critical[strand] = 0.0

@@ -1,4 +1,4 @@
-"""The energy of a strand that cannot stretch, as plainly as it can be written: the specification of `_kernels_hold`.
+"""The energy of a strand that cannot stretch, as plainly as it can be written: the specification of `_kernels`.
 
 One strand at a time, in NumPy. `energy` is what the second variation is the second derivative of; `second_variation`
 is the closed form as dense matrices.

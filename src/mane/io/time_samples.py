@@ -1,4 +1,4 @@
-"""`Moments`: the groom of a file at each of its times."""
+"""`TimeSampledGroom`: the groom of a file at each of its times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mane.io.notices import FileNotice
 from mane.io.units import to_metres
 
 
-class Moments:
+class TimeSampledGroom:
     """The groom of a file, still or moving.
 
     Attributes:

@@ -1,6 +1,6 @@
-"""Which candidates cannot touch: most of them, and in lanes of float32 this is seen sixteen at a time.
+"""Candidate pairs that cannot touch, most of them, are sorted out sixteen at a time in float32.
 
-What passes is looked at again in double precision, so nothing here decides more than what is certain.
+The narrow phase judges what passes in double precision; nothing here decides more than what is certain.
 """
 
 # mypy: allow-untyped-defs
@@ -20,7 +20,7 @@ def within(value, lowest, highest):
 
 
 @in_lanes
-def sieve_segments(start, count, own, other, limit, side, rows, first, ahead, dt, slack, kept):
+def filter_segments(start, count, own, other, limit, side, rows, first, ahead, dt, slack, kept):
     """Fill `kept` with the candidates of a strand whose segments cross and may touch; returns how many.
 
     Those of the strand, whose first vertex is `first`, begin at `start`. The others are no longer on any `side`.
@@ -44,8 +44,8 @@ def sieve_segments(start, count, own, other, limit, side, rows, first, ahead, dt
         sx, sy, sz, _ = pick_fours(rows, other, n, ROW, 4)
         tx, ty, tz, _ = pick_fours(rows, other, n, ROW, ROW + 4)
         d, e, r = (qx - px, qy - py, qz - pz), (tx - sx, ty - sy, tz - sz), (px - sx, py - sy, pz - sz)
-        closing = dot(gap_between(r, d, e, u, w), gap) / distance * -dt
-        missing = distance - within(closing, 0.0, ahead) - narrow(load(limit, n))
+        approach = dot(gap_between(r, d, e, u, w), gap) / distance * -dt
+        missing = distance - within(approach, 0.0, ahead) - narrow(load(limit, n))
         crosses = de * de < dd * ee * (1.0 - LEAST_SCALE + LOOSE) ** 2
         may_touch = first_lanes(count - k) & crosses & ((missing < slack) | marked(side, n))
         unmark(~may_touch, side, n)
@@ -54,7 +54,7 @@ def sieve_segments(start, count, own, other, limit, side, rows, first, ahead, dt
 
 
 @in_lanes
-def sieve_faces(start, count, own, other, limit, side, planes, rows, ahead, dt, slack, kept):
+def filter_faces(start, count, own, other, limit, side, planes, rows, ahead, dt, slack, kept):
     """Fill `kept` with the candidates of a strip that are over their triangle and may touch it; returns how many.
 
     Those of the strip begin at `start`. The others are no longer on any `side`.
@@ -72,8 +72,8 @@ def sieve_faces(start, count, own, other, limit, side, planes, rows, ahead, dt, 
         b1, b2 = ax * x + ay * y + az * z + a0, bx * x + by * y + bz * z + b0
         speed = nx * vx + ny * vy + nz * vz
         # However the speed of the foot comes out, it is between those of the corners.
-        closing = choose(height >= 0.0, fastest - speed, speed - slowest)
-        missing = magnitude(height) - within(closing * dt, 0.0, ahead) - narrow(load(limit, n))
+        approach = choose(height >= 0.0, fastest - speed, speed - slowest)
+        missing = magnitude(height) - within(approach * dt, 0.0, ahead) - narrow(load(limit, n))
         is_over = (b1 + off_a >= 0.0) & (b2 + off_b >= 0.0) & (1.0 - b1 - b2 + off_a + off_b >= 0.0)
         may_touch = first_lanes(count - k) & is_over & ((missing < slack) | marked(side, n))
         unmark(~may_touch, side, n)

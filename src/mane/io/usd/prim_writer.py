@@ -26,7 +26,7 @@ class PrimFrame:
     extent: FloatArray
 
 
-class PutBack:
+class PrimWriter:
     """Takes points of a groom to the prims of its source, at any time.
 
     Control points are carried by displacement: new = authored + (inverse of the curve's basis)(how far the hair's own

@@ -1,4 +1,4 @@
-"""Which parts of the hair could touch before the next search, in buffers that only ever grow."""
+"""Broad phase: parts of the hair that could touch before the next one, in buffers that only ever grow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.contact.strips import _kernels_search as kernels
+from mane.contact.strips import _kernels_broad_phase as kernels
 from mane.contact.strips import _kernels_table as table
 from mane.contact.strips.params import StripParams
 from mane.geometry._kernels_lanes import WIDTH
@@ -35,7 +35,7 @@ class Candidates:
         self.limit = np.zeros(shape)
 
     def grown(self) -> bool:
-        """Make room if the last search found more than there was; then it has to be made again."""
+        """Make room if the last broad phase found more than there was; then it has to be made again."""
         most = int(self.count.max(initial=0))
         if most <= self.own.shape[1] - WIDTH:  # lanes read on behind the last
             return False
@@ -68,14 +68,14 @@ class Grid:
         return self._low, inv_cell, self._dims, self._starts, *sorted_by_cell
 
 
-class Search:
+class BroadPhase:
     """Lists segments that could meet segments, and vertices that could meet triangles of strips.
 
     Attributes:
         segments: a row per strand.
         faces: a row per strip.
         table: the hair as lanes read it: columns, rows, unit vectors along segments and at vertices; see
-            `_kernels_strips_table`.
+            `_kernels_table`.
     """
 
     def __init__(self, model: StrandModel, params: StripParams) -> None:
@@ -112,7 +112,7 @@ class Search:
         return self._kept, self._planes, self._exact
 
     def find(self, points: Float64Array, takes_part: NDArray[np.bool_], pairs: IntArray, widest: Float64Array) -> None:
-        """List everything that could touch before the next search.
+        """List all candidate pairs until the next broad phase.
 
         Args:
             points: of all strands [m], shape (G, V, 3).

@@ -1,7 +1,7 @@
-"""Wishes of the vertices of a strand to be further out, and what a strand with fixed lengths can grant of them.
+"""Displacements that vertices of a strand request, and those that a strand with fixed lengths can make.
 
-A wish is a direction and a rise along it. A vertex is lifted by turning the segment before it, those behind it follow,
-and what one segment cannot give is passed on towards the root; `_kernels_projection` makes the wishes.
+A request is a direction and a rise along it. A vertex is lifted by turning the segment before it, those behind it
+follow, and what one segment cannot give is passed on towards the root; `_kernels_projection` makes the requests.
 """
 
 # mypy: allow-untyped-defs
@@ -11,9 +11,9 @@ from numba import njit
 from mane.contact.solids._kernels_trace import length_between, vector
 from mane.groom._kernels_depenetrate import raise_direction
 
-# Columns of a wish: direction (3) and rise [m].
+# Columns of a request: direction (3) and rise [m].
 RISE = 3
-# How far a segment may turn into the direction of a wish before the one before it has to help; 1 is all the way.
+# How far a segment may turn into the direction of a request before the one before it has to help; 1 is all the way.
 STEEP = 0.7
 STEEPEST = 0.95
 # Less ease than this is none.
@@ -53,7 +53,7 @@ def ease(points, first, j, n):
 
 
 @njit(cache=True, error_model="numpy")
-def shares(points, first, j, u, n):
+def end_weights(points, first, j, u, n):
     """How far the two ends of segment j move along n, so that the place at fraction u of it moves by one."""
     w = 1.0 - u
     here = w * ease(points, first, j, n)
@@ -65,10 +65,10 @@ def shares(points, first, j, u, n):
 
 
 @njit(cache=True, error_model="numpy")
-def make_wish(n, rise, wish, stopped):
-    """Keep the largest wish of a vertex, (4,), and the direction in which it must not go on."""
-    if rise > wish[RISE]:
-        wish[0], wish[1], wish[2], wish[RISE] = n[0], n[1], n[2], rise
+def request_displacement(n, rise, requested, stopped):
+    """Keep the largest request of a vertex, (4,), and the direction in which it must not go on."""
+    if rise > requested[RISE]:
+        requested[0], requested[1], requested[2], requested[RISE] = n[0], n[1], n[2], rise
         stopped[0], stopped[1], stopped[2] = n[0], n[1], n[2]
 
 
@@ -94,27 +94,27 @@ def lift(start, length, x, n, rise):
 
 
 @njit(cache=True, error_model="numpy")
-def pass_wishes_on(first, scratch, wishes):
+def pass_requests_on(first, scratch, requested):
     """From the tip to the root: what turning its own segment cannot give a vertex, the vertex before it must rise."""
     points = scratch[NEXT]
     for j in range(len(points) - 1, max(first, 1), -1):
-        n, rise = vector(wishes, j), wishes[j, RISE]
+        n, rise = vector(requested, j), requested[j, RISE]
         # A segment that points along n already cannot lift its end: there the strand has to slide, or to stretch.
         if rise > 0.0 and ease(points, first, j - 1, n) > STUCK:
             length = length_between(vector(points, j - 1), vector(points, j))
             given = max(STEEP - climb_of(points, j, n), 0.0) * length
-            make_wish(n, rise - given, wishes[j - 1], scratch[STOPPED, j - 1])
+            request_displacement(n, rise - given, requested[j - 1], scratch[STOPPED, j - 1])
 
 
 @njit(cache=True, error_model="numpy")
-def grant_wishes(first, points, wishes):
+def constrain_displacements(first, points, requested):
     """Move the vertices of one strand from number `first` on, in place; return whether any moved."""
     has_moved = False
     old_prev = vector(points, max(first - 1, 0))
     for j in range(first, len(points)):
         old = vector(points, j)
         x = old
-        n, rise = vector(wishes, j), wishes[j, RISE]
+        n, rise = vector(requested, j), requested[j, RISE]
         if j == 0:
             if rise > 0.0:
                 x = (old[0] + rise * n[0], old[1] + rise * n[1], old[2] + rise * n[2])

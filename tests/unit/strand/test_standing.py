@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mane.strand.material import Material
 from mane.strand.model import StrandModel
 from mane.strand.standing._reference import StandingStrand
-from mane.strand.standing.hold import DEFAULT_MARGIN, LARGEST_STRAIN, hold
+from mane.strand.standing.stiffen import DEFAULT_MARGIN, LARGEST_STRAIN, stiffen_to_stand
 
 GREENHILL = (
     7.8373  # rho A g L^3 / (E I) at which an upright column buckles: 9/4 j^2, j = 1.86635 first zero of J_(-1/3)
@@ -64,7 +64,7 @@ def test_the_groomed_shape_is_an_equilibrium_and_its_second_variation_is_the_ene
 @given(seed=st.integers(0, 10_000))
 def test_the_critical_factor_is_where_the_reference_loses_its_last_positive_curvature(seed):
     model = crooked(seed, strands=2)
-    report = hold(model, mode="report")[1]
+    report = stiffen_to_stand(model, mode="report")[1]
     for strand in range(model.strand_count):
         critical = report.critical[strand]
         if critical > report.strain[strand]:  # otherwise the joints' reach decides, not the curvature
@@ -79,7 +79,7 @@ def test_the_critical_factor_is_where_the_reference_loses_its_last_positive_curv
 def test_an_upright_strand_buckles_where_greenhill_says(segments, tolerance):
     # Second order in the length of a segment: the tolerance falls by four when that halves.
     model = straight(0.15, segments)
-    buckles_at = load_number(model) / hold(model, mode="report")[1].critical[0]
+    buckles_at = load_number(model) / stiffen_to_stand(model, mode="report")[1].critical[0]
     assert buckles_at == pytest.approx(GREENHILL, rel=tolerance)
 
 
@@ -87,20 +87,20 @@ def test_a_hair_of_40_micrometres_stands_up_to_10_centimetres():
     # L^3 = 7.837 E r^2 / (4 rho g)
     tallest = (GREENHILL * 3.9e9 * (40e-6) ** 2 / (4 * 1320 * 9.81)) ** (1 / 3)
     assert tallest == pytest.approx(0.098, abs=1e-3)
-    assert hold(straight(0.99 * tallest, 25), mode="report")[1].unstable_count == 0
-    assert hold(straight(1.01 * tallest, 25), mode="report")[1].unstable_count == 1
+    assert stiffen_to_stand(straight(0.99 * tallest, 25), mode="report")[1].unstable_count == 0
+    assert stiffen_to_stand(straight(1.01 * tallest, 25), mode="report")[1].unstable_count == 1
 
 
 def test_a_hanging_strand_needs_no_stiffness():
-    model, report = hold(straight(0.5, 25, (0.0, -1.0, 0.0)))
+    model, report = stiffen_to_stand(straight(0.5, 25, (0.0, -1.0, 0.0)))
     assert report.critical[0] < 1e-5
     assert report.raised_count == 0
     assert str(report) == "all 1 clamped strands stand as groomed"
-    assert model is hold(model)[0]
+    assert model is stiffen_to_stand(model)[0]
 
 
 def test_without_gravity_everything_stands():
-    assert hold(straight(1.0, 25, gravity=(0, 0, 0)))[1].raised_count == 0
+    assert stiffen_to_stand(straight(1.0, 25, gravity=(0, 0, 0)))[1].raised_count == 0
 
 
 def test_strain_of_a_level_strand_is_that_of_its_first_whole_joint():
@@ -108,7 +108,7 @@ def test_strain_of_a_level_strand_is_that_of_its_first_whole_joint():
     length, h = 0.3, 0.01
     model = straight(length, 30, (1.0, 0.0, 0.0))
     moment = model.mass[0].sum() / length * 9.81 * (length - h) ** 2 / 2
-    report = hold(model, mode="report")[1]
+    report = stiffen_to_stand(model, mode="report")[1]
     assert report.strain[0] == pytest.approx(moment * h / (2 * model.bend_stiffness[0, 0]), rel=1e-9)
 
 
@@ -117,10 +117,10 @@ def test_strain_of_a_level_strand_is_that_of_its_first_whole_joint():
 
 def test_stiffened_strands_stand_with_the_margin():
     model = crooked(5, strands=20, segments=12)
-    stiff, before = hold(model)
+    stiff, before = stiffen_to_stand(model)
     assert before.stiffened
     assert before.unstable_count > 0
-    after = hold(stiff, mode="report")[1]
+    after = stiffen_to_stand(stiff, mode="report")[1]
     # the precision of the bisection, 1e-6
     assert (after.critical * DEFAULT_MARGIN < 1 + 1e-5).all()
     assert (after.strain < LARGEST_STRAIN * (1 + 1e-9)).all()
@@ -133,19 +133,19 @@ def test_stiffened_strands_stand_with_the_margin():
 
 def test_a_larger_margin_asks_for_proportionally_more():
     model = straight(0.2, 25)
-    factors = [hold(model, margin=margin)[1].factor[0] for margin in (1.5, 3.0)]
+    factors = [stiffen_to_stand(model, margin=margin)[1].factor[0] for margin in (1.5, 3.0)]
     assert factors[1] == pytest.approx(2 * factors[0], rel=1e-6)
 
 
 def test_reporting_and_off_leave_the_model_alone():
     model = straight(0.2, 25)
-    same, report = hold(model, mode="report")
+    same, report = stiffen_to_stand(model, mode="report")
     assert same is model
     assert report.largest_factor > 10
     assert "1 of 1 strands would fall out of their groomed shape by their weight; 1 would have to be stiffened" in str(
         report
     )
-    same, report = hold(model, mode="off")
+    same, report = stiffen_to_stand(model, mode="off")
     assert same is model
     assert report.raised_count == 0
 
@@ -153,7 +153,7 @@ def test_reporting_and_off_leave_the_model_alone():
 def test_only_clamped_strands_are_held():
     points = np.repeat(straight(0.2, 25).rest_points, 3, axis=0)
     model = Material().model(points, root=["clamped", "hinged", "free"])
-    stiff, report = hold(model)
+    stiff, report = stiffen_to_stand(model)
     assert (report.factor > 1).tolist() == [True, False, False]
     assert str(report).endswith("; 2 with hinged or free roots not held")
     np.testing.assert_array_equal(stiff.bend_stiffness[1:], model.bend_stiffness[1:])
@@ -164,17 +164,17 @@ def test_turning_scene_and_gravity_together_changes_nothing():
     c, s = math.cos(0.7), math.sin(0.7)
     turn = np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     turned = Material(radius=model.radius[:, 0]).model(model.rest_points @ turn.T, gravity=turn @ model.gravity)
-    np.testing.assert_allclose(hold(turned)[1].critical, hold(model)[1].critical, rtol=3e-6)
+    np.testing.assert_allclose(stiffen_to_stand(turned)[1].critical, stiffen_to_stand(model)[1].critical, rtol=3e-6)
 
 
 def test_the_same_bytes_on_any_number_of_threads(on_threads):
     model = crooked(8, strands=40)
-    on_threads(lambda: hold(model))
+    on_threads(lambda: stiffen_to_stand(model))
 
 
 def test_settings_that_make_no_sense_are_refused():
     model = straight(0.1, 5)
-    with pytest.raises(ValueError, match="hold: 'spray' is unknown; choose from off, report, stiffen"):
-        hold(model, mode="spray")
+    with pytest.raises(ValueError, match="stiffen_to_stand: 'spray' is unknown; choose from off, on, report"):
+        stiffen_to_stand(model, mode="spray")
     with pytest.raises(ValueError, match=r"margin: must be a finite number above 1, got 1.0"):
-        hold(model, margin=1.0)
+        stiffen_to_stand(model, margin=1.0)

@@ -1,9 +1,9 @@
-"""`hold`: groomed shapes that would fall are made stiff enough to stand, which is what hair spray does.
+"""`stiffen_to_stand`: groomed shapes that would fall are made stiff enough to stand, which is what hair spray does.
 
 A rest shape can be found for every groom, such that gravity bends it into the groom exactly. But that balance may be
 one of a pencil on its tip: an upright strand buckles once rho A g L^3 / (E I) exceeds 7.837, which for a hair of 40 um
-radius happens at 10 cm. `hold` finds for each strand the factor on its bending and twisting stiffness at which the
-groomed shape stops being stable (`_kernels_hold` derives it), and raises the stiffness of those that need it.
+radius happens at 10 cm. `stiffen_to_stand` finds for each strand the factor on its bending and twisting stiffness at
+which the groomed shape stops being stable (`_kernels` derives it), and raises the stiffness of those that need it.
 
 The result holds for every strand model: it looks at a rod that cannot stretch, cut into the model's own segments.
 """
@@ -19,7 +19,7 @@ from mane.geometry.checks import require_choice
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.standing import _kernels as kernels
 
-MODES = ("stiffen", "report", "off")
+MODES = ("on", "report", "off")
 
 # At `margin` times the critical stiffness, a sideways push moves the strand margin / (margin - 1) times as far as
 # without gravity (Southwell): three times at 1.5. At 1.1 it would be eleven times, and a groom that stands only on
@@ -38,7 +38,7 @@ def stiffening(held: StrandModel, bare: StrandModel) -> Float64Array:
 
 
 @dataclass(frozen=True, eq=False)
-class HoldReport:
+class StandingReport:
     """Which strands stand by themselves, and what was done about the others.
 
     Attributes:
@@ -82,7 +82,9 @@ class HoldReport:
         aside = f"; {loose} with hinged or free roots not held" if loose else ""
         if self.raised_count == 0:
             return f"all {count - loose} clamped strands stand as groomed{aside}"
-        deed = 'stiffened (hold = "off" leaves them limp)' if self.stiffened else "would have to be stiffened"
+        deed = (
+            'stiffened (stiffen_to_stand = "off" leaves them limp)' if self.stiffened else "would have to be stiffened"
+        )
         middle = float(np.median(self.factor[self.factor > 1]))
         return (
             f"{self.unstable_count} of {count} strands would fall out of their groomed shape by their weight; "
@@ -91,27 +93,27 @@ class HoldReport:
         )
 
 
-def hold(
-    model: StrandModel, *, mode: str = "stiffen", margin: float = DEFAULT_MARGIN
-) -> tuple[StrandModel, HoldReport]:
+def stiffen_to_stand(
+    model: StrandModel, *, mode: str = "on", margin: float = DEFAULT_MARGIN
+) -> tuple[StrandModel, StandingReport]:
     """Make the groomed shape of every clamped strand a stable equilibrium under gravity.
 
     Args:
         model: strands as groomed.
-        mode: "stiffen" multiplies bending and twisting stiffness of the strands that need it; "report" only says which
+        mode: "on" multiplies bending and twisting stiffness of the strands that need it; "report" only says which
             would; "off" does not even look, and reports that all stand.
         margin: the stiffness is made at least this many times the critical one; above 1.
 
     Returns:
         The model, the same object unless it was stiffened, and a report whose `str` is one line.
     """
-    require_choice("hold", mode, MODES)
+    require_choice("stiffen_to_stand", mode, MODES)
     if not (np.isfinite(margin) and margin > 1):
         raise ValueError(f"margin: must be a finite number above 1, got {margin}")
     held = model.root_kind == RootKind.CLAMPED
     critical, strain = np.zeros((2, model.strand_count))
     if mode != "off":
-        kernels.hold_strands(
+        kernels.find_stiffening(
             model.rest_points,
             model.mass,
             model.bend_stiffness,
@@ -124,8 +126,8 @@ def hold(
         )
     # The strain falls in proportion as the stiffness rises.
     factor = np.maximum(1.0, np.maximum(margin * critical, strain / LARGEST_STRAIN))
-    stiffened = mode == "stiffen" and bool((factor > 1).any())
-    report = HoldReport(critical, factor, strain, held, margin, stiffened)
+    stiffened = mode == "on" and bool((factor > 1).any())
+    report = StandingReport(critical, factor, strain, held, margin, stiffened)
     return (_stiffened(model, factor) if stiffened else model), report
 
 

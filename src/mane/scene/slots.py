@@ -1,4 +1,4 @@
-"""What `Simulation` needs for guides that come and go: spare strands behind the groom's own in all its arrays."""
+"""What `Simulation` needs for guides that come and go: slots behind the groom's own in all its arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mane.strand.halfway import with_halfway
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Part
 from mane.strand.roots import RootPose
-from mane.strand.standing.hold import hold
+from mane.strand.standing.stiffen import stiffen_to_stand
 from mane.strand.state import StrandState
 
 ROUNDS = 4  # of Newton's method on a distance, which is all but linear
@@ -32,7 +32,7 @@ def adaptive_part(parts: Sequence[Part]) -> AdaptiveGuides | None:
     return found[0] if found else None
 
 
-def with_spare(
+def with_slots(
     model: StrandModel, adaptive: AdaptiveGuides, active: NDArray[np.bool_], body: Solid | None, mode: str
 ) -> StrandModel:
     """Return the strands of `model` and behind them one for each pair, grown on the body and held as the others are."""
@@ -44,7 +44,7 @@ def with_spare(
     if body is not None:
         between = grown_on(body, whole.rest_points[own:], whole.rest_points[pairs, 0])
         whole = replace(whole, rest_points=np.concatenate([model.rest_points, between]))
-    held, _ = hold(whole.taken(np.arange(own, whole.strand_count)), mode=mode)
+    held, _ = stiffen_to_stand(whole.taken(np.arange(own, whole.strand_count)), mode=mode)
     return replace(
         whole,
         bend_stiffness=np.concatenate([whole.bend_stiffness[:own], held.bend_stiffness]),
@@ -68,6 +68,6 @@ def grown_on(body: Solid, strands: Float64Array, neighbours: Float64Array) -> Fl
 
 def single_precision(state: StrandState, roots: RootPose, rows: slice | IntArray) -> dict[str, FloatArray]:
     """Arrays that a `GuideFrame` and its `InsertedGuides` share, of some strands, by name; copies."""
-    arrays = {name: getattr(state, name)[rows] for name in ("points", "velocity", "frames", "cut_force")}
+    arrays = {name: getattr(state, name)[rows] for name in ("points", "velocity", "orientations", "cut_force")}
     arrays["roots"], arrays["root_rotations"] = roots.positions[rows], roots.rotations[rows]
     return {name: array.astype(np.float32) for name, array in arrays.items()}

@@ -1,6 +1,6 @@
 """Which parts of the hair may meet soon: segments and segments, vertices and triangles.
 
-A few neighbouring segments of a strand, or of a strip, look around together: whatever lies in their common box comes
+A few neighbouring segments of a strand, or of a strip, ask together: whatever lies in their common box comes
 out of a grid of cells into columns side by side, against which each of them is then tested in lanes, without branches.
 All of it is in float32, relative to the first root, and finds a little more than there is.
 """
@@ -24,7 +24,7 @@ from mane.geometry._kernels_sixteens import (
     repeat_number,
 )
 
-CHUNK = 2  # segments that look around together
+CHUNK = 2  # segments that ask together
 # What is known of vertices and segments, and of what has been gathered: strand, centre, unit vector along the hair,
 # half the length.
 STRAND, CENTRE, ALONG, HALF, ROW = 0, 1, 4, 7, 8
@@ -289,8 +289,8 @@ def find_segments(points, enabled, bars, longest, grid, reach, near, numbers, hi
 def meet_triangle(plane, along, across, reach, total, near, numbers, hits):
     """List those of the first `total` vertices in columns that are over a triangle or close beside it, and cross it.
 
-    `plane` as `fill_planes` leaves it to search; the hair of the triangle is `along` at its first edge, changed by
-    `across` on the way to the third corner.
+    `plane` as `fill_planes` leaves it to the broad phase; the hair of the triangle is `along` at its first edge,
+    changed by `across` on the way to the third corner.
     """
     room = near.shape[0] // ROW
     count = 0
