@@ -10,7 +10,7 @@ import numpy as np
 
 from mane.geometry.checks import FloatArray
 from mane.measure.captions import describe
-from mane.measure.reproduce.pictures import stack_rows
+from mane.measure.pictures import stack_rows
 from mane.measure.study.skin_pictures import draw_few, hairs_in_front
 from mane.metrics.table import MetricTable
 from mane.render.movie import frame_path

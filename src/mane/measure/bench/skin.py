@@ -12,22 +12,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.motion import Pose
-from mane.geometry import quaternion
-from mane.geometry.frames import segment_frames, segment_tangents
-from mane.groom import styles
-from mane.groom.groom import Groom
-from mane.groom.guides import Guides
-from mane.groom.select import select_guides
 from mane.measure.bench._kernels_skin_plain import copy_points, plain_linear
 from mane.measure.bench.sdf import best_seconds
 from mane.measure.figures import Figures
+from mane.measure.heads import HEADS, Head, bench_frame, bench_head
 from mane.skin.base import Skin, on_cache_lines
 from mane.skin.linear.skin import LinearSkin
 from mane.skin.physical.plain import plain_sweep
@@ -38,23 +31,6 @@ from mane.strand.frame import GuideFrame
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Head:
-    """One row of hsu2024 table 1: sizes, and the paper's microseconds on an RTX 4090 for either method."""
-
-    name: str
-    guides: int
-    hairs: int
-    vertices: int
-    paper: dict[str, float]
-
-
-HEADS = (
-    Head("Josh", 128, 106_686, 16, {"linear": 283, "physical": 346}),
-    Head("Alice", 128, 30_307, 64, {"linear": 360, "physical": 425}),
-    Head("Hadley", 256, 64_663, 16, {"linear": 163, "physical": 199}),
-    Head("Danielle", 256, 46_706, 16, {"linear": 111, "physical": 137}),
-)
 QUICK = Head("quick", 32, 2_000, 16, {})
 METHODS = ("linear", "physical")
 THREADS = (1, 2)
@@ -77,7 +53,8 @@ HELD = Head("held", 128, 100_000, 16, {})
 FIRST_CODE = """
 import sys, time
 start = time.perf_counter()
-from mane.measure.bench.skin import QUICK, bench_frame, bench_head
+from mane.measure.bench.skin import QUICK
+from mane.measure.heads import bench_frame, bench_head
 from mane.skin.table import make_skin
 groom, guides = bench_head(QUICK)
 started = time.perf_counter()
@@ -103,36 +80,6 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
         figures.add(case, "bytes held", megabytes, "MB", target=TARGET_MEGABYTES)
         figures.add(method, "first call, nothing compiled", _first_seconds(method), "s")
     return figures
-
-
-def bench_head(head: Head) -> tuple[Groom, Guides]:
-    """Curls of the head's size, and its guides; hairs and guides have the same vertex count, as in the paper."""
-    groom = styles.make("curly", strands=head.hairs, vertices=head.vertices, seed=1)
-    return groom, select_guides(groom, head.guides, seed=1)
-
-
-def bench_frame(guides: Guides) -> GuideFrame:
-    """Guides on a turned head, each swung its own way, with the cut forces of hair that hangs from them."""
-    rng = np.random.default_rng(0)
-    pose = Pose(np.array([0.1, 0.2, 0.0]), quaternion.from_axis_angle(np.array([0.2, 1.0, 0.1]), 0.6))
-    along = np.linspace(0, 1, guides.vertex_count)[:, None]
-    swing = 0.03 * rng.normal(size=(guides.capacity, 1, 3)) * along**2
-    points = (pose.apply(guides.rest.astype(np.float64)) + swing).astype(np.float32)
-    beyond = np.linspace(1, 0, guides.vertex_count - 1)[:, None]
-    weight = 1e-5 * beyond * segment_tangents(points)  # [N], about that of 20 cm of hair
-    return GuideFrame(
-        points=points,
-        velocity=np.zeros_like(points),
-        orientations=segment_frames(points),
-        cut_force=weight.astype(np.float32),
-        roots=np.ascontiguousarray(points[:, 0]),
-        root_rotations=np.tile(pose.rotation, (guides.capacity, 1)).astype(np.float32),
-        active=guides.active,
-        weight=guides.weight,
-        head=pose,
-        solid_poses=(),
-        time=0.0,
-    )
 
 
 def _measure_head(figures: Figures, head: Head, repeats: int, say: Progress) -> None:

@@ -17,7 +17,7 @@ from mane.geometry.frames import segment_frames
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.crossings import find_crossings, winding
-from mane.measure.reproduce.pictures import PAINTED, draw_row, locks, stack_rows
+from mane.measure.pictures import PAINTED, draw_row, locks, stack_rows
 from mane.measure.reproduce.reproduce import Done, Report, Tell, task_of
 from mane.render.camera import Camera
 from mane.scene.simulation import Simulation

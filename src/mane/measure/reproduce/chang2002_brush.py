@@ -16,7 +16,7 @@ from mane.body.solid import Solid
 from mane.contact.strips.strips import TriangleStrips, WispCollisions
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.measure.reproduce.pictures import draw_row, locks, stack_rows
+from mane.measure.pictures import draw_row, locks, stack_rows
 from mane.measure.reproduce.reproduce import Done, Report, Tell, task_of
 from mane.render.camera import Camera
 from mane.scene.simulation import Simulation

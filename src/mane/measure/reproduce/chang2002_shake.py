@@ -20,7 +20,7 @@ from mane.contact.strips.strips import TriangleStrips
 from mane.groom import styles
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
-from mane.measure.reproduce.pictures import draw_row, locks, stack_rows
+from mane.measure.pictures import draw_row, locks, stack_rows
 from mane.measure.reproduce.reproduce import Done, Report, Tell, task_of
 from mane.render.camera import Camera
 from mane.scene.simulation import Simulation

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numba
 import numpy as np
 
-from mane.measure.bench.skin import HEADS, Head
 from mane.measure.captions import describe
+from mane.measure.heads import HEADS, Head
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.measure.study.skin import METHODS, Carry, Recording, SkinScene, measure, measure_reference, record
 from mane.metrics.summary import METRICS

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mane.measure.bench.skin import Head
+from mane.measure.heads import Head
 from mane.measure.reproduce.hsu2024 import HADLEY, JOSH, SHORT_CURLS, Sizes, draw, frame_milliseconds, recorded
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.measure.study.skin import METHODS, Carry, Recording, measure, physical

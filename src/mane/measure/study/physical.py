@@ -187,7 +187,7 @@ def settled(guides: Guides) -> GuideFrame:
 
 def _time_sweeps(figures: Figures, sizes: Sizes, say: Say) -> None:
     """Time a swung head of curls by number of sweeps, and with the frame before as a start."""
-    from mane.measure.bench.skin import Head, bench_frame, bench_head
+    from mane.measure.heads import Head, bench_frame, bench_head
 
     groom, guides = bench_head(Head("timed", 64, sizes.timed, 16, {}))
     frames = [_swung(bench_frame(guides), share) for share in np.linspace(0.0, 1.0, 4)]

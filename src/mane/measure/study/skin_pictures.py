@@ -14,7 +14,7 @@ from mane.geometry.checks import FloatArray, IntArray
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.measure.captions import describe
-from mane.measure.reproduce.pictures import PAINTED, stack_rows
+from mane.measure.pictures import PAINTED, stack_rows
 from mane.measure.study.skin import Carry, Recording
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error

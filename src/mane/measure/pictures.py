@@ -1,4 +1,4 @@
-"""What the scenes of `mane reproduce` share for looking at: guides as locks, strips of frames in one view."""
+"""Pictures of measurements: guides as locks, strips of frames in one view."""
 
 from __future__ import annotations
 
