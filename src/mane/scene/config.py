@@ -193,9 +193,9 @@ class SolidTable:
         shape: or box, capsule, plane, sphere or torus
         mesh: or a mesh file
         position: where its origin is [m]
-        rotation_vector: how it is turned there: axis times angle [rad]
+        rotation_vector: its orientation there: axis times angle [rad]
         motion: a motion file (.json, .csv) or a named motion, in place of `keyframes`
-        keyframes: places that it goes through: rows of time [s] and position [m]
+        keyframes: of its position: rows of time [s] and position [m]
         unit: unit of the mesh file where it does not say
         up: up axis of the mesh file where it does not say
         settings: sizes of the prop or shape

@@ -4,12 +4,45 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mane.body.motion import Motion, Pose, Twist
 from mane.scene.options import prop_maker, shape_class, stage_options
 from mane.scene.values import VARYING
 from mane.stage.protocol import Provide, Stage, needed
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedMotion:
+    """Carries what stands at `place` by `motion`.
+
+    Attributes:
+        motion: as if the thing stood at the origin.
+        place: where it stands.
+    """
+
+    motion: Motion
+    place: Pose
+
+    @property
+    def teleports(self) -> tuple[float, ...]:
+        """Times [s] at which the pose jumps."""
+        return self.motion.teleports
+
+    def teleported(self, start: float, end: float) -> bool:
+        """Whether the pose jumps after `start` and not after `end` [s]."""
+        return self.motion.teleported(start, end)
+
+    def pose(self, time: float) -> Pose:
+        """Where it is at `time` [s]."""
+        return self.motion.pose(time).compose(self.place)
+
+    def velocity(self, time: float) -> Twist:
+        """How it moves at `time` [s]; a rigid motion moves all points of space alike, wherever the thing stands."""
+        return self.motion.velocity(time)
+
 
 if TYPE_CHECKING:
     from mane.body.motion import Motion
@@ -74,7 +107,7 @@ def _solid_motion(table: SolidTable, folder: Path, seed: int) -> Motion:
     from mane.body.motion import Pose
     from mane.body.motion_keys import KeyframedMotion
     from mane.geometry import quaternion
-    from mane.scene.placed import PlacedMotion
+    from mane.scene.parts import PlacedMotion
 
     place = Pose(np.array(table.position), quaternion.exp(np.array(table.rotation_vector, np.float64)))
     if table.motion is not None:

@@ -5,8 +5,7 @@ import pytest
 
 from mane.groom.groom import Groom
 from mane.render.camera import Camera
-from mane.render.renderer import render
-from mane.render.simplify import LEAST_STRANDS, simplified
+from mane.render.renderer import LEAST_STRANDS, render, simplified
 from mane.render.strands import HAIR_WIDTH, strand_widths
 from mane.render.view import View
 

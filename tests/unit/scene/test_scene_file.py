@@ -57,6 +57,26 @@ def refused(text, settings=()):
         (GROOM + "[[solids]]\nposition = [0, 0, 0]", "scene.toml:3: [[solids]] prop: must be given, or shape, or mesh"),
         (GROOM + '[[interactions]]\nkind = "atraction"', "scene.toml:4: [[interactions]] kind: 'atraction' is unknown"),
         (GROOM + "[interactions]\nkind = 1", "scene.toml:3: interactions: must be a list of tables, [[interactions]]"),
+        (
+            GROOM + '[[solids]]\nprop = "comb"\nway = [[0, 0, 0, 0]]',
+            "scene.toml:5: [[solids]] has no key 'way' any more; it is called 'keyframes' now",
+        ),
+        (
+            GROOM + '[[solids]]\nprop = "comb"\nturn = [0, 1, 0]',
+            "scene.toml:5: [[solids]] has no key 'turn' any more; it is called 'rotation_vector' now",
+        ),
+        (
+            GROOM + '[strand]\nhold = "off"',
+            "scene.toml:4: [strand] has no key 'hold' any more; it is called 'stiffen_to_stand' now",
+        ),
+        (
+            GROOM + "[strand.settings]\nshare = 1.0",
+            "scene.toml:4: [strand.settings] has no key 'share' any more; it is called 'theta' now",
+        ),
+        (
+            GROOM + "[skin]\nclosing = 1.0",
+            "scene.toml:4: [skin] has no key 'closing' any more; it is called 'drift_gain' now",
+        ),
         (GROOM + "guides = 3", "scene.toml:3: [groom] has no key 'guides'"),
         ("guides = 3\n" + GROOM, "scene.toml:1: guides: must be a table, [guides], got 3"),
         (GROOM + "[gides]", "scene.toml:3: the scene has no key 'gides'; known keys are groom, seed,"),
@@ -145,8 +165,8 @@ def test_the_starter_is_a_scene_that_names_every_key(style):
         assert re.search(rf"^{key} = .+  # \S", text, re.M), key
     # uncommented, the defaults are what they were
     shown = re.sub(r"^# (\w+ = (?!\.\.\.).*)$", r"\1", text, flags=re.M)
-    opened = "\n".join(line for line in shown.split("\n") if not re.match(r"(position|turn|way) ", line))
-    assert parse_scene(opened) == scene
+    opened = "\n".join(line for line in shown.split("\n") if not re.match(r"(position|rotation_vector|keyframes) ",
+    line)) assert parse_scene(opened) == scene
 
 
 def test_models_and_skins_of_the_tables_are_accepted():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.contact.compliance import Compliance
 from mane.contact.links._reference import perpendicular
 from mane.geometry.checks import IntArray
 from mane.geometry.index import PointIndex
@@ -126,3 +127,38 @@ def _local_coordinates(points: Float64Array, other: IntArray, fraction: Float64A
     along = np.einsum("gnmi,gni->gnm", gap, tangent) / length[..., None]
     across = [np.einsum("gnmi,gni->gnm", gap, axis) for axis in (first, second)]
     return np.stack([along, *across], axis=-1)
+
+
+class LinkResponse:
+    """How far the two ends of each link give way together to a push [1/kg], s_c of `contact.compliance`."""
+
+    def __init__(self, links: LinkTable, compliance: Compliance) -> None:
+        self._compliance = compliance
+        model = compliance.model
+        self._tied = links.other >= 0
+        along = links.local[..., 0]
+        lever = np.linalg.norm(links.local[..., 1:], axis=-1) / model.rest_length[..., None]
+        # Weights on the ends of the own segment, with the couple of what is beside it; and on those of the other.
+        self._own = [(np.abs(1 - along) + lever) * self._tied, (np.abs(along) + lever) * self._tied]
+        self._other = [(1 - links.fraction) * self._tied, links.fraction * self._tied]
+        self._place = np.maximum(links.other + links.other // model.segment_count, 0)  # vertex that the other starts at
+        busy = np.zeros(model.mass.shape)
+        for end in range(2):
+            busy[:, end : end + model.segment_count] += self._own[end].sum(axis=2)
+            busy += np.bincount((self._place + end).reshape(-1), self._other[end].reshape(-1), busy.size).reshape(
+                busy.shape
+            )
+        self._busy = busy
+        self._table: Float64Array | None = None
+        self._found: Float64Array = np.empty(0)
+
+    def of(self, dt: float) -> Float64Array:
+        """For steps of `dt` [s], shape (G, N, count), zero where there is no link; read only."""
+        table = self._compliance.of(dt)
+        if table is not self._table:
+            total = np.einsum("gvw,gw->gv", table, self._busy)
+            here = self._own[0] * total[:, :-1, None] + self._own[1] * total[:, 1:, None]
+            flat = total.reshape(-1)
+            there = self._other[0] * flat[self._place] + self._other[1] * flat[self._place + 1]
+            self._table, self._found = table, here + there
+        return self._found

@@ -11,14 +11,58 @@ from numpy.typing import NDArray
 
 from mane.body.packed import PackedSolid, fill_pose_pair
 from mane.contact.solids import _kernels as kernels
-from mane.contact.solids._kernels_contact import RECORD_SIZE
+from mane.contact.solids._kernels_contact import RECORD_SIZE, TRAIL_SIZE
 from mane.contact.solids._kernels_depth import measure_depth
 from mane.contact.solids.animated_surface import AnimatedSurface
 from mane.contact.solids.clearance import Clearances, inner_places, safe_margin
-from mane.contact.solids.contact_list import ContactList
-from mane.geometry.checks import IntArray, require_choice, require_positive
+from mane.geometry.checks import IntArray, as_array, require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Force, Load, MovingSolid, StrandView
+
+
+@dataclass(eq=False)
+class ContactList:
+    """Contacts of G strands with one solid, at most C of them each, in the order of their places along the strand.
+
+    Attributes:
+        count: how many there are, shape (G,), int64.
+        place: where on the strand, shape (G, C), int32; see `_kernels`.
+        pressed: normal force, below zero where the contact held hair back [N], shape (G, C).
+        trail: what friction remembers, see `_kernels_contact`, shape (G, C, TRAIL_SIZE).
+    """
+
+    count: NDArray[np.int64]
+    place: NDArray[np.int32]
+    pressed: Float64Array
+    trail: Float64Array
+
+    @classmethod
+    def empty(cls, strand_count: int, capacity: int) -> ContactList:
+        """Allocate lists without a contact."""
+        shape = (strand_count, capacity)
+        return cls(
+            np.zeros(strand_count, np.int64),
+            np.full(shape, -1, np.int32),
+            np.zeros(shape),
+            np.zeros((*shape, TRAIL_SIZE)),
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Copies of what matters, by name; rows behind the end of a list are blank."""
+        unused = np.arange(self.place.shape[1]) >= self.count[:, None]
+        return {
+            "count": self.count.copy(),
+            "place": np.where(unused, np.int32(-1), self.place),
+            "pressed": np.where(unused, 0.0, self.pressed),
+            "trail": np.where(unused[..., None], 0.0, self.trail),
+        }
+
+    def assign(self, where: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `arrays` returned."""
+        for name in ("count", "place", "pressed", "trail"):
+            mine = getattr(self, name)
+            mine[...] = as_array(f"{where}.{name}", arrays[name], mine.shape, mine.dtype)
+
 
 MODES = ("hard", "penalty")
 # Resistance of a hard contact, as a multiple of inertia / dt. Under a hundred times its own weight a vertex then rests
