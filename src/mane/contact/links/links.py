@@ -36,11 +36,11 @@ from mane.contact.groups import checked_groups
 from mane.contact.links import _kernels as kernels
 from mane.contact.links.rows import place_count, rows_of_incoming, rows_of_links
 from mane.contact.links.search import LinkTable, find_links
-from mane.geometry._kernels_eights import EIGHT
 from mane.geometry.checks import require_positive
-from mane.geometry.eights import zeros_on_lines
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.simd.align import zeros_aligned
+from mane.simd.f64x8 import WIDTH
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 from mane.strand.variation import Layout, Varying, resolve
@@ -199,7 +199,7 @@ class StaticLinks(Force):
         self._response = LinkResponse(links, self._compliance)
         self._rows = rows_of_links(links)
         self._incoming = rows_of_incoming(links)
-        self._pulls = zeros_on_lines((3 * (EIGHT * place_count(links) + 1),))  # the last is nobody's
+        self._pulls = zeros_aligned((3 * (WIDTH * place_count(links) + 1),))  # the last is nobody's
         self._laws_of = None
 
     def _find_laws(self, active: NDArray[np.bool_], dt: float) -> None:

@@ -7,16 +7,17 @@ from numpy.typing import NDArray
 
 from mane.contact.links import _kernels as kernels
 from mane.contact.links.search import LinkTable
-from mane.geometry._kernels_eights import EIGHT
 from mane.geometry.checks import IntArray
-from mane.geometry.eights import in_eights, zeros_on_lines
+from mane.simd.align import zeros_aligned
+from mane.simd.f64x8 import WIDTH
+from mane.simd.layout import to_blocks
 from mane.strand.model import Float64Array
 
 
 def place_count(links: LinkTable) -> int:
     """How many places for eight links there are: those of all blocks."""
     strands, segments, count = links.other.shape
-    return -(-strands * (segments + 1) // EIGHT) * count
+    return -(-strands * (segments + 1) // WIDTH) * count
 
 
 def rows_of_links(links: LinkTable) -> Float64Array:
@@ -28,7 +29,7 @@ def rows_of_links(links: LinkTable) -> Float64Array:
     table[..., kernels.ALONG : kernels.ACROSS_B + 1] = links.local * tied[..., None]
     by_vertex = np.zeros((len(table), table.shape[1] + 1, *table.shape[2:]))
     by_vertex[:, :-1] = table
-    rows = in_eights(by_vertex.reshape(-1, *table.shape[2:]))
+    rows = to_blocks(by_vertex.reshape(-1, *table.shape[2:]))
     rows[:, :, kernels.LIMIT] = np.inf
     return rows.reshape(-1)
 
@@ -45,15 +46,15 @@ def rows_of_incoming(links: LinkTable) -> tuple[Float64Array, IntArray]:
     link, target = link[order], target[order]
     _, first, how_many = np.unique(target, return_index=True, return_counts=True)
     turn = np.arange(len(link)) - np.repeat(first, how_many)
-    blocks = -(-strands * (segments + 1) // EIGHT)
+    blocks = -(-strands * (segments + 1) // WIDTH)
     needed = np.zeros(blocks, np.int64)
-    np.maximum.at(needed, target // EIGHT, turn + 1)
+    np.maximum.at(needed, target // WIDTH, turn + 1)
     starts = np.concatenate([[0], np.cumsum(needed)])
-    rows = zeros_on_lines((int(starts[-1]), kernels.INCOMING_ROWS, EIGHT))
-    rows[:, kernels.PULL] = _bits(np.array(3 * EIGHT * place_count(links)))
-    place, lane = starts[target // EIGHT] + turn, target % EIGHT
+    rows = zeros_aligned((int(starts[-1]), kernels.INCOMING_ROWS, WIDTH))
+    rows[:, kernels.PULL] = _bits(np.array(3 * WIDTH * place_count(links)))
+    place, lane = starts[target // WIDTH] + turn, target % WIDTH
     owner, slot = _vertex(links, link // count), link % count
-    rows[place, kernels.PULL, lane] = _bits(3 * (EIGHT * (owner // EIGHT * count + slot) + owner % EIGHT))
+    rows[place, kernels.PULL, lane] = _bits(3 * (WIDTH * (owner // WIDTH * count + slot) + owner % WIDTH))
     rows[place, kernels.SHARE, lane] = links.fraction.reshape(-1)[link]
     return rows.reshape(-1), starts
 
