@@ -165,8 +165,9 @@ def test_the_starter_is_a_scene_that_names_every_key(style):
         assert re.search(rf"^{key} = .+  # \S", text, re.M), key
     # uncommented, the defaults are what they were
     shown = re.sub(r"^# (\w+ = (?!\.\.\.).*)$", r"\1", text, flags=re.M)
-    opened = "\n".join(line for line in shown.split("\n") if not re.match(r"(position|rotation_vector|keyframes) ",
-    line)) assert parse_scene(opened) == scene
+    tied = re.compile(r"(position|rotation_vector|keyframes) ")
+    opened = "\n".join(line for line in shown.split("\n") if not tied.match(line))
+    assert parse_scene(opened) == scene
 
 
 def test_models_and_skins_of_the_tables_are_accepted():

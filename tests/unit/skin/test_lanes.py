@@ -6,19 +6,9 @@ from numba import njit
 from skin_frames import curls, guides_of
 
 from mane.geometry import quaternion
-from mane.geometry._kernels_lanes import store
-from mane.skin._kernels_lanes import (
-    HALF,
-    LANES,
-    QUARTER,
-    fetch_to_read,
-    fetch_to_write,
-    inverse_root,
-    load,
-    spread,
-    spread_parts,
-    store_columns,
-)
+from mane.simd.f32x32 import HALF, LANES, QUARTER, broadcast, broadcast_parts, load, scatter_columns
+from mane.simd.math import rsqrt
+from mane.simd.memory import prefetch_read, prefetch_write, store
 from mane.skin.physical.skin import PhysicalSkin
 
 EPS = np.finfo(np.float32).eps
@@ -30,17 +20,17 @@ def _sums(rows, numbers, out):
     store(out, 0, a + b)
     store(out, LANES, a - b)
     store(out, 2 * LANES, a * b)
-    store(out, 3 * LANES, spread(numbers[1]))
-    store(out, 4 * LANES, spread_parts(numbers, (0, 1), 1))
-    store(out, 6 * LANES, spread_parts(numbers, (2, 0, 0, 1), 0))
-    store(out, 5 * LANES, inverse_root(b))
+    store(out, 3 * LANES, broadcast(numbers[1]))
+    store(out, 4 * LANES, broadcast_parts(numbers, (0, 1), 1))
+    store(out, 6 * LANES, broadcast_parts(numbers, (2, 0, 0, 1), 0))
+    store(out, 5 * LANES, rsqrt(b))
 
 
 @njit(error_model="numpy")
 def _columns(rows, at, places, first, width, offset, out):
-    fetch_to_read(rows, at)
-    fetch_to_write(out, offset)
-    store_columns(rows, at, places, first, width, offset, out)
+    prefetch_read(rows, at)
+    prefetch_write(out, offset)
+    scatter_columns(rows, at, places, first, width, offset, out)
 
 
 def test_sums_are_those_of_every_lane():

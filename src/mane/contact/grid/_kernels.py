@@ -13,11 +13,10 @@ A node is four numbers, a mass and a momentum or velocity, and they are added an
 import math
 
 import numpy as np
-from numba import njit, prange
 
-from mane.geometry._kernels_fours import lane, load, together
-from mane.geometry._kernels_lanes import store
-from mane.geometry._kernels_leaf import leaf
+from mane.simd.f64x4 import extract, from_numbers, load
+from mane.simd.jit import leaf, njit, prange
+from mane.simd.memory import store
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 inlined = leaf(fastmath=FASTMATH, forceinline=True)
@@ -103,11 +102,11 @@ def add_motion(place, first, size, mass, velocity, rows, scale, nodes):
     bx, fx, x0, x1, x2 = spline(place[0])
     by, fy, y0, y1, y2 = spline(place[1])
     bz, fz, z0, z1, z2 = spline(place[2])
-    along_x = together(0.0, scale * rows[0][0], scale * rows[1][0], scale * rows[2][0])
-    along_y = together(0.0, scale * rows[0][1], scale * rows[1][1], scale * rows[2][1])
-    along_z = together(0.0, scale * rows[0][2], scale * rows[1][2], scale * rows[2][2])
+    along_x = from_numbers(0.0, scale * rows[0][0], scale * rows[1][0], scale * rows[2][0])
+    along_y = from_numbers(0.0, scale * rows[0][1], scale * rows[1][1], scale * rows[2][1])
+    along_z = from_numbers(0.0, scale * rows[0][2], scale * rows[1][2], scale * rows[2][2])
     # One, and the velocity, at the first node.
-    at_base = together(1.0, velocity[0], velocity[1], velocity[2]) - along_x * fx - along_y * fy - along_z * fz
+    at_base = from_numbers(1.0, velocity[0], velocity[1], velocity[2]) - along_x * fx - along_y * fy - along_z * fz
     for i in range(3):
         at_i = at_base + along_x * i
         for j in range(3):
@@ -201,7 +200,7 @@ def read_nodes(place, first, size, nodes):
     by, fy, y0, y1, y2 = spline(place[1])
     bz, fz, z0, z1, z2 = spline(place[2])
     g0, g1, g2 = fz - 1.5, 2.0 - 2.0 * fz, fz - 0.5
-    nothing = together(0.0, 0.0, 0.0, 0.0)
+    nothing = from_numbers(0.0, 0.0, 0.0, 0.0)
     total, moment_x, moment_y, moment_z = nothing, nothing, nothing, nothing
     change_x, change_y, change_z = nothing, nothing, nothing
     for i in range(3):
@@ -222,14 +221,14 @@ def read_nodes(place, first, size, nodes):
             change_y = change_y + here * (sx * gy)
             change_z = change_z + (near * g0 + middle * g1 + far * g2) * share
     return (
-        lane(total, 0),
-        (lane(total, 1), lane(total, 2), lane(total, 3)),
+        extract(total, 0),
+        (extract(total, 1), extract(total, 2), extract(total, 3)),
         (
-            (lane(moment_x, 1), lane(moment_y, 1), lane(moment_z, 1)),
-            (lane(moment_x, 2), lane(moment_y, 2), lane(moment_z, 2)),
-            (lane(moment_x, 3), lane(moment_y, 3), lane(moment_z, 3)),
+            (extract(moment_x, 1), extract(moment_y, 1), extract(moment_z, 1)),
+            (extract(moment_x, 2), extract(moment_y, 2), extract(moment_z, 2)),
+            (extract(moment_x, 3), extract(moment_y, 3), extract(moment_z, 3)),
         ),
-        lane(change_x, 1) + lane(change_y, 2) + lane(change_z, 3),
+        extract(change_x, 1) + extract(change_y, 2) + extract(change_z, 3),
     )
 
 
@@ -267,7 +266,7 @@ def add_push(place, first, size, energy, push):
             wy, gy = pick(j, y0, y1, y2), pick(j, fy - 1.5, 2.0 - 2.0 * fy, fy - 0.5)
             at = 4 * row_of(bx + i, by + j, bz, first, size)
             # Any number above zero is a mark.
-            across, along = together(1.0, gx * wy, wx * gy, 0.0), together(0.0, 0.0, 0.0, wx * wy)
+            across, along = from_numbers(1.0, gx * wy, wx * gy, 0.0), from_numbers(0.0, 0.0, 0.0, wx * wy)
             store(push, at, load(push, at) + across * z0 + along * g0)
             store(push, at + 4, load(push, at + 4) + across * z1 + along * g1)
             store(push, at + 8, load(push, at + 8) + across * z2 + along * g2)

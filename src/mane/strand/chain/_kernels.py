@@ -3,8 +3,8 @@
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
 
+from mane.simd.jit import njit, prange
 from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 from mane.strand.chain._kernels_finish import finish_base, finish_link
 from mane.strand.chain._kernels_lanes import (

@@ -3,8 +3,8 @@
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
 
+from mane.simd.jit import njit, prange
 from mane.strand.chain._kernels_lanes import FOLD, NUDGE, cross, direction, dot, jit, quat_product
 
 TOO_NEAR = 1e-9  # of a segment's length: closer than this, a vertex gives no direction

@@ -6,7 +6,8 @@
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit
+
+from mane.simd.jit import njit
 
 LANES = 8  # doubles in a vector register
 FAST = {"contract", "arcp", "nsz", "afn"}

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
-from mane.strand._kernels_rows import take_lanes
+from mane.simd.layout import take_lanes
 from mane.strand._kernels_stage import THETA
 from mane.strand.chain import shape as shape
 from mane.strand.chain._kernels_lanes import LANES, PACKED, SLOT

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_choice, require_positive
 from mane.geometry.threads import most_threads
-from mane.strand._kernels_rows import aligned_rows, take_lanes
-from mane.strand._kernels_small import LANE_COUNT
+from mane.simd.align import zeros_aligned
+from mane.simd.f64x8 import WIDTH
+from mane.simd.layout import take_lanes
 from mane.strand._kernels_stage import THETA
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -192,7 +193,7 @@ class SpringSolver(StrandSolver):
         other = copy(self)
         other.model, other.net = self.model.taken(rows), self.net.taken(rows)
         other._carries_weight, other._is_free = self._carries_weight[rows], self._is_free[rows]
-        blocks = self._constants.reshape(*self._constants.shape[:2], -1, LANE_COUNT)
+        blocks = self._constants.reshape(*self._constants.shape[:2], -1, WIDTH)
         taken = take_lanes(blocks, rows)
         other._constants = taken.reshape(*taken.shape[:2], -1)
         other._scratch = None
@@ -258,7 +259,7 @@ class SpringSolver(StrandSolver):
             from mane.strand.spring._kernels import EMPTY, RECORD
 
             chunks = min(most_threads(), len(self._constants))
-            self._scratch = aligned_rows(chunks, (1 + self._constants.shape[1] + EMPTY) * int(RECORD))
+            self._scratch = zeros_aligned((chunks, (1 + self._constants.shape[1] + EMPTY) * int(RECORD)))
         return self._scratch
 
 
@@ -269,9 +270,9 @@ def _in_lanes(net: SpringNet) -> Float64Array:
     azimuth = np.zeros((*net.mass.shape, 2))
     azimuth[:, GHOSTS + 1 :: 2] = net.azimuth
     table = np.concatenate([net.stiffness, net.rest_length, np.stack(single, axis=-1), azimuth], axis=-1)
-    blocks = -(-len(table) // LANE_COUNT)
-    padded = table[np.minimum(np.arange(blocks * LANE_COUNT), len(table) - 1)]
-    lanes_last = padded.reshape(blocks, LANE_COUNT, *table.shape[1:]).transpose(0, 2, 3, 1)
+    blocks = -(-len(table) // WIDTH)
+    padded = table[np.minimum(np.arange(blocks * WIDTH), len(table) - 1)]
+    lanes_last = padded.reshape(blocks, WIDTH, *table.shape[1:]).transpose(0, 2, 3, 1)
     return np.ascontiguousarray(lanes_last).reshape(blocks, table.shape[1], -1)
 
 
