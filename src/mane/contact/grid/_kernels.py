@@ -39,10 +39,10 @@ def pick(n, a, b, c):
 
 
 @njit(cache=True, error_model="numpy")
-def to_cells(points, takes_part, turn, pivot, home, inv_cell, cells, low, high):
+def to_cells(points, takes_part, rotation, pivot, home, inv_cell, cells, low, high):
     """Fill `cells` (G, V, 3) with where vertices are on the grid, and the bounds of all, `low` and `high` (3,).
 
-    `turn` (3, 3) takes directions from the head to the world; `pivot` in the world is `home` in the rest pose (3,).
+    `rotation` (3, 3) takes directions from the head to the world; `pivot` in the world is `home` in the rest pose (3,).
     """
     low[:], high[:] = np.inf, -np.inf
     for g in range(points.shape[0]):
@@ -52,7 +52,7 @@ def to_cells(points, takes_part, turn, pivot, home, inv_cell, cells, low, high):
             for axis in range(3):
                 place = home[axis]
                 for other in range(3):
-                    place += turn[other, axis] * (points[g, v, other] - pivot[other])
+                    place += rotation[other, axis] * (points[g, v, other] - pivot[other])
                 cells[g, v, axis] = place * inv_cell
                 low[axis] = min(low[axis], cells[g, v, axis])
                 high[axis] = max(high[axis], cells[g, v, axis])
@@ -120,32 +120,32 @@ def add_motion(place, first, size, mass, velocity, rows, scale, nodes):
 
 
 @inlined
-def to_head(turn, x, y, z):
+def to_head(rotation, x, y, z):
     """Take a vector of the world to the axes of the head."""
     return (
-        turn[0, 0] * x + turn[1, 0] * y + turn[2, 0] * z,
-        turn[0, 1] * x + turn[1, 1] * y + turn[2, 1] * z,
-        turn[0, 2] * x + turn[1, 2] * y + turn[2, 2] * z,
+        rotation[0, 0] * x + rotation[1, 0] * y + rotation[2, 0] * z,
+        rotation[0, 1] * x + rotation[1, 1] * y + rotation[2, 1] * z,
+        rotation[0, 2] * x + rotation[1, 2] * y + rotation[2, 2] * z,
     )
 
 
 @inlined
-def to_world(turn, x, y, z):
+def to_world(rotation, x, y, z):
     """Take a vector in the axes of the head to the world."""
     return (
-        turn[0, 0] * x + turn[0, 1] * y + turn[0, 2] * z,
-        turn[1, 0] * x + turn[1, 1] * y + turn[1, 2] * z,
-        turn[2, 0] * x + turn[2, 1] * y + turn[2, 2] * z,
+        rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z,
+        rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z,
+        rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z,
     )
 
 
 @inlined
-def matrix_to_head(turn, m):
+def matrix_to_head(rotation, m):
     """Take a matrix of the world, nine numbers by rows, to the axes of the head; returns its rows."""
-    a, b, c = to_head(turn, m[0], m[1], m[2])
-    d, e, f = to_head(turn, m[3], m[4], m[5])
-    g, h, i = to_head(turn, m[6], m[7], m[8])
-    first, second, third = to_head(turn, a, d, g), to_head(turn, b, e, h), to_head(turn, c, f, i)
+    a, b, c = to_head(rotation, m[0], m[1], m[2])
+    d, e, f = to_head(rotation, m[3], m[4], m[5])
+    g, h, i = to_head(rotation, m[6], m[7], m[8])
+    first, second, third = to_head(rotation, a, d, g), to_head(rotation, b, e, h), to_head(rotation, c, f, i)
     return (
         (first[0], second[0], third[0]),
         (first[1], second[1], third[1]),
@@ -154,18 +154,18 @@ def matrix_to_head(turn, m):
 
 
 @inlined
-def add_matrix(turn, rows, old_share, scale, m):
+def add_matrix(rotation, rows, old_share, scale, m):
     """Set nine numbers `m` to `old_share` of themselves plus `scale` times the matrix of these rows, in the world."""
-    a, b, c = to_world(turn, *rows[0]), to_world(turn, *rows[1]), to_world(turn, *rows[2])
+    a, b, c = to_world(rotation, *rows[0]), to_world(rotation, *rows[1]), to_world(rotation, *rows[2])
     for column in range(3):
-        x, y, z = to_world(turn, a[column], b[column], c[column])
+        x, y, z = to_world(rotation, a[column], b[column], c[column])
         m[column] = old_share * m[column] + scale * x
         m[3 + column] = old_share * m[3 + column] + scale * y
         m[6 + column] = old_share * m[6 + column] + scale * z
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, turn, cell, nodes):
+def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, rotation, cell, nodes):
     """Add mass [kg] and momentum of the vertices in `order` to `nodes` (4 n,), with their `affine` motion (P, 9).
 
     Nodes have the axes of the head.
@@ -176,8 +176,8 @@ def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, tu
             s = 2 * half + colour
             for n in range(starts[s], starts[s + 1]):
                 p = order[n]
-                moving = to_head(turn, velocity[p, 0], velocity[p, 1], velocity[p, 2])
-                rows = matrix_to_head(turn, affine[p])
+                moving = to_head(rotation, velocity[p, 0], velocity[p, 1], velocity[p, 2])
+                rows = matrix_to_head(rotation, affine[p])
                 add_motion(cells[p], first, size, mass[p], moving, rows, 4.0 / cell, nodes)
 
 
@@ -234,7 +234,7 @@ def read_nodes(place, first, size, nodes):
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def gather_motion(
-    order, count, cells, first, size, mass, velocity, turn, cell, nodes, share, dt, density, coming, affine, force
+    order, count, cells, first, size, mass, velocity, rotation, cell, nodes, share, dt, density, coming, affine, force
 ):
     """Read the grid at the first `count` vertices in `order`, and pull them towards its motion by `share` (0 to 1).
 
@@ -247,10 +247,10 @@ def gather_motion(
         density[p] = total / cell**3
         coming[p] = density[p] * max(1.0 - dt * spread / cell, 0.0)
         if share > 0.0:
-            goal = to_world(turn, mean[0], mean[1], mean[2])
+            goal = to_world(rotation, mean[0], mean[1], mean[2])
             for axis in range(3):
                 force[p, axis] += mass[p] * share * (goal[axis] - velocity[p, axis]) / dt
-            add_matrix(turn, moment, 1.0 - share, share * cell, affine[p])
+            add_matrix(rotation, moment, 1.0 - share, share * cell, affine[p])
 
 
 @inlined
@@ -317,8 +317,8 @@ def spread_marks(size, push, marks):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def gather_push(order, count, cells, first, size, mass, turn, cell, push, marks, turns, dt, affine, force):
-    """Push the first `count` vertices in `order` apart: adds to `force` (P, 3), and to `affine` (P, 9) if `turns`.
+def gather_push(order, count, cells, first, size, mass, rotation, cell, push, marks, rotations, dt, affine, force):
+    """Push the first `count` vertices in `order` apart: adds to `force` (P, 3), and to `affine` (P, 9) if `rotations`.
 
     Most have no push around them, which `marks` (3, n) know.
     """
@@ -327,8 +327,8 @@ def gather_push(order, count, cells, first, size, mass, turn, cell, push, marks,
         bx, by, bz = spline(cells[p, 0])[0], spline(cells[p, 1])[0], spline(cells[p, 2])[0]
         if marks[2, row_of(bx, by, bz, first, size)] > 0.0:
             _, mean, moment, _ = read_nodes(cells[p], first, size, push)
-            change = to_world(turn, mean[0], mean[1], mean[2])
+            change = to_world(rotation, mean[0], mean[1], mean[2])
             for axis in range(3):
                 force[p, axis] += mass[p] * change[axis] / dt
-            if turns:
-                add_matrix(turn, moment, 1.0, cell, affine[p])
+            if rotations:
+                add_matrix(rotation, moment, 1.0, cell, affine[p])

@@ -30,7 +30,7 @@ def across(turn, along, half_stiffness):
 
 
 @njit(cache=True, error_model="numpy")
-def fill_root_turns(
+def fill_root_rotations(
     rotations,
     head,
     # out

@@ -67,7 +67,7 @@ class ChainSolve:
             shared.weight,
             shared.force,
             1 - params.alpha,
-            shared.turns,
+            shared.rotations,
             pull,
             pull if params.overshoots else 0.0,
             1 / params.drift if params.stretch_by_blend else 0.0,

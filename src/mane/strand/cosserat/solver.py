@@ -161,9 +161,9 @@ class CosseratSolver(StrandSolver):
 
     def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
         """Move every strand rigidly with its root; see `StrandSolver.carry`."""
-        turn = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
-        carry_rigidly(state, turn, before.positions, after.positions)
-        state.extra["clamp"][...] = quaternion.multiply(turn, state.extra["clamp"])
+        rotation = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
+        carry_rigidly(state, rotation, before.positions, after.positions)
+        state.extra["clamp"][...] = quaternion.multiply(rotation, state.extra["clamp"])
 
     def energy(self, state: StrandState) -> Float64Array:
         """Kinetic, elastic and gravitational energy of each strand [J], shape (G,)."""

@@ -132,9 +132,9 @@ class SpringSolver(StrandSolver):
     def rest_state(self, roots: RootPose) -> StrandState:
         """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
         rest = self.net.rest_points
-        turn = roots.rotations[:, None]
-        placed = quaternion.rotate(turn, rest - rest[:, GHOSTS : GHOSTS + 1]) + roots.positions[:, None]
-        state = StrandState.at_rest(placed[:, GHOSTS::2], quaternion.multiply(turn, self.net.frames))
+        rotation = roots.rotations[:, None]
+        placed = quaternion.rotate(rotation, rest - rest[:, GHOSTS : GHOSTS + 1]) + roots.positions[:, None]
+        state = StrandState.at_rest(placed[:, GHOSTS::2], quaternion.multiply(rotation, self.net.frames))
         beyond = np.cumsum(self.net.mass[:, ::-1], axis=1)[:, ::-1]
         carried = 0.5 * (beyond[:, GHOSTS + 1 :: 2] + beyond[:, GHOSTS + 2 :: 2])
         state.cut_force[...] = (carried * self._carries_weight[:, None])[..., None] * self.model.gravity
@@ -217,15 +217,15 @@ class SpringSolver(StrandSolver):
 
     def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
         """Move every strand of `state` rigidly, in place, as its root goes from `before` to `after` (a teleport)."""
-        turn = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
-        carry_rigidly(state, turn, before.positions, after.positions)
+        rotation = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
+        carry_rigidly(state, rotation, before.positions, after.positions)
         for name in ("auxiliary", "clamp"):
             places = state.extra[name]
             places[...] = (
-                quaternion.rotate(turn[:, None], places - before.positions[:, None]) + after.positions[:, None]
+                quaternion.rotate(rotation[:, None], places - before.positions[:, None]) + after.positions[:, None]
             )
         velocity = state.extra["auxiliary_velocity"]
-        velocity[...] = quaternion.rotate(turn[:, None], velocity)
+        velocity[...] = quaternion.rotate(rotation[:, None], velocity)
 
     def energy(self, state: StrandState) -> Float64Array:
         """Kinetic, elastic and gravitational energy of each strand [J], shape (G,); gravity is zero at the origin."""
