@@ -262,6 +262,7 @@ def store_points(points, at, x, y, z):
 def gather_pairs(places, at, numbers, offset):
     """See `f64x8.gather_pairs`."""
     first = _slice(places, at, 8).view(np.int64) + int(offset)
+    numbers = numbers.reshape(-1)
     return Vector(numbers[first]), Vector(numbers[first + 1])
 
 
@@ -311,7 +312,7 @@ def fill_numbers(number, out, place):
 def gather_fours(table, numbers, at, width, offset):
     """See `f32x16.gather_fours`."""
     first = _slice(numbers, at, 16).astype(np.int64) * int(width) + int(offset)
-    return tuple(Vector(table[first + k]) for k in range(4))
+    return tuple(Vector(table.reshape(-1)[first + k]) for k in range(4))
 
 
 def store_transposed(columns, out, at, stride):
@@ -326,7 +327,7 @@ def store_transposed(columns, out, at, stride):
 def broadcast_parts(numbers, starts, offset):
     """See `f32x32.broadcast_parts`."""
     first = np.array([int(start) + int(offset) for start in starts])
-    return Vector(np.repeat(numbers[first], 32 // len(starts)))
+    return Vector(np.repeat(numbers.reshape(-1)[first], 32 // len(starts)))
 
 
 def scatter_columns(rows, at, places, first, width, offset, out):

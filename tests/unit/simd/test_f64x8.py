@@ -22,7 +22,7 @@ def _sums(rows, out):
     store(out, WIDTH, 1.0 / b - a / b)
     store(out, 2 * WIDTH, select(a < b, a, maximum(a, b) * 3.0))
     store(out, 3 * WIDTH, 1.0 / sqrt(b))
-    store(out, 4 * WIDTH, -math.sqrt(b))
+    store(out, 4 * WIDTH, -sqrt(b))
     store(out, 5 * WIDTH, copysign(a, -b))
     store(out, 6 * WIDTH, shift_up(a, b))
     return reduce_max(a)

@@ -8,14 +8,12 @@ depends on nothing but its block, whichever thread it runs on.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from mane.simd.f64x8 import WIDTH, broadcast, load
 from mane.simd.jit import FASTMATH, inline_fast, njit, prange
 from mane.simd.masks import select
-from mane.simd.math import maximum, minimum
+from mane.simd.math import maximum, minimum, sqrt
 from mane.simd.memory import store, use_wide_registers
 from mane.simd.rows import LANES, copy_in, copy_out, load3, load6, store3, store6
 from mane.strand.spring._kernels import (
@@ -203,7 +201,7 @@ def limit_strain(buf, records, limit):
         x, y, z = load3(buf, i + END)
         a, b, c = load3(buf, i - RECORD_2 + END)
         dx, dy, dz = x - a, y - b, z - c
-        length = math.sqrt(dx * dx + dy * dy + dz * dz)
+        length = sqrt(dx * dx + dy * dy + dz * dz)
         rest = load(buf, i + REST + LANES)
         low, high = rest * (1.0 - limit), rest * (1.0 + limit)
         wanted = minimum(maximum(length, low), high)
