@@ -32,7 +32,7 @@ def stepped(model, *parts):
         wind=(2.0, 0.0, 1.0),
         forces=parts,
         sag_free=False,
-        hold="none",
+        stiffen_to_stand="off",
         substeps=2,
     )
     return simulation.step().points
