@@ -1,4 +1,4 @@
-"""One implicit step of twist-free chains by the articulated-body recursion, eight strands side by side.
+"""The links and joints of one implicit step of twist-free chains: the articulated-body recursion.
 
 ```
   slot 0 = clamp and root vertex; slot t = vertex t, the link (segment t - 1) that ends there, the joint it starts at
@@ -7,362 +7,291 @@
   (the rate of a joint that never twists), and its end moves with v_t = v_(t-1) + w_t x l d_t.
 ```
 
-The step minimises, over the rates r, the quadratic function that `_reference_chain` writes down plainly: inertia,
-loads, springs and the pull of tension, linearised about a predicted shape. From tip to root every joint is eliminated
-in turn; what remains of the part beyond it is a quadratic function of the motion (w, v) of the link before it,
+The step minimises, over the rates r, the quadratic function that `_reference` writes down plainly: inertia, loads,
+springs and the pull of tension, linearised about a predicted shape. From tip to root every joint is eliminated in turn;
+what remains of the part beyond it is a quadratic function of the motion (w, v) of the link before it,
 
     1/2 w.A w + w.B v + 1/2 v.C v - a.w - b.v        (A, C symmetric 3 x 3: the articulated inertia)
 
-Everything of a block of `LANES` strands lives in one flat buffer, so that the loops over lanes become vector code.
+which goes from link to link as a tuple (A, B, C, a, b) in registers. Functions here are of one link of eight strands;
+`c` and `b` are where its slot begins in the constants and in the buffer.
 """
 
 # mypy: allow-untyped-defs
 
-import numpy as np
+import math
 
-from mane.strand.chain._kernels_lanes import (
+from mane.geometry._kernels_eights import load
+from mane.geometry._kernels_lanes import greater, store
+from mane.strand._kernels_rows import load3, load6, load9, store3, store6
+from mane.strand._kernels_small import (
+    LANES,
+    LANES_3,
+    cross,
+    dot,
+    in_lanes,
+    symmetric_times_vector,
+    transposed_times_vector,
+)
+from mane.strand.chain._kernels_rows import (
+    ALONG,
     AXES,
-    COUPLING,
+    BESIDE,
+    COUPLE,
     CUT,
     DRIVE,
-    END_V,
     FOLD,
-    FRAME,
     GAIN_V,
     GAIN_W,
     GUESS,
     HINGE,
     IMPULSE,
     INERTIA,
-    LANES,
     LENGTH,
-    LEVER,
-    LINEAR_V,
-    LINEAR_W,
     OFFSET,
-    QUAD_A,
-    QUAD_B,
-    QUAD_C,
     RATE,
     REST,
-    SLOT,
     SPIN,
     SPRING,
     START,
-    STEP,
+    STRIDE,
     TENSION,
     VERTEX_V,
     VISCOUS,
-    cross,
-    dot,
-    get2,
-    get3,
-    get6,
-    jit,
-    put2,
-    put3,
-    put6,
+    less3,
+    plus3,
     reached,
-    symmetric_times,
+    times3,
     turned,
 )
 
 
-@jit
-def predict_base(buf, loose):
-    """Frame of the clamp; of a strand that nothing clamps, the predicted frame of its first link."""
-    for axis in range(0, 9 * LANES, 3 * LANES):
-        for s in range(LANES):
-            share = loose[s] * buf[SLOT + STEP + s]
-            wx, wy, wz = get3(buf, SLOT + GUESS + s)
-            dx, dy, dz = get3(buf, START + axis + s)
-            x, y, z = turned(dx, dy, dz, share * wx, share * wy, share * wz)
-            put3(buf, FRAME + axis + s, x, y, z)
+@in_lanes
+def predict_link(constants, c, buf, b, h, is_spine, frame, spin):
+    """Predict a link with the motion and the cut force that are known; return its frame and angular velocity.
+
+    Fills GUESS, TENSION, ALONG, BESIDE and what is known of its joint. `frame` (direction, first and second axis) and
+    `spin` are those that were predicted of the link before it.
+    """
+    store(buf, b + TENSION, greater(dot(*load3(buf, b + CUT), *load3(buf, b + ALONG)), 0.0))
+    guess = reached(load3(buf, b + SPIN), h)
+    store3(buf, b + GUESS, *guess)
+    p, x, y = frame
+    d = turned(load3(buf, b + START), times3(h, guess))
+    x_along, y_along = dot(*x, *d), dot(*y, *d)
+    cos_half = math.sqrt(0.5 * greater(1.0 + dot(*p, *d), FOLD))
+    inv = 1.0 / (cos_half * (1.0 + cos_half))  # one division for both factors
+    inv_cos, slope = inv * (1.0 + cos_half), 2.0 * inv * cos_half
+    both = plus3(p, 1.0, d)
+    # Axes of the joint's rate: the parent's, turned by half the joint's angle, so that neither link twists.
+    mid = plus3(p, 0.5 * inv_cos, both)
+    e1, e2 = plus3(x, -0.5 * inv * x_along, mid), plus3(y, -0.5 * inv * y_along, mid)
+    store3(buf, b + ALONG, *d)
+    store6(buf, b + AXES, *e1, *e2)
+    # Curvature 4 tan(angle / 4) about each axis, and its derivative by the rate, the same about all of them.
+    k1, k2 = -2.0 * inv * y_along, 2.0 * inv * x_along
+    per_slope = 0.5 * (1.0 + cos_half)
+    spring = h * slope * slope * load(constants, c + SPRING)
+    store(buf, b + HINGE, h * (spring + slope * slope * load(constants, c + VISCOUS)))
+    rest1, rest2 = load(constants, c + REST), load(constants, c + REST + LANES)
+    faster = less3(guess, spin)
+    store(buf, b + DRIVE, spring * (per_slope * (rest1 - k1) + h * dot(*e1, *faster)))
+    store(buf, b + DRIVE + LANES, spring * (per_slope * (rest2 - k2) + h * dot(*e2, *faster)))
+    per_opened = 0.5 * inv_cos * inv_cos  # 1 / (1 + cos(angle))
+    x, y = plus3(x, -per_opened * x_along, both), plus3(y, -per_opened * y_along, both)
+    if is_spine:
+        o1, o2, o3 = load3(constants, c + OFFSET)
+        store3(buf, b + BESIDE, *plus3(plus3(times3(o1, x), o2, y), o3, d))
+    return (d, x, y), guess
 
 
-@jit
-def predict_link(cell):
-    """Predicted frame and lever of a link, and the axes, implicit stiffness and drive of its joint."""
-    for s in range(LANES):
-        i = SLOT + s
-        h = cell[i + STEP]
-        p = s
-        gx, gy, gz = get3(cell, i + GUESS)
-        sx, sy, sz = get3(cell, i + START)
-        dx, dy, dz = turned(sx, sy, sz, h * gx, h * gy, h * gz)
-        unit = 1.0 / np.sqrt(dot(dx, dy, dz, dx, dy, dz))
-        dx, dy, dz = dx * unit, dy * unit, dz * unit
-        px, py, pz = get3(cell, p + FRAME)
-        ax, ay, az = get3(cell, p + FRAME + 3 * LANES)
-        bx, by, bz = get3(cell, p + FRAME + 6 * LANES)
-        a_along, b_along = dot(ax, ay, az, dx, dy, dz), dot(bx, by, bz, dx, dy, dz)
-        opened = max(1.0 + dot(px, py, pz, dx, dy, dz), FOLD)  # 1 + cos(angle)
-        inv_opened = 1.0 / opened
-        cos_half = np.sqrt(0.5 * opened)
-        inv_cos = 1.0 / cos_half
-        # Axes of the joint's rate: the parent's, turned by half the joint's angle, so that neither link twists.
-        mx, my, mz = px + 0.5 * inv_cos * (px + dx), py + 0.5 * inv_cos * (py + dy), pz + 0.5 * inv_cos * (pz + dz)
-        a_half = 0.5 * a_along * inv_cos / (1.0 + cos_half)
-        b_half = 0.5 * b_along * inv_cos / (1.0 + cos_half)
-        e1x, e1y, e1z = ax - a_half * mx, ay - a_half * my, az - a_half * mz
-        e2x, e2y, e2z = bx - b_half * mx, by - b_half * my, bz - b_half * mz
-        put6(cell, i + AXES, e1x, e1y, e1z, e2x, e2y, e2z)
-        # Curvature 4 tan(angle / 4) about each axis, and its derivative by the rate, the same about all of them.
-        slope = 2.0 / (1.0 + cos_half)
-        k1, k2 = -slope * inv_cos * b_along, slope * inv_cos * a_along
-        spring = h * slope * slope * cell[i + SPRING]
-        cell[i + HINGE] = h * (spring + slope * slope * cell[i + VISCOUS])
-        rest1, rest2 = get2(cell, i + REST)
-        ox, oy, oz = get3(cell, p + GUESS)
-        r1 = dot(e1x, e1y, e1z, gx - ox, gy - oy, gz - oz)
-        r2 = dot(e2x, e2y, e2z, gx - ox, gy - oy, gz - oz)
-        put2(
-            cell,
-            i + DRIVE,
-            spring * ((rest1 - k1) / slope + h * r1),
-            spring * ((rest2 - k2) / slope + h * r2),
-        )
-        a_full, b_full = a_along * inv_opened, b_along * inv_opened
-        ax, ay, az = ax - a_full * (px + dx), ay - a_full * (py + dy), az - a_full * (pz + dz)
-        bx, by, bz = bx - b_full * (px + dx), by - b_full * (py + dy), bz - b_full * (pz + dz)
-        put3(cell, i + FRAME, dx, dy, dz)
-        put6(cell, i + FRAME + 3 * LANES, ax, ay, az, bx, by, bz)
-        o1, o2, o3 = get3(cell, i + OFFSET)
-        o3 += cell[i + LENGTH]
-        put3(cell, i + LEVER, o1 * ax + o2 * bx + o3 * dx, o1 * ay + o2 * by + o3 * dy, o1 * az + o2 * bz + o3 * dz)
+# -- from tip to root ------------------------------------------------------------------------------------------------
 
 
-@jit
-def gather_inertia(cell):
-    """Quadratic function of a link: its vertex, its tension, and what is left of the links beyond it."""
-    for s in range(LANES):
-        i = SLOT + s
-        h = cell[i + STEP]
-        n = 2 * SLOT + s
-        axx, ayy, azz, axy, axz, ayz = get6(cell, n + QUAD_A)
-        b00, b01, b02 = get3(cell, n + QUAD_B)
-        b10, b11, b12 = get3(cell, n + QUAD_B + 3 * LANES)
-        b20, b21, b22 = get3(cell, n + QUAD_B + 6 * LANES)
-        cxx, cyy, czz, cxy, cxz, cyz = get6(cell, n + QUAD_C)
-        wx, wy, wz = get3(cell, n + LINEAR_W)
-        vx, vy, vz = get3(cell, n + LINEAR_V)
-        dx, dy, dz = get3(cell, i + FRAME)
-        length = cell[i + LENGTH]
-        ux, uy, uz = length * dx, length * dy, length * dz
-        # Seen from the start of the link: v of its end is v + w x u.
-        s00, _, _ = cross(ux, uy, uz, b00, b01, b02)
-        s10, s11, _ = cross(ux, uy, uz, b10, b11, b12)
-        s20, s21, s22 = cross(ux, uy, uz, b20, b21, b22)
-        n00, n10, n20 = cross(ux, uy, uz, cxx, cxy, cxz)
-        n01, n11, n21 = cross(ux, uy, uz, cxy, cyy, cyz)
-        n02, n12, n22 = cross(ux, uy, uz, cxz, cyz, czz)
-        b00, b01, b02 = b00 + n00, b01 + n01, b02 + n02
-        b10, b11, b12 = b10 + n10, b11 + n11, b12 + n12
-        b20, b21, b22 = b20 + n20, b21 + n21, b22 + n22
-        t00, t01, t02 = cross(ux, uy, uz, b00, b01, b02)
-        _, t11, t12 = cross(ux, uy, uz, b10, b11, b12)
-        _, _, t22 = cross(ux, uy, uz, b20, b21, b22)
-        axx, ayy, azz = axx + s00 + t00, ayy + s11 + t11, azz + s22 + t22
-        axy, axz, ayz = axy + s10 + t01, axz + s20 + t02, ayz + s21 + t12
-        fx, fy, fz = cross(ux, uy, uz, vx, vy, vz)
-        wx, wy, wz = wx + fx, wy + fy, wz + fz
-        # The vertex at its lever, with what resists there.
-        lx, ly, lz = get3(cell, i + LEVER)
-        mxx, myy, mzz, mxy, mxz, myz = get6(cell, i + INERTIA)
-        qxx, qyy, qzz, qxy, qxz, qyz = get6(cell, i + COUPLING)
-        n00, n10, n20 = cross(lx, ly, lz, mxx, mxy, mxz)
-        n01, n11, n21 = cross(lx, ly, lz, mxy, myy, myz)
-        n02, n12, n22 = cross(lx, ly, lz, mxz, myz, mzz)
-        t00, t01, t02 = cross(lx, ly, lz, n00, n01, n02)
-        _, t11, t12 = cross(lx, ly, lz, n10, n11, n12)
-        _, _, t22 = cross(lx, ly, lz, n20, n21, n22)
-        axx, ayy, azz, axy, axz, ayz = axx + t00, ayy + t11, azz + t22, axy + t01, axz + t02, ayz + t12
-        q00, q10, q20 = cross(lx, ly, lz, qxx, qxy, qxz)
-        q01, q11, q21 = cross(lx, ly, lz, qxy, qyy, qyz)
-        q02, q12, q22 = cross(lx, ly, lz, qxz, qyz, qzz)
-        b00, b01, b02 = b00 + n00 + q00, b01 + n01 + q01, b02 + n02 + q02
-        b10, b11, b12 = b10 + n10 + q10, b11 + n11 + q11, b12 + n12 + q12
-        b20, b21, b22 = b20 + n20 + q20, b21 + n21 + q21, b22 + n22 + q22
-        jx, jy, jz = get3(cell, i + IMPULSE)
-        fx, fy, fz = cross(lx, ly, lz, jx, jy, jz)
-        # Tension turns with the link: it resists any turn beyond the predicted one.
-        pull = h * h * length * cell[i + TENSION]
-        gx, gy, gz = get3(cell, i + GUESS)
-        along = dot(dx, dy, dz, gx, gy, gz)
-        put6(
-            cell,
-            i + QUAD_A,
-            axx + pull * (1.0 - dx * dx),
-            ayy + pull * (1.0 - dy * dy),
-            azz + pull * (1.0 - dz * dz),
-            axy - pull * dx * dy,
-            axz - pull * dx * dz,
-            ayz - pull * dy * dz,
-        )
-        put3(cell, i + QUAD_B, b00, b01, b02)
-        put3(cell, i + QUAD_B + 3 * LANES, b10, b11, b12)
-        put3(cell, i + QUAD_B + 6 * LANES, b20, b21, b22)
-        put6(
-            cell,
-            i + QUAD_C,
-            cxx + mxx + 2.0 * qxx,
-            cyy + myy + 2.0 * qyy,
-            czz + mzz + 2.0 * qzz,
-            cxy + mxy + 2.0 * qxy,
-            cxz + mxz + 2.0 * qxz,
-            cyz + myz + 2.0 * qyz,
-        )
-        put3(
-            cell,
-            i + LINEAR_W,
-            wx + fx + pull * (gx - along * dx),
-            wy + fy + pull * (gy - along * dy),
-            wz + fz + pull * (gz - along * dz),
-        )
-        put3(cell, i + LINEAR_V, vx + jx, vy + jy, vz + jz)
+@in_lanes
+def plus6(a, s, b):
+    """Six numbers a + s b."""
+    return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2], a[3] + s * b[3], a[4] + s * b[4], a[5] + s * b[5]
 
 
-@jit
-def eliminate_joint(cell):
-    """Solve for the rate of the joint in terms of the motion before it, and take it out of the quadratic function."""
-    for s in range(LANES):
-        i = SLOT + s
-        axx, ayy, azz, axy, axz, ayz = get6(cell, i + QUAD_A)
-        b00, b01, b02 = get3(cell, i + QUAD_B)
-        b10, b11, b12 = get3(cell, i + QUAD_B + 3 * LANES)
-        b20, b21, b22 = get3(cell, i + QUAD_B + 6 * LANES)
-        cxx, cyy, czz, cxy, cxz, cyz = get6(cell, i + QUAD_C)
-        wx, wy, wz = get3(cell, i + LINEAR_W)
-        vx, vy, vz = get3(cell, i + LINEAR_V)
-        e1x, e1y, e1z, e2x, e2y, e2z = get6(cell, i + AXES)
-        hinge = cell[i + HINGE]
-        g1, g2 = get2(cell, i + DRIVE)
-        a1x, a1y, a1z = symmetric_times(axx, ayy, azz, axy, axz, ayz, e1x, e1y, e1z)
-        a2x, a2y, a2z = symmetric_times(axx, ayy, azz, axy, axz, ayz, e2x, e2y, e2z)
-        c1x, c1y, c1z = (
-            dot(e1x, e1y, e1z, b00, b10, b20),
-            dot(e1x, e1y, e1z, b01, b11, b21),
-            dot(e1x, e1y, e1z, b02, b12, b22),
-        )
-        c2x, c2y, c2z = (
-            dot(e2x, e2y, e2z, b00, b10, b20),
-            dot(e2x, e2y, e2z, b01, b11, b21),
-            dot(e2x, e2y, e2z, b02, b12, b22),
-        )
-        h11 = hinge + dot(e1x, e1y, e1z, a1x, a1y, a1z)
-        h12 = dot(e1x, e1y, e1z, a2x, a2y, a2z)
-        h22 = hinge + dot(e2x, e2y, e2z, a2x, a2y, a2z)
-        g1 += dot(e1x, e1y, e1z, wx, wy, wz)
-        g2 += dot(e2x, e2y, e2z, wx, wy, wz)
-        inv = 1.0 / (h11 * h22 - h12 * h12)
-        i11, i12, i22 = h22 * inv, -h12 * inv, h11 * inv
-        p1x, p1y, p1z = i11 * a1x + i12 * a2x, i11 * a1y + i12 * a2y, i11 * a1z + i12 * a2z
-        p2x, p2y, p2z = i12 * a1x + i22 * a2x, i12 * a1y + i22 * a2y, i12 * a1z + i22 * a2z
-        q1x, q1y, q1z = i11 * c1x + i12 * c2x, i11 * c1y + i12 * c2y, i11 * c1z + i12 * c2z
-        q2x, q2y, q2z = i12 * c1x + i22 * c2x, i12 * c1y + i22 * c2y, i12 * c1z + i22 * c2z
-        r1, r2 = i11 * g1 + i12 * g2, i12 * g1 + i22 * g2
-        put6(cell, i + GAIN_W, p1x, p1y, p1z, p2x, p2y, p2z)
-        put6(cell, i + GAIN_V, q1x, q1y, q1z, q2x, q2y, q2z)
-        put2(cell, i + RATE, r1, r2)
-        put6(
-            cell,
-            i + QUAD_A,
-            axx - a1x * p1x - a2x * p2x,
-            ayy - a1y * p1y - a2y * p2y,
-            azz - a1z * p1z - a2z * p2z,
-            axy - a1x * p1y - a2x * p2y,
-            axz - a1x * p1z - a2x * p2z,
-            ayz - a1y * p1z - a2y * p2z,
-        )
-        put3(
-            cell,
-            i + QUAD_B,
-            b00 - a1x * q1x - a2x * q2x,
-            b01 - a1x * q1y - a2x * q2y,
-            b02 - a1x * q1z - a2x * q2z,
-        )
-        put3(
-            cell,
-            i + QUAD_B + 3 * LANES,
-            b10 - a1y * q1x - a2y * q2x,
-            b11 - a1y * q1y - a2y * q2y,
-            b12 - a1y * q1z - a2y * q2z,
-        )
-        put3(
-            cell,
-            i + QUAD_B + 6 * LANES,
-            b20 - a1z * q1x - a2z * q2x,
-            b21 - a1z * q1y - a2z * q2y,
-            b22 - a1z * q1z - a2z * q2z,
-        )
-        put6(
-            cell,
-            i + QUAD_C,
-            cxx - c1x * q1x - c2x * q2x,
-            cyy - c1y * q1y - c2y * q2y,
-            czz - c1z * q1z - c2z * q2z,
-            cxy - c1x * q1y - c2x * q2y,
-            cxz - c1x * q1z - c2x * q2z,
-            cyz - c1y * q1z - c2y * q2z,
-        )
-        put3(cell, i + LINEAR_W, wx - a1x * r1 - a2x * r2, wy - a1y * r1 - a2y * r2, wz - a1z * r1 - a2z * r2)
-        put3(cell, i + LINEAR_V, vx - c1x * r1 - c2x * r2, vy - c1y * r1 - c2y * r2, vz - c1z * r1 - c2z * r2)
+@in_lanes
+def plus9(a, b):
+    """Nine numbers a + b."""
+    return (
+        a[0] + b[0],
+        a[1] + b[1],
+        a[2] + b[2],
+        a[3] + b[3],
+        a[4] + b[4],
+        a[5] + b[5],
+        a[6] + b[6],
+        a[7] + b[7],
+        a[8] + b[8],
+    )
 
 
-@jit
-def sweep(cell):
-    """The rate of a joint from the motion before it, hence the motion of its link."""
-    for s in range(LANES):
-        i = SLOT + s
-        p = s
-        wx, wy, wz = get3(cell, p + SPIN)
-        vx, vy, vz = get3(cell, p + END_V)
-        p1x, p1y, p1z, p2x, p2y, p2z = get6(cell, i + GAIN_W)
-        q1x, q1y, q1z, q2x, q2y, q2z = get6(cell, i + GAIN_V)
-        r1, r2 = get2(cell, i + RATE)
-        r1 -= dot(p1x, p1y, p1z, wx, wy, wz) + dot(q1x, q1y, q1z, vx, vy, vz)
-        r2 -= dot(p2x, p2y, p2z, wx, wy, wz) + dot(q2x, q2y, q2z, vx, vy, vz)
-        e1x, e1y, e1z, e2x, e2y, e2z = get6(cell, i + AXES)
-        wx, wy, wz = wx + e1x * r1 + e2x * r2, wy + e1y * r1 + e2y * r2, wz + e1z * r1 + e2z * r2
-        put3(cell, i + SPIN, wx, wy, wz)
-        dx, dy, dz = get3(cell, i + FRAME)
-        length = cell[i + LENGTH]
-        cx, cy, cz = cross(wx, wy, wz, dx, dy, dz)
-        put3(cell, i + END_V, vx + length * cx, vy + length * cy, vz + length * cz)
-        lx, ly, lz = get3(cell, i + LEVER)
-        cx, cy, cz = cross(wx, wy, wz, lx, ly, lz)
-        put3(cell, i + VERTEX_V, vx + cx, vy + cy, vz + cz)
+@in_lanes
+def cross_symmetric(u, m):
+    """The matrix [u]x M, nine numbers, of a symmetric M."""
+    x, y, z = cross(*u, m[0], m[3], m[4]), cross(*u, m[3], m[1], m[5]), cross(*u, m[4], m[5], m[2])
+    return x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]
 
 
-@jit
-def sum_cut_force(cell):
-    """Force through a link: what acts on the vertices beyond it, less what their acceleration takes."""
-    for s in range(LANES):
-        i = SLOT + s
-        inv = 1.0 / cell[i + STEP]
-        vx, vy, vz = get3(cell, i + VERTEX_V)
-        mxx, myy, mzz, mxy, mxz, myz = get6(cell, i + INERTIA)
-        fx, fy, fz = symmetric_times(mxx, myy, mzz, mxy, mxz, myz, vx, vy, vz)
-        jx, jy, jz = get3(cell, i + IMPULSE)
-        fx, fy, fz = jx - fx, jy - fy, jz - fz
-        for k in range(2):  # coupled to the vertex before it, and to the one after it
-            xx, yy, zz, xy, xz, yz = get6(cell, i + k * SLOT + COUPLING)
-            vx, vy, vz = get3(cell, i + (2 * k - 1) * SLOT + VERTEX_V)
-            cx, cy, cz = symmetric_times(xx, yy, zz, xy, xz, yz, vx, vy, vz)
-            fx, fy, fz = fx - cx, fy - cy, fz - cz
-        nx, ny, nz = get3(cell, i + SLOT + CUT)
-        put3(cell, i + CUT, nx + inv * fx, ny + inv * fy, nz + inv * fz)
+@in_lanes
+def cross_rows(u, m):
+    """The cross products of u and the three rows of a matrix."""
+    return cross(*u, m[0], m[1], m[2]), cross(*u, m[3], m[4], m[5]), cross(*u, m[6], m[7], m[8])
 
 
-@jit
-def relinearise(cell):
-    """Predict again with the motion that was found, and with its tension."""
-    for s in range(LANES):
-        i = SLOT + s
-        h = cell[i + STEP]
-        wx, wy, wz = get3(cell, i + SPIN)
-        share = reached(wx, wy, wz, h)
-        put3(cell, i + GUESS, share * wx, share * wy, share * wz)
-        nx, ny, nz = get3(cell, i + CUT)
-        dx, dy, dz = get3(cell, i + FRAME)
-        cell[i + TENSION] = max(dot(nx, ny, nz, dx, dy, dz), 0.0)
+@in_lanes
+def seen_from_start(beyond, u):
+    """A quadratic function of the motion of a link's end, as one of the motion of its start: v_end = v + w x u."""
+    a, b, c, p, q = beyond
+    old = cross_rows(u, b)
+    b = plus9(b, cross_symmetric(u, c))
+    new = cross_rows(u, b)
+    a = (
+        a[0] + old[0][0] + new[0][0],
+        a[1] + old[1][1] + new[1][1],
+        a[2] + old[2][2] + new[2][2],
+        a[3] + old[1][0] + new[0][1],
+        a[4] + old[2][0] + new[0][2],
+        a[5] + old[2][1] + new[1][2],
+    )
+    return a, b, c, plus3(p, 1.0, cross(*u, *q)), q
+
+
+@in_lanes
+def plus_vertex_beside(beyond, mass, momentum, o):
+    """Add a vertex that is carried at `o` from the end of its link."""
+    a, b, c, p, q = beyond
+    arm = cross_symmetric(o, mass)
+    x, y, z = cross_rows(o, arm)
+    a = plus6(a, 1.0, (x[0], y[1], z[2], x[1], x[2], y[2]))
+    return a, plus9(b, arm), plus6(c, 1.0, mass), plus3(p, 1.0, cross(*o, *momentum)), plus3(q, 1.0, momentum)
+
+
+@in_lanes
+def gather_link(constants, c, buf, b, h, is_spine, beyond):
+    """Quadratic function of the motion of a link's start, from that of all `beyond` its end.
+
+    It adds the vertex, what couples it to the vertex before, and the tension.
+    """
+    d, length = load3(buf, b + ALONG), load(constants, c + LENGTH)
+    u = times3(length, d)
+    mass, momentum = load6(buf, b + INERTIA), load3(buf, b + IMPULSE)
+    if is_spine:
+        beyond = plus_vertex_beside(beyond, mass, momentum, load3(buf, b + BESIDE))
+        A, B, C, p, q = seen_from_start(beyond, u)
+    else:
+        A, B, C, p, q = beyond
+        A, B, C, p, q = seen_from_start((A, B, plus6(C, 1.0, mass), p, plus3(q, 1.0, momentum)), u)
+        coupling = load6(buf, b + COUPLE)  # none of vertices beside their links: `ChainSolver._lumped`
+        B, C = plus9(B, cross_symmetric(u, coupling)), plus6(C, 2.0, coupling)
+    # Tension turns with the link: it resists any turn beyond the predicted one.
+    pull = h * h * length * load(buf, b + TENSION)
+    s = times3(pull, d)
+    A = (
+        A[0] + pull - s[0] * d[0],
+        A[1] + pull - s[1] * d[1],
+        A[2] + pull - s[2] * d[2],
+        A[3] - s[0] * d[1],
+        A[4] - s[0] * d[2],
+        A[5] - s[1] * d[2],
+    )
+    guess = load3(buf, b + GUESS)
+    return A, B, C, plus3(plus3(p, pull, guess), -dot(*d, *guess), s), q
+
+
+@in_lanes
+def less_dyads6(m, x, p, y, q):
+    """Six numbers of M - x p^T - y q^T, which is known to be symmetric."""
+    return (
+        m[0] - x[0] * p[0] - y[0] * q[0],
+        m[1] - x[1] * p[1] - y[1] * q[1],
+        m[2] - x[2] * p[2] - y[2] * q[2],
+        m[3] - x[0] * p[1] - y[0] * q[1],
+        m[4] - x[0] * p[2] - y[0] * q[2],
+        m[5] - x[1] * p[2] - y[1] * q[2],
+    )
+
+
+@in_lanes
+def less_dyads9(m, x, p, y, q):
+    """Nine numbers of M - x p^T - y q^T."""
+    return (
+        m[0] - x[0] * p[0] - y[0] * q[0],
+        m[1] - x[0] * p[1] - y[0] * q[1],
+        m[2] - x[0] * p[2] - y[0] * q[2],
+        m[3] - x[1] * p[0] - y[1] * q[0],
+        m[4] - x[1] * p[1] - y[1] * q[1],
+        m[5] - x[1] * p[2] - y[1] * q[2],
+        m[6] - x[2] * p[0] - y[2] * q[0],
+        m[7] - x[2] * p[1] - y[2] * q[1],
+        m[8] - x[2] * p[2] - y[2] * q[2],
+    )
+
+
+@in_lanes
+def eliminate_joint(buf, b, gathered):
+    """Solve for the rate of a joint in terms of the motion before it; return the quadratic function without it.
+
+    Fills GAIN_W, GAIN_V and RATE.
+    """
+    A, B, C, p, q = gathered
+    e1, e2 = load3(buf, b + AXES), load3(buf, b + AXES + LANES_3)
+    hinge = load(buf, b + HINGE)
+    a1, a2 = symmetric_times_vector(*A, *e1), symmetric_times_vector(*A, *e2)
+    b1, b2 = transposed_times_vector(B, *e1), transposed_times_vector(B, *e2)
+    h11, h12, h22 = hinge + dot(*e1, *a1), dot(*e1, *a2), hinge + dot(*e2, *a2)
+    g1, g2 = load(buf, b + DRIVE) + dot(*e1, *p), load(buf, b + DRIVE + LANES) + dot(*e2, *p)
+    inv = 1.0 / (h11 * h22 - h12 * h12)
+    i11, i12, i22 = h22 * inv, -h12 * inv, h11 * inv
+    w1, w2 = plus3(times3(i11, a1), i12, a2), plus3(times3(i12, a1), i22, a2)
+    v1, v2 = plus3(times3(i11, b1), i12, b2), plus3(times3(i12, b1), i22, b2)
+    r1, r2 = i11 * g1 + i12 * g2, i12 * g1 + i22 * g2
+    store6(buf, b + GAIN_W, *w1, *w2)
+    store6(buf, b + GAIN_V, *v1, *v2)
+    store(buf, b + RATE, r1)
+    store(buf, b + RATE + LANES, r2)
+    return (
+        less_dyads6(A, a1, w1, a2, w2),
+        less_dyads9(B, a1, v1, a2, v2),
+        less_dyads6(C, b1, v1, b2, v2),
+        plus3(plus3(p, -r1, a1), -r2, a2),
+        plus3(plus3(q, -r1, b1), -r2, b2),
+    )
+
+
+@in_lanes
+def cut_force(buf, b, inv_h, beyond, after):
+    """Force through a link: what acts on the vertices beyond it, less what their acceleration takes.
+
+    `beyond` is the force through the next link, `after` what couples this vertex to the next one.
+    """
+    here = symmetric_times_vector(*load6(buf, b + INERTIA), *load3(buf, b + VERTEX_V))
+    before = symmetric_times_vector(*load6(buf, b + COUPLE), *load3(buf, b - STRIDE + VERTEX_V))
+    f = less3(less3(less3(load3(buf, b + IMPULSE), here), before), after)
+    return plus3(beyond, inv_h, f)
+
+
+@in_lanes
+def coupled(buf, b):
+    """What couples the vertex before to this one."""
+    return symmetric_times_vector(*load6(buf, b + COUPLE), *load3(buf, b + VERTEX_V))
+
+
+# -- from root to tip ------------------------------------------------------------------------------------------------
+
+
+@in_lanes
+def sweep_link(constants, c, buf, b, is_spine, w, v):
+    """Motion (w, v) of a link and its end, from that of the link before it; fills the velocity of its vertex."""
+    g, k = load9(buf, b + GAIN_W), load3(buf, b + GAIN_V + LANES_3)
+    r1 = load(buf, b + RATE) - dot(*g[:3], *w) - dot(*g[6:], *v)
+    r2 = load(buf, b + RATE + LANES) - dot(*g[3:6], *w) - dot(*k, *v)
+    w = plus3(plus3(w, r1, load3(buf, b + AXES)), r2, load3(buf, b + AXES + LANES_3))
+    v = plus3(v, load(constants, c + LENGTH), cross(*w, *load3(buf, b + ALONG)))
+    at_vertex = plus3(v, 1.0, cross(*w, *load3(buf, b + BESIDE))) if is_spine else v
+    store3(buf, b + VERTEX_V, *at_vertex)
+    return w, v

@@ -1,4 +1,4 @@
-"""The implicit step of one chain as a dense system, slow and obvious: what `_kernels_chain` solves link by link.
+"""The implicit step of one chain as a dense system, slow and obvious: what `_kernels` solves link by link.
 
 The unknowns y are the rates of all joints, after the free motions of the root if it has any. Every velocity is an
 affine function of them, L y + c: the Jacobians are written down link by link and nothing is eliminated. The step
@@ -20,7 +20,7 @@ from mane.geometry import quaternion
 from mane.strand._reference import stage_share
 from mane.strand.chain import shape as shape
 from mane.strand.chain._kernels_adopt import TOO_NEAR
-from mane.strand.chain._kernels_lanes import FARTHEST
+from mane.strand.chain._kernels_rows import FARTHEST
 from mane.strand.chain.solver import ChainSolver
 from mane.strand.model import Float64Array, RootKind
 from mane.strand.ports import Load

@@ -1,0 +1,119 @@
+"""Rows of the buffer in which eight chains are stepped side by side, and what all of its kernels share.
+
+A row is one number of eight strands, one per SIMD lane. There is a slot of rows for every vertex: slot 0 has the root
+and what holds it, slot t the vertex t, the link (segment t - 1) that ends there and the joint that it starts at.
+Vectors are tuples of three values; `_kernels_small` says how matrices are written.
+"""
+
+# mypy: allow-untyped-defs
+
+import math
+
+import numpy as np
+from numba import njit
+
+from mane.geometry._kernels_lanes import greater
+from mane.strand._kernels_small import LANES, cross, dot, in_lanes, rows
+
+FOLD = 1e-8  # least 1 + cos of a joint's angle: a strand that folds back has no axis to turn about
+NUDGE = 1e-15  # turns the frame of a strand that folds back exactly about some axis instead of none
+FARTHEST = 1.0  # [rad] a link is predicted to turn in one step; beyond it a prediction is worth nothing
+
+# Constants of a slot: mass of the vertex, and one over it unless something holds it; length of the link, k [N m] and
+# damping [N m s] of its joint, curvature of the joint without moment (2), from the end of the link to the vertex in the
+# frame of the link (3).
+MASS, INV_MASS, LENGTH, SPRING, VISCOUS, REST, OFFSET = rows(1, 1, 1, 1, 1, 2, 3)
+CONSTANT_ROWS = 10
+CONSTANT_STRIDE = LANES * np.uint64(CONSTANT_ROWS)
+# Of slot 0, which has no link: 1 if nothing clamps the strand, 1 if nothing holds it at all, else 0; inertia [kg m^2]
+# of the strand about its own axis.
+LOOSE, FREE, SPIN_INERTIA = rows(1, 1, 1, start=2)
+
+# State and load as they come in. Momentum m v + h f and inertia m + h resistance of the stage of h seconds take the
+# place of force and resistance; h coupling, with the vertex before, that of the coupling. SPIN and CUT are solved for.
+X, V, Q, SPIN, CUT, IMPULSE, INERTIA, COUPLE = rows(3, 3, 4, 3, 3, 3, 6, 6)
+# Of a link: direction at the start of the step, angular velocity of its prediction, where that takes its direction,
+# tension where it pulls [N], from its end to its vertex as predicted.
+START, GUESS, ALONG, TENSION, BESIDE = rows(3, 3, 3, 1, 3, start=31)
+# Of a joint: the axes E that its rate turns about, implicit stiffness about both, what drives its rate (2).
+AXES, HINGE, DRIVE = rows(6, 1, 2, start=44)
+# The rate as it was eliminated, RATE - GAIN_W w - GAIN_V v, two rows of it; solved velocity of the vertex.
+GAIN_W, GAIN_V, RATE, VERTEX_V = rows(6, 6, 2, 3, start=53)
+SLOT_ROWS = 71  # odd, or slots would share the same few places in the cache
+STRIDE = LANES * np.uint64(SLOT_ROWS)
+
+# Of slot 0 instead of a joint: length of the stage [s], one over it, one over its share of the step; angular momentum
+# of the strand about its own axis; frame that the first link is carried from (direction, first and second axis).
+STAGE, INV_STAGE, INV_SHARE, SPIN_MOMENTUM, BASE = rows(1, 1, 1, 1, 9, start=44)
+
+ZERO, ONE, TWO = (np.uint64(k) for k in range(3))
+
+in_block = njit(cache=True, error_model="numpy")
+
+
+@in_lanes
+def times3(s, a):
+    """The vector s a."""
+    return s * a[0], s * a[1], s * a[2]
+
+
+@in_lanes
+def plus3(a, s, b):
+    """The vector a + s b."""
+    return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
+
+
+@in_lanes
+def less3(a, b):
+    """The vector a - b."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@in_lanes
+def turned(d, w):
+    """Turn d by the Cayley rotation of w: by w itself up to |w|^3 / 12, and never by more than half a turn."""
+    share = 1.0 / (1.0 + 0.25 * dot(*w, *w))
+    c = cross(*w, *d)
+    return plus3(d, share, plus3(c, 0.5, cross(*w, *c)))
+
+
+@in_lanes
+def turned_frame(q, w):
+    """Turn the frame q, four numbers, by the Cayley rotation of w."""
+    return quat_product(0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 1.0, *q)
+
+
+@in_lanes
+def quat_product(ax, ay, az, aw, bx, by, bz, bw):
+    """First b, then a, brought to unit length."""
+    x = aw * bx + ax * bw + ay * bz - az * by
+    y = aw * by - ax * bz + ay * bw + az * bx
+    z = aw * bz + ax * by - ay * bx + az * bw
+    w = aw * bw - ax * bx - ay * by - az * bz
+    unit = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
+    return x * unit, y * unit, z * unit, w * unit
+
+
+@in_lanes
+def quat_rotate(x, y, z, w, a):
+    """Turn the vector a by the frame (x, y, z, w)."""
+    t = times3(2.0, cross(x, y, z, *a))
+    return plus3(plus3(a, w, t), 1.0, cross(x, y, z, *t))
+
+
+@in_lanes
+def first_axis(x, y, z, w):
+    """First axis of a frame."""
+    return 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)
+
+
+@in_lanes
+def second_axis(x, y, z, w):
+    """Second axis of a frame."""
+    return 2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)
+
+
+@in_lanes
+def reached(w, h):
+    """Angular velocity that a prediction over `h` [s] is made with: w, as far as it stays within `FARTHEST`."""
+    return times3(FARTHEST / greater(h * math.sqrt(dot(*w, *w)), FARTHEST), w)

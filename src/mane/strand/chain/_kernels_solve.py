@@ -1,0 +1,145 @@
+"""One linear solve of eight chains side by side: predicted shape, elimination, motion, cut forces."""
+
+# mypy: allow-untyped-defs
+
+from mane.geometry._kernels_eights import load, spread
+from mane.geometry._kernels_lanes import choose, largest, store, use_wide_registers
+from mane.strand._kernels_rows import load3, load6, store3
+from mane.strand._kernels_small import (
+    LANES,
+    LANES_3,
+    LANES_6,
+    full_times_vector,
+    in_lanes,
+    symmetric_inverse,
+    symmetric_times_full,
+    symmetric_times_vector,
+    transposed_times_full_symmetric,
+    transposed_times_vector,
+)
+from mane.strand.chain._kernels_links import (
+    coupled,
+    cut_force,
+    eliminate_joint,
+    gather_link,
+    plus6,
+    predict_link,
+    sweep_link,
+)
+from mane.strand.chain._kernels_rows import (
+    ALONG,
+    BASE,
+    CONSTANT_STRIDE,
+    CUT,
+    FREE,
+    GAIN_W,
+    IMPULSE,
+    INERTIA,
+    INV_STAGE,
+    LOOSE,
+    ONE,
+    RATE,
+    SPIN,
+    SPIN_INERTIA,
+    SPIN_MOMENTUM,
+    STAGE,
+    STRIDE,
+    TWO,
+    VERTEX_V,
+    in_block,
+    less3,
+    plus3,
+    reached,
+    times3,
+    turned,
+)
+
+
+@in_block
+def predict(slots, is_spine, constants, buf):
+    """Carry links to the end of the stage by the motion that is known; linearise springs and tension there."""
+    use_wide_registers()
+    h = load(buf, STAGE)
+    # The frame of the clamp; of a strand that nothing clamps, that of its first link, which turns with it.
+    turn = times3(load(constants, LOOSE) * h, reached(load3(buf, STRIDE + SPIN), h))
+    d, x, y = load3(buf, BASE), load3(buf, BASE + LANES_3), load3(buf, BASE + LANES_6)
+    frame, spin = (turned(d, turn), turned(x, turn), turned(y, turn)), load3(buf, SPIN)
+    for t in range(ONE, slots):
+        frame, spin = predict_link(constants, t * CONSTANT_STRIDE, buf, t * STRIDE, h, is_spine, frame, spin)
+
+
+@in_block
+def eliminate(slots, is_spine, constants, buf):
+    """Eliminate the joints from tip to root, then solve for the motion of roots that nothing clamps."""
+    use_wide_registers()
+    h, zero = load(buf, STAGE), spread(0.0)
+    none3, none6 = (zero, zero, zero), (zero, zero, zero, zero, zero, zero)
+    beyond = none6, (zero, zero, zero, zero, zero, zero, zero, zero, zero), none6, none3, none3
+    for i in range(slots - TWO):
+        t = slots - ONE - i
+        b = t * STRIDE
+        beyond = eliminate_joint(buf, b, gather_link(constants, t * CONSTANT_STRIDE, buf, b, h, is_spine, beyond))
+    gathered = gather_link(constants, CONSTANT_STRIDE, buf, STRIDE, h, is_spine, beyond)
+    eliminate_joint(buf, STRIDE, gathered)
+    if largest(load(constants, LOOSE)) > 0.0:
+        solve_loose(constants, buf, gathered)
+
+
+@in_lanes
+def solve_loose(constants, buf, gathered):
+    """Motion of the first link of strands that nothing clamps: it turns freely and, if free, moves freely.
+
+    `gathered` is the quadratic function of its motion, all of the strand but the root vertex. Its joint is taken out.
+    """
+    A, B, C, p, q = gathered
+    d, own = load3(buf, STRIDE + ALONG), load(constants, SPIN_INERTIA)
+    s = times3(own, d)
+    A = plus6(A, 1.0, (s[0] * d[0], s[1] * d[1], s[2] * d[2], s[0] * d[1], s[0] * d[2], s[1] * d[2]))
+    p = plus3(p, load(buf, SPIN_MOMENTUM), d)
+    inverse = symmetric_inverse(*A)
+    v = choose3(load(constants, FREE) > 0.0, free_velocity(buf, inverse, B, C, p, q), load3(buf, VERTEX_V))
+    w = symmetric_times_vector(*inverse, *less3(p, full_times_vector(B, *v)))
+    loose = load(constants, LOOSE) > 0.0
+    store3(buf, VERTEX_V, *v)
+    store3(buf, SPIN, *choose3(loose, w, load3(buf, SPIN)))
+    for row in range(GAIN_W, RATE + LANES + LANES, LANES):
+        store(buf, STRIDE + row, choose(loose, 0.0, load(buf, STRIDE + row)))
+
+
+@in_lanes
+def free_velocity(buf, inverse, B, C, p, q):
+    """Velocity of a free root: the rest of the strand, with its turning eliminated, and the root vertex balance."""
+    turn = symmetric_times_full(*inverse, B)
+    system = plus6(plus6(C, 1.0, load6(buf, INERTIA)), -1.0, transposed_times_full_symmetric(B, turn))
+    right = plus3(less3(q, transposed_times_vector(turn, *p)), 1.0, load3(buf, IMPULSE))
+    return symmetric_times_vector(*symmetric_inverse(*system), *right)
+
+
+@in_lanes
+def choose3(mask, a, b):
+    """The vector a where the mask says yes, b elsewhere."""
+    return choose(mask, a[0], b[0]), choose(mask, a[1], b[1]), choose(mask, a[2], b[2])
+
+
+@in_block
+def sweep(slots, is_spine, constants, buf):
+    """Motion of all links from root to tip."""
+    use_wide_registers()
+    w, v = load3(buf, SPIN), load3(buf, VERTEX_V)
+    for t in range(ONE, slots):
+        b = t * STRIDE
+        w, v = sweep_link(constants, t * CONSTANT_STRIDE, buf, b, is_spine, w, v)
+        store3(buf, b + SPIN, *w)
+
+
+@in_block
+def sum_cut_forces(slots, buf):
+    """Forces through all links from tip to root."""
+    use_wide_registers()
+    inv_h, zero = load(buf, INV_STAGE), spread(0.0)
+    force = after = (zero, zero, zero)
+    for i in range(slots - ONE):
+        b = (slots - ONE - i) * STRIDE
+        force = cut_force(buf, b, inv_h, force, after)
+        store3(buf, b + CUT, *force)
+        after = coupled(buf, b)

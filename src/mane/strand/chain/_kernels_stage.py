@@ -1,0 +1,224 @@
+"""Where a step of chains begins, how long its implicit stage is, and how they go on from it to the end of the step."""
+
+# mypy: allow-untyped-defs
+
+import math
+
+import numpy as np
+
+from mane.geometry._kernels_eights import load, spread
+from mane.geometry._kernels_lanes import choose, greater, lesser, store, use_wide_registers
+from mane.geometry._kernels_quaternion import quat_multiply
+from mane.strand._kernels_rows import load3, load4, load6, store3, store4, store6
+from mane.strand._kernels_small import LANES, LANES_3, LANES_6, cross, dot, in_lanes, third_axis
+from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
+from mane.strand.chain._kernels_rows import (
+    ALONG,
+    BASE,
+    CONSTANT_STRIDE,
+    COUPLE,
+    FREE,
+    GUESS,
+    IMPULSE,
+    INERTIA,
+    INV_MASS,
+    INV_SHARE,
+    INV_STAGE,
+    LENGTH,
+    LOOSE,
+    MASS,
+    NUDGE,
+    OFFSET,
+    ONE,
+    SPIN,
+    SPIN_INERTIA,
+    SPIN_MOMENTUM,
+    STAGE,
+    START,
+    STRIDE,
+    VERTEX_V,
+    ZERO,
+    Q,
+    V,
+    X,
+    first_axis,
+    in_block,
+    less3,
+    plus3,
+    quat_product,
+    quat_rotate,
+    second_axis,
+    times3,
+    turned,
+    turned_frame,
+)
+
+MIN_COSINE = 1e-2  # of half the turn of a clamp in one step: a head that spins round in a step has no sensible rate
+
+
+@in_lanes
+def turn_clamp(rotation, rest, before, dt):
+    """Frame of a clamp on a turned root (4), and the angular velocity (3) whose Cayley rotation takes it there."""
+    q = quat_multiply(rotation[0], rotation[1], rotation[2], rotation[3], rest[0], rest[1], rest[2], rest[3])
+    x, y, z, w = quat_multiply(q[0], q[1], q[2], q[3], -before[0], -before[1], -before[2], before[3])
+    scale = math.copysign(2.0 / (max(abs(w), MIN_COSINE) * dt), w)
+    return q, (scale * x, scale * y, scale * z)
+
+
+@in_block
+def load_roots(
+    points,
+    roots,
+    rotations,
+    rest_clamp,
+    before,
+    first,
+    dt,
+    buf,
+    # out
+    clamp,
+    clamp_spin,
+):
+    """Clamps at the end of the step, which turn there from where they were `before`, and the velocities of the roots.
+
+    Positions `roots` (G, 3) and `rotations` (G, 4) are those at the end. Fills X, Q, SPIN and VERTEX_V of slot 0.
+    """
+    for lane in range(LANES):
+        g = min(first + lane, np.uint64(len(roots)) - ONE)
+        turned_to, spin = turn_clamp(rotations[g], rest_clamp[g], before[g], dt)
+        for a in range(3):
+            row = np.uint64(a) * LANES + lane
+            buf[X + row] = points[g, 0, a]
+            buf[VERTEX_V + row] = (roots[g, a] - points[g, 0, a]) / dt
+            buf[SPIN + row] = spin[a]
+        for a in range(4):
+            buf[Q + np.uint64(a) * LANES + lane] = turned_to[a]
+        if g == first + lane:  # not those that repeat the last: it may be in the same array
+            clamp[g, 0], clamp[g, 1], clamp[g, 2], clamp[g, 3] = turned_to
+            clamp_spin[g, 0], clamp_spin[g, 1], clamp_spin[g, 2] = spin
+
+
+@in_lanes
+def effect_of_load(constants, c, buf, b):
+    """What resists a vertex over its mass [1/s], and the square of what pushes it over its mass."""
+    inv_mass = load(constants, c + INV_MASS)
+    rx, ry, rz = load3(buf, b + INERTIA)
+    push = times3(inv_mass, load3(buf, b + IMPULSE))
+    return inv_mass * (rx + ry + rz), dot(*push, *push)
+
+
+@in_block
+def choose_stages(slots, dt, share, constants, buf):
+    """Length of each strand's stage: `share` of a calm step, up to all of it; see `strand/_kernels_stage`."""
+    use_wide_registers()
+    resisted, push = effect_of_load(constants, ZERO, buf, ZERO)
+    turn = spread(0.0)
+    for t in range(ONE, slots):
+        resists, pushes = effect_of_load(constants, t * CONSTANT_STRIDE, buf, t * STRIDE)
+        w = load3(buf, t * STRIDE + SPIN)
+        resisted, push, turn = greater(resists, resisted), greater(pushes, push), greater(dot(*w, *w), turn)
+    violence = greater(math.sqrt(push) * (1.0 / PUSHED), resisted * (dt / RESISTED))
+    violence = greater(turn * ((dt / CALM) * (dt / CALM)), violence)
+    part = share + (1.0 - share) * lesser(violence, 1.0)
+    store(buf, STAGE, part * dt)
+    store(buf, INV_STAGE, 1.0 / (part * dt))
+    store(buf, INV_SHARE, 1.0 / part)
+
+
+@in_block
+def prepare(slots, dt, gravity, constants, buf):
+    """Momentum, inertia and coupling of the vertices over the stage; directions at its start; the frame at the root."""
+    use_wide_registers()
+    h = load(buf, STAGE)
+    prepare_base(dt, h, constants, buf)
+    prepare_vertex(constants, ZERO, buf, ZERO, h, gravity)
+    for t in range(ONE, slots):
+        b = t * STRIDE
+        prepare_vertex(constants, t * CONSTANT_STRIDE, buf, b, h, gravity)
+        xx, yy, zz, xy, xz, yz = load6(buf, b + COUPLE)
+        store6(buf, b + COUPLE, h * xx, h * yy, h * zz, h * xy, h * xz, h * yz)
+        d = third_axis(*load4(buf, b + Q))
+        store3(buf, b + START, *d)
+        store3(buf, b + ALONG, *d)
+    along = dot(*load3(buf, STRIDE + SPIN), *load3(buf, STRIDE + START))
+    store(buf, SPIN_MOMENTUM, load(constants, SPIN_INERTIA) * along)
+
+
+@in_lanes
+def prepare_base(dt, h, constants, buf):
+    """The frame before the first link: that of the clamp at the end of the stage, else its own at the start."""
+    loose = load(constants, LOOSE) > 0.0
+    x, y, z, w = load4(buf, Q)
+    a, b, c, d = load4(buf, STRIDE + Q)
+    x, y, z, w = choose(loose, a, x), choose(loose, b, y), choose(loose, c, z), choose(loose, d, w)
+    store4(buf, Q, x, y, z, w)
+    back = choose(loose, 0.0, h - dt)
+    q = turned_frame((x, y, z, w), times3(back, load3(buf, SPIN)))
+    store3(buf, BASE, *third_axis(*q))
+    store3(buf, BASE + LANES_3, *first_axis(*q))
+    store3(buf, BASE + LANES_6, *second_axis(*q))
+
+
+@in_lanes
+def prepare_vertex(constants, c, buf, b, h, gravity):
+    """Momentum m v + h f and inertia m + h resistance."""
+    m = load(constants, c + MASS)
+    x, y, z = load3(buf, b + V)
+    x, y, z = m * (x + h * gravity[0]), m * (y + h * gravity[1]), m * (z + h * gravity[2])
+    store3(buf, b + IMPULSE, *plus3((x, y, z), h, load3(buf, b + IMPULSE)))
+    xx, yy, zz, xy, xz, yz = load6(buf, b + INERTIA)
+    store6(buf, b + INERTIA, m + h * xx, m + h * yy, m + h * zz, h * xy, h * xz, h * yz)
+
+
+@in_block
+def go_on(slots, dt, is_spine, constants, buf):
+    """Shape and velocities at the end of the step, from the motion of the stage."""
+    use_wide_registers()
+    h, inv_share = load(buf, STAGE), load(buf, INV_SHARE)
+    q = base_at_end(constants, buf, h, dt)
+    end = plus3(load3(buf, X), dt, load3(buf, VERTEX_V))
+    store3(buf, X, *end)
+    # A root that is held moves steadily.
+    quicker = choose(load(constants, FREE) > 0.0, inv_share, 1.0)
+    store_velocity(buf, ZERO, quicker)
+    for t in range(ONE, slots):
+        b, c = t * STRIDE, t * CONSTANT_STRIDE
+        d = direction_at_end(buf, b, h, dt - h)
+        q = carried_frame(q, d)
+        store4(buf, b + Q, *q)
+        end = plus3(end, load(constants, c + LENGTH), d)
+        vertex = plus3(end, 1.0, quat_rotate(*q, load3(constants, c + OFFSET))) if is_spine else end
+        store3(buf, b + X, *vertex)
+        store_velocity(buf, b, inv_share)
+
+
+@in_lanes
+def base_at_end(constants, buf, h, dt):
+    """Frame of the clamp at the end of the step; of a strand that nothing clamps, the frame of its first link."""
+    q, loose = load4(buf, Q), load(constants, LOOSE)
+    guess, w = load3(buf, STRIDE + GUESS), load3(buf, STRIDE + SPIN)
+    q = turned_frame(turned_frame(q, times3(loose * h, guess)), times3(loose * h, less3(w, guess)))
+    return turned_frame(q, times3(loose * (dt - h), w))
+
+
+@in_lanes
+def direction_at_end(buf, b, h, rest):
+    """A link turns from its prediction by what the solve has added, then goes on for the `rest` of the step [s]."""
+    w = load3(buf, b + SPIN)
+    d = turned(load3(buf, b + ALONG), times3(h, less3(w, load3(buf, b + GUESS))))
+    d = turned(d, times3(rest, w))
+    return times3(1.0 / math.sqrt(dot(*d, *d)), d)
+
+
+@in_lanes
+def carried_frame(q, d):
+    """Turn the frame q by the smallest turn that takes its third axis to d; the nudge is one about its first axis."""
+    p, nudge = third_axis(*q), first_axis(*q)
+    return quat_product(*plus3(cross(*p, *d), NUDGE, nudge), greater(1.0 + dot(*p, *d), 0.0), *q)
+
+
+@in_lanes
+def store_velocity(buf, b, quicker):
+    """The velocity of a vertex goes on as it changed over the stage."""
+    before = load3(buf, b + V)
+    store3(buf, b + V, *plus3(before, quicker, less3(load3(buf, b + VERTEX_V), before)))
