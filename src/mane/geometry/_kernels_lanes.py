@@ -362,6 +362,7 @@ def use_wide_registers(typing_context):
     def emit(context, builder, sig, args):
         # llvmlite knows the attributes without a value only; they are a set of what is printed behind the function.
         set.add(builder.function.attributes, '"prefer-vector-width"="512"')
+        set.add(builder.function.attributes, '"stackrealign"')
         return context.get_dummy_value()
 
     return types.void(), emit

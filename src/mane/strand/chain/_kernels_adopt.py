@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, prange
 
 from mane.strand._kernels_small import cross, dot, in_lanes, third_axis
-from mane.strand.chain._kernels_rows import FOLD, NUDGE, quat_product, quat_rotate
+from mane.strand.chain._kernels_rows import FOLD, carried_frame, quat_rotate
 
 TOO_NEAR = 1e-9  # of a segment's length: closer than this, a vertex gives no direction
 
@@ -70,17 +70,7 @@ def adopt_strands(points, velocity, frames, spin, strands, is_clamped, clamp, cl
             )
             e1x, e1y, e1z = quat_rotate(x, y, z, w, (1.0, 0.0, 0.0))
             e2x, e2y, e2z = quat_rotate(x, y, z, w, (0.0, 1.0, 0.0))
-            tx, ty, tz = cross(px, py, pz, dx, dy, dz)
-            x, y, z, w = quat_product(
-                tx + NUDGE * e1x,
-                ty + NUDGE * e1y,
-                tz + NUDGE * e1z,
-                max(1.0 + dot(px, py, pz, dx, dy, dz), 0.0),
-                x,
-                y,
-                z,
-                w,
-            )
+            x, y, z, w = carried_frame((x, y, z, w), (px, py, pz), (dx, dy, dz))
             if j == 0 and not is_clamped[g]:
                 # Nothing before it: it turns about its own axes, and keeps the spin about itself.
                 along = dot(spin[g, 0, 0], spin[g, 0, 1], spin[g, 0, 2], dx, dy, dz)

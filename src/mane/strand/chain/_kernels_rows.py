@@ -12,11 +12,11 @@ import math
 import numpy as np
 from numba import njit
 
-from mane.geometry._kernels_lanes import greater
+from mane.geometry._kernels_lanes import choose, greater, largest
 from mane.strand._kernels_small import LANES, cross, dot, in_lanes, rows
 
 FOLD = 1e-8  # least 1 + cos of a joint's angle: a strand that folds back has no axis to turn about
-NUDGE = 1e-15  # turns the frame of a strand that folds back exactly about some axis instead of none
+FLAT = 1e-16  # least square of a turn's quaternion before it has unit length: closer to a fold, it has no axis either
 FARTHEST = 1.0  # [rad] a link is predicted to turn in one step; beyond it a prediction is worth nothing
 
 # Constants of a slot: mass of the vertex, and one over it unless something holds it; length of the link, k [N m] and
@@ -64,41 +64,69 @@ def plus3(a, s, b):
 
 
 @in_lanes
+def minus3(a, s, b):
+    """The vector a - s b."""
+    return a[0] - s * b[0], a[1] - s * b[1], a[2] - s * b[2]
+
+
+@in_lanes
 def less3(a, b):
     """The vector a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 @in_lanes
-def turned(d, w):
-    """Turn d by the Cayley rotation of w: by w itself up to |w|^3 / 12, and never by more than half a turn."""
-    share = 1.0 / (1.0 + 0.25 * dot(*w, *w))
-    c = cross(*w, *d)
-    return plus3(d, share, plus3(c, 0.5, cross(*w, *c)))
+def plus_cross(a, u, b):
+    """The vector a + u x b: two fused operations a number, where the sum with `cross` takes three."""
+    return (
+        a[0] + u[1] * b[2] - u[2] * b[1],
+        a[1] + u[2] * b[0] - u[0] * b[2],
+        a[2] + u[0] * b[1] - u[1] * b[0],
+    )
 
 
 @in_lanes
-def turned_frame(q, w):
-    """Turn the frame q, four numbers, by the Cayley rotation of w."""
-    return quat_product(0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 1.0, *q)
+def turned(d, half):
+    """Turn d by the Cayley rotation of w = 2 half: by w itself up to |w|^3 / 12, and never by more than half a turn."""
+    c = cross(*half, *d)
+    return plus3(d, 2.0 / (1.0 + dot(*half, *half)), plus_cross(c, half, c))
 
 
 @in_lanes
-def quat_product(ax, ay, az, aw, bx, by, bz, bw):
-    """First b, then a, brought to unit length."""
-    x = aw * bx + ax * bw + ay * bz - az * by
-    y = aw * by - ax * bz + ay * bw + az * bx
-    z = aw * bz + ax * by - ay * bx + az * bw
-    w = aw * bw - ax * bx - ay * by - az * bz
+def quat_times(ax, ay, az, aw, bx, by, bz, bw):
+    """First b, then a."""
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
+
+
+@in_lanes
+def turned_frame(q, half):
+    """Turn the frame q, four numbers, by the Cayley rotation of 2 half, and bring it to unit length."""
+    x, y, z, w = quat_times(*half, 1.0, *q)
     unit = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
     return x * unit, y * unit, z * unit, w * unit
+
+
+@in_lanes
+def carried_frame(q, p, d):
+    """Turn the frame q by the smallest turn that takes its third axis p to d; a fold is half a turn about the first."""
+    c, w = cross(*p, *d), 1.0 + dot(*p, *d)
+    square = dot(*c, *c) + w * w
+    is_flat, unit = square < FLAT, 1.0 / math.sqrt(square + FLAT * FLAT)
+    ax, ay, az = first_axis(*q)
+    x, y, z = choose(is_flat, ax, unit * c[0]), choose(is_flat, ay, unit * c[1]), choose(is_flat, az, unit * c[2])
+    return quat_times(x, y, z, choose(is_flat, 0.0 * w, unit * w), *q)
 
 
 @in_lanes
 def quat_rotate(x, y, z, w, a):
     """Turn the vector a by the frame (x, y, z, w)."""
     t = times3(2.0, cross(x, y, z, *a))
-    return plus3(plus3(a, w, t), 1.0, cross(x, y, z, *t))
+    return plus_cross(plus3(a, w, t), (x, y, z), t)
 
 
 @in_lanes
@@ -116,4 +144,7 @@ def second_axis(x, y, z, w):
 @in_lanes
 def reached(w, h):
     """Angular velocity that a prediction over `h` [s] is made with: w, as far as it stays within `FARTHEST`."""
-    return times3(FARTHEST / greater(h * math.sqrt(dot(*w, *w)), FARTHEST), w)
+    turn = h * h * dot(*w, *w)
+    if largest(turn) <= FARTHEST * FARTHEST:  # most often; the root and the division would be one
+        return w
+    return times3(FARTHEST / greater(math.sqrt(turn), FARTHEST), w)

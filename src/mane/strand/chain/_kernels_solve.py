@@ -19,12 +19,13 @@ from mane.strand._kernels_small import (
 )
 from mane.strand.chain._kernels_links import (
     coupled,
-    cut_force,
     eliminate_joint,
     gather_link,
     plus6,
+    predict_joint,
     predict_link,
     sweep_link,
+    unbalanced,
 )
 from mane.strand.chain._kernels_rows import (
     ALONG,
@@ -33,6 +34,7 @@ from mane.strand.chain._kernels_rows import (
     CUT,
     FREE,
     GAIN_W,
+    GUESS,
     IMPULSE,
     INERTIA,
     INV_STAGE,
@@ -49,7 +51,6 @@ from mane.strand.chain._kernels_rows import (
     in_block,
     less3,
     plus3,
-    reached,
     times3,
     turned,
 )
@@ -60,16 +61,19 @@ def predict(slots, is_spine, constants, buf):
     """Carry links to the end of the stage by the motion that is known; linearise springs and tension there."""
     use_wide_registers()
     h = load(buf, STAGE)
-    # The frame of the clamp; of a strand that nothing clamps, that of its first link, which turns with it.
-    turn = times3(load(constants, LOOSE) * h, reached(load3(buf, STRIDE + SPIN), h))
-    d, x, y = load3(buf, BASE), load3(buf, BASE + LANES_3), load3(buf, BASE + LANES_6)
-    frame, spin = (turned(d, turn), turned(x, turn), turned(y, turn)), load3(buf, SPIN)
     for t in range(ONE, slots):
-        frame, spin = predict_link(constants, t * CONSTANT_STRIDE, buf, t * STRIDE, h, is_spine, frame, spin)
+        predict_link(buf, t * STRIDE, h)
+    # The frame of the clamp; of a strand that nothing clamps, that of its first link, which turns with it.
+    half = times3(0.5 * load(constants, LOOSE) * h, load3(buf, STRIDE + GUESS))
+    store3(buf, GUESS, *load3(buf, SPIN))
+    store3(buf, ALONG, *turned(load3(buf, BASE), half))
+    x, y = turned(load3(buf, BASE + LANES_3), half), turned(load3(buf, BASE + LANES_6), half)
+    for t in range(ONE, slots):
+        x, y = predict_joint(constants, t * CONSTANT_STRIDE, buf, t * STRIDE, h, is_spine, x, y)
 
 
 @in_block
-def eliminate(slots, is_spine, constants, buf):
+def eliminate(slots, is_spine, is_coupled, constants, buf):
     """Eliminate the joints from tip to root, then solve for the motion of roots that nothing clamps."""
     use_wide_registers()
     h, zero = load(buf, STAGE), spread(0.0)
@@ -77,9 +81,9 @@ def eliminate(slots, is_spine, constants, buf):
     beyond = none6, (zero, zero, zero, zero, zero, zero, zero, zero, zero), none6, none3, none3
     for i in range(slots - TWO):
         t = slots - ONE - i
-        b = t * STRIDE
-        beyond = eliminate_joint(buf, b, gather_link(constants, t * CONSTANT_STRIDE, buf, b, h, is_spine, beyond))
-    gathered = gather_link(constants, CONSTANT_STRIDE, buf, STRIDE, h, is_spine, beyond)
+        b, c = t * STRIDE, t * CONSTANT_STRIDE
+        beyond = eliminate_joint(buf, b, gather_link(constants, c, buf, b, h, is_spine, is_coupled, beyond))
+    gathered = gather_link(constants, CONSTANT_STRIDE, buf, STRIDE, h, is_spine, is_coupled, beyond)
     eliminate_joint(buf, STRIDE, gathered)
     if largest(load(constants, LOOSE)) > 0.0:
         solve_loose(constants, buf, gathered)
@@ -133,13 +137,16 @@ def sweep(slots, is_spine, constants, buf):
 
 
 @in_block
-def sum_cut_forces(slots, buf):
-    """Forces through all links from tip to root."""
+def sum_cut_forces(slots, is_coupled, buf):
+    """Forces through all links from tip to root: what acts on all beyond, less what its acceleration takes."""
     use_wide_registers()
     inv_h, zero = load(buf, INV_STAGE), spread(0.0)
     force = after = (zero, zero, zero)
     for i in range(slots - ONE):
         b = (slots - ONE - i) * STRIDE
-        force = cut_force(buf, b, inv_h, force, after)
+        own = unbalanced(buf, b)
+        if is_coupled:
+            own = less3(less3(own, after), coupled(buf, b, b - STRIDE))
+            after = coupled(buf, b, b)
+        force = plus3(force, inv_h, own)
         store3(buf, b + CUT, *force)
-        after = coupled(buf, b)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from mane.geometry._kernels_eights import load, spread
-from mane.geometry._kernels_lanes import choose, greater, lesser, store, use_wide_registers
+from mane.geometry._kernels_lanes import choose, greater, largest, lesser, magnitude, store, use_wide_registers
 from mane.geometry._kernels_quaternion import quat_multiply
 from mane.strand._kernels_rows import load3, load4, load6, store3, store4, store6
-from mane.strand._kernels_small import LANES, LANES_3, LANES_6, cross, dot, in_lanes, third_axis
+from mane.strand._kernels_small import LANES, LANES_3, LANES_6, dot, in_lanes, third_axis
 from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 from mane.strand.chain._kernels_rows import (
     ALONG,
@@ -27,7 +27,6 @@ from mane.strand.chain._kernels_rows import (
     LENGTH,
     LOOSE,
     MASS,
-    NUDGE,
     OFFSET,
     ONE,
     SPIN,
@@ -41,11 +40,11 @@ from mane.strand.chain._kernels_rows import (
     Q,
     V,
     X,
+    carried_frame,
     first_axis,
     in_block,
     less3,
     plus3,
-    quat_product,
     quat_rotate,
     second_axis,
     times3,
@@ -127,21 +126,24 @@ def choose_stages(slots, dt, share, constants, buf):
 
 @in_block
 def prepare(slots, dt, gravity, constants, buf):
-    """Momentum, inertia and coupling of the vertices over the stage; directions at its start; the frame at the root."""
+    """Momentum, inertia and coupling of the vertices over the stage; directions at its start; the frame at the root.
+
+    Returns whether any vertices of the block are coupled. Most often none are, and adding zeros would change nothing.
+    """
     use_wide_registers()
-    h = load(buf, STAGE)
+    h, coupling = load(buf, STAGE), spread(0.0)
     prepare_base(dt, h, constants, buf)
     prepare_vertex(constants, ZERO, buf, ZERO, h, gravity)
     for t in range(ONE, slots):
         b = t * STRIDE
         prepare_vertex(constants, t * CONSTANT_STRIDE, buf, b, h, gravity)
-        xx, yy, zz, xy, xz, yz = load6(buf, b + COUPLE)
-        store6(buf, b + COUPLE, h * xx, h * yy, h * zz, h * xy, h * xz, h * yz)
+        coupling = coupling + prepare_coupling(buf, b, h)
         d = third_axis(*load4(buf, b + Q))
         store3(buf, b + START, *d)
         store3(buf, b + ALONG, *d)
     along = dot(*load3(buf, STRIDE + SPIN), *load3(buf, STRIDE + START))
     store(buf, SPIN_MOMENTUM, load(constants, SPIN_INERTIA) * along)
+    return largest(choose(coupling <= 0.0, 0.0, spread(1.0))) > 0.0  # one that is not a number is passed on
 
 
 @in_lanes
@@ -153,7 +155,7 @@ def prepare_base(dt, h, constants, buf):
     x, y, z, w = choose(loose, a, x), choose(loose, b, y), choose(loose, c, z), choose(loose, d, w)
     store4(buf, Q, x, y, z, w)
     back = choose(loose, 0.0, h - dt)
-    q = turned_frame((x, y, z, w), times3(back, load3(buf, SPIN)))
+    q = turned_frame((x, y, z, w), times3(0.5 * back, load3(buf, SPIN)))
     store3(buf, BASE, *third_axis(*q))
     store3(buf, BASE + LANES_3, *first_axis(*q))
     store3(buf, BASE + LANES_6, *second_axis(*q))
@@ -170,12 +172,21 @@ def prepare_vertex(constants, c, buf, b, h, gravity):
     store6(buf, b + INERTIA, m + h * xx, m + h * yy, m + h * zz, h * xy, h * xz, h * yz)
 
 
+@in_lanes
+def prepare_coupling(buf, b, h):
+    """Coupling h Q of a vertex with the one before it; returns the sum of its magnitudes."""
+    xx, yy, zz, xy, xz, yz = load6(buf, b + COUPLE)
+    store6(buf, b + COUPLE, h * xx, h * yy, h * zz, h * xy, h * xz, h * yz)
+    return magnitude(xx) + magnitude(yy) + magnitude(zz) + magnitude(xy) + magnitude(xz) + magnitude(yz)
+
+
 @in_block
 def go_on(slots, dt, is_spine, constants, buf):
     """Shape and velocities at the end of the step, from the motion of the stage."""
     use_wide_registers()
     h, inv_share = load(buf, STAGE), load(buf, INV_SHARE)
     q = base_at_end(constants, buf, h, dt)
+    p = third_axis(*q)
     end = plus3(load3(buf, X), dt, load3(buf, VERTEX_V))
     store3(buf, X, *end)
     # A root that is held moves steadily.
@@ -184,7 +195,7 @@ def go_on(slots, dt, is_spine, constants, buf):
     for t in range(ONE, slots):
         b, c = t * STRIDE, t * CONSTANT_STRIDE
         d = direction_at_end(buf, b, h, dt - h)
-        q = carried_frame(q, d)
+        q, p = carried_frame(q, p, d), d
         store4(buf, b + Q, *q)
         end = plus3(end, load(constants, c + LENGTH), d)
         vertex = plus3(end, 1.0, quat_rotate(*q, load3(constants, c + OFFSET))) if is_spine else end
@@ -197,24 +208,18 @@ def base_at_end(constants, buf, h, dt):
     """Frame of the clamp at the end of the step; of a strand that nothing clamps, the frame of its first link."""
     q, loose = load4(buf, Q), load(constants, LOOSE)
     guess, w = load3(buf, STRIDE + GUESS), load3(buf, STRIDE + SPIN)
-    q = turned_frame(turned_frame(q, times3(loose * h, guess)), times3(loose * h, less3(w, guess)))
-    return turned_frame(q, times3(loose * (dt - h), w))
+    half, rest = 0.5 * h * loose, 0.5 * (dt - h) * loose
+    q = turned_frame(turned_frame(q, times3(half, guess)), times3(half, less3(w, guess)))
+    return turned_frame(q, times3(rest, w))
 
 
 @in_lanes
 def direction_at_end(buf, b, h, rest):
     """A link turns from its prediction by what the solve has added, then goes on for the `rest` of the step [s]."""
     w = load3(buf, b + SPIN)
-    d = turned(load3(buf, b + ALONG), times3(h, less3(w, load3(buf, b + GUESS))))
-    d = turned(d, times3(rest, w))
+    d = turned(load3(buf, b + ALONG), times3(0.5 * h, less3(w, load3(buf, b + GUESS))))
+    d = turned(d, times3(0.5 * rest, w))
     return times3(1.0 / math.sqrt(dot(*d, *d)), d)
-
-
-@in_lanes
-def carried_frame(q, d):
-    """Turn the frame q by the smallest turn that takes its third axis to d; the nudge is one about its first axis."""
-    p, nudge = third_axis(*q), first_axis(*q)
-    return quat_product(*plus3(cross(*p, *d), NUDGE, nudge), greater(1.0 + dot(*p, *d), 0.0), *q)
 
 
 @in_lanes
