@@ -71,7 +71,7 @@ def step_chains(
                 predict(slots, is_spine, own, buf)
                 eliminate(slots, is_spine, is_coupled, own, buf)
                 sweep(slots, is_spine, own, buf)
-                sum_cut_forces(slots, is_coupled, buf)
+                sum_cut_forces(slots, is_coupled, own, buf)
             go_on(slots, dt, is_spine, own, buf)
             copy_out(buf, first, STRIDE, X, points_out)
             copy_out(buf, first, STRIDE, V, velocity_out)

@@ -27,7 +27,6 @@ from mane.strand._kernels_rows import load3, load6, store3, store6
 from mane.strand._kernels_small import (
     LANES,
     LANES_3,
-    cross,
     dot,
     in_lanes,
     symmetric_times_vector,
@@ -38,7 +37,6 @@ from mane.strand.chain._kernels_rows import (
     AXES,
     BESIDE,
     COUPLE,
-    CUT,
     DRIVE,
     FOLD,
     GAIN_V,
@@ -49,13 +47,13 @@ from mane.strand.chain._kernels_rows import (
     INERTIA,
     LENGTH,
     OFFSET,
+    PULL,
     RATE,
     REST,
     SPIN,
     SPRING,
     START,
     STRIDE,
-    TENSION,
     VERTEX_V,
     VISCOUS,
     less3,
@@ -70,8 +68,7 @@ from mane.strand.chain._kernels_rows import (
 
 @in_lanes
 def predict_link(buf, b, h):
-    """Predict where a link turns with the motion that is known, and how it pulls; fills GUESS, TENSION and ALONG."""
-    store(buf, b + TENSION, greater(dot(*load3(buf, b + CUT), *load3(buf, b + ALONG)), 0.0))
+    """Predict where a link turns with the motion that is known; fills GUESS and ALONG."""
     guess = reached(load3(buf, b + SPIN), h)
     store3(buf, b + GUESS, *guess)
     store3(buf, b + ALONG, *turned(load3(buf, b + START), times3(0.5 * h, guess)))
@@ -99,12 +96,13 @@ def predict_joint(constants, c, buf, b, h, is_spine, x, y):
     slope, inv_slope = 4.0 * inv * cos_half, 0.5 * opened
     stiff = h * slope * slope
     spring = stiff * load(constants, c + SPRING)
-    store(buf, b + HINGE, h * spring + stiff * load(constants, c + VISCOUS))
-    turn = times3(h, less3(load3(buf, b + GUESS), load3(buf, b - STRIDE + GUESS)))
+    spring_h = h * spring
+    store(buf, b + HINGE, spring_h + stiff * load(constants, c + VISCOUS))
     bend1, bend2 = inv_slope * load(constants, c + REST), inv_slope * load(constants, c + REST + LANES)
     inv_cos = half_inv_cos + half_inv_cos
-    store(buf, b + DRIVE, spring * (bend1 + inv_cos * y_along + dot(*e1, *turn)))
-    store(buf, b + DRIVE + LANES, spring * (bend2 - inv_cos * x_along + dot(*e2, *turn)))
+    faster = less3(load3(buf, b + GUESS), load3(buf, b - STRIDE + GUESS))
+    store(buf, b + DRIVE, spring * (bend1 + inv_cos * y_along) + spring_h * dot(*e1, *faster))
+    store(buf, b + DRIVE + LANES, spring * (bend2 - inv_cos * x_along) + spring_h * dot(*e2, *faster))
     inv_opened = half_inv_cos * inv_cos  # 1 / (1 + cos(angle))
     x, y = minus3(x, inv_opened * x_along, both), minus3(y, inv_opened * y_along, both)
     if is_spine:
@@ -150,12 +148,19 @@ def plus_cross_columns(a, u, m):
 
 
 @in_lanes
-def seen_from_start(beyond, u):
-    """A quadratic function of the motion of a link's end, as one of the motion of its start: v_end = v + w x u."""
+def seen_from_start(beyond, u, pull, guess):
+    """A quadratic function of the motion of a link's end, as one of the motion of its start: v_end = v + w x u.
+
+    Tension turns with the link and resists any turn beyond the predicted one, 1/2 pull |(w - guess) x u|^2: a mass at
+    the end of the link, but for the motion of its start.
+    """
     A, B, C, p, q = beyond
+    x, y, z = times3(pull, u)
     A = plus_cross_columns(A, u, B)
-    B = plus_cross_symmetric(B, u, C)
-    return plus_cross_rows(A, u, B), B, C, plus_cross(p, u, q), q
+    B = plus_cross_symmetric(B, u, (C[0] + pull, C[1] + pull, C[2] + pull, C[3], C[4], C[5]))
+    A = plus_cross_rows(A, u, B)
+    B = (B[0], B[1] + z, B[2] - y, B[3] - z, B[4], B[5] + x, B[6] + y, B[7] - x, B[8])
+    return A, B, C, plus_cross(p, u, plus_cross(q, guess, (x, y, z))), q
 
 
 @in_lanes
@@ -174,31 +179,18 @@ def gather_link(constants, c, buf, b, h, is_spine, is_coupled, beyond):
 
     It adds the vertex, what couples it to the vertex before, and the tension.
     """
-    d, length = load3(buf, b + ALONG), load(constants, c + LENGTH)
-    u = times3(length, d)
+    u = times3(load(constants, c + LENGTH), load3(buf, b + ALONG))
     mass, momentum = load6(buf, b + INERTIA), load3(buf, b + IMPULSE)
     if is_spine:
         beyond = plus_vertex_beside(beyond, mass, momentum, load3(buf, b + BESIDE))
     else:
         A, B, C, p, q = beyond
         beyond = A, B, plus6(C, 1.0, mass), p, plus3(q, 1.0, momentum)
-    A, B, C, p, q = seen_from_start(beyond, u)
+    A, B, C, p, q = seen_from_start(beyond, u, load(buf, b + PULL), load3(buf, b + GUESS))
     if is_coupled:  # never where vertices are beside their links: `ChainSolver._lumped`
         coupling = load6(buf, b + COUPLE)
-        B, C = plus_cross_symmetric(B, u, coupling), plus6(C, 2.0, coupling)
-    # Tension turns with the link: it resists any turn beyond the predicted one.
-    pull = h * h * length * load(buf, b + TENSION)
-    s = times3(pull, d)
-    A = (
-        A[0] + pull - s[0] * d[0],
-        A[1] + pull - s[1] * d[1],
-        A[2] + pull - s[2] * d[2],
-        A[3] - s[0] * d[1],
-        A[4] - s[0] * d[2],
-        A[5] - s[1] * d[2],
-    )
-    guess = load3(buf, b + GUESS)
-    return A, B, C, minus3(plus3(p, pull, guess), dot(*d, *guess), s), q
+        B, C = plus_cross_symmetric(B, times3(h, u), coupling), plus6(C, 2.0 * h, coupling)
+    return A, B, C, p, q
 
 
 @in_lanes
@@ -231,45 +223,57 @@ def less_dyad9(m, x, p):
 
 
 @in_lanes
-def eliminate_axis(gathered, e, hinge, drive):
-    """Solve for the rate about the axis e: it is rate - gain_w.w - gain_v.v; return the quadratic function without it.
+def eliminate_turn(A, p, e, hinge, drive):
+    """Solve A and a for the rate about the axis e; return them without it, and what the rate sees: A e, its inverse."""
+    a = symmetric_times_vector(*A, *e)
+    inv, goal = 1.0 / (hinge + dot(*e, *a)), drive + dot(*e, *p)
+    w = times3(inv, a)
+    return less_dyad6(A, a, w), minus3(p, goal, w), a, w, inv, goal
 
-    Returns (gain_w, gain_v, rate) and what remains.
-    """
-    A, B, C, p, q = gathered
-    a, b = symmetric_times_vector(*A, *e), transposed_times_vector(B, *e)
-    inv = 1.0 / (hinge + dot(*e, *a))
-    w, v, rate = times3(inv, a), times3(inv, b), inv * (drive + dot(*e, *p))
-    left = less_dyad6(A, a, w), less_dyad9(B, a, v), less_dyad6(C, b, v), minus3(p, rate, a), minus3(q, rate, b)
-    return (w, v, rate), left
+
+@in_lanes
+def eliminate_way(B, C, q, e, a, inv, goal):
+    """The same for B, C and b."""
+    b = transposed_times_vector(B, *e)
+    v = times3(inv, b)
+    return less_dyad9(B, a, v), less_dyad6(C, b, v), minus3(q, goal, v), v
 
 
 @in_lanes
 def eliminate_joint(buf, b, gathered):
     """Eliminate the rates about both axes of a joint, the first one first; fills GAIN_W, GAIN_V and RATE."""
-    hinge = load(buf, b + HINGE)
-    (w, v, rate), gathered = eliminate_axis(gathered, load3(buf, b + AXES), hinge, load(buf, b + DRIVE))
-    store3(buf, b + GAIN_W, *w)
-    store3(buf, b + GAIN_V, *v)
-    store(buf, b + RATE, rate)
-    e, drive = load3(buf, b + AXES + LANES_3), load(buf, b + DRIVE + LANES)
-    (w, v, rate), gathered = eliminate_axis(gathered, e, hinge, drive)
-    store3(buf, b + GAIN_W + LANES_3, *w)
-    store3(buf, b + GAIN_V + LANES_3, *v)
-    store(buf, b + RATE + LANES, rate)
-    return gathered
+    A, B, C, p, q = gathered
+    hinge, e1, e2 = load(buf, b + HINGE), load3(buf, b + AXES), load3(buf, b + AXES + LANES_3)
+    A, p, a1, w1, inv1, goal1 = eliminate_turn(A, p, e1, hinge, load(buf, b + DRIVE))
+    store3(buf, b + GAIN_W, *w1)
+    store(buf, b + RATE, inv1 * goal1)
+    A, p, a2, w2, inv2, goal2 = eliminate_turn(A, p, e2, hinge, load(buf, b + DRIVE + LANES))
+    store3(buf, b + GAIN_W + LANES_3, *w2)
+    store(buf, b + RATE + LANES, inv2 * goal2)
+    B, C, q, v1 = eliminate_way(B, C, q, e1, a1, inv1, goal1)
+    store3(buf, b + GAIN_V, *v1)
+    B, C, q, v2 = eliminate_way(B, C, q, e2, a2, inv2, goal2)
+    store3(buf, b + GAIN_V + LANES_3, *v2)
+    return A, B, C, p, q
 
 
 @in_lanes
 def unbalanced(buf, b):
     """Momentum that acts on a vertex, less what its own velocity takes."""
-    return less3(load3(buf, b + IMPULSE), symmetric_times_vector(*load6(buf, b + INERTIA), *load3(buf, b + VERTEX_V)))
+    taken = symmetric_times_vector(*load6(buf, b + INERTIA), *load3(buf, b + VERTEX_V))
+    return less3(load3(buf, b + IMPULSE), taken)
 
 
 @in_lanes
-def coupled(buf, b, other):
-    """Momentum that couples a vertex to the one before it; `other` is the slot of that one of both which moves."""
-    return symmetric_times_vector(*load6(buf, b + COUPLE), *load3(buf, other + VERTEX_V))
+def coupled(buf, b, mover):
+    """Force of the coupling between a vertex and the one before it, as that of both moves whose slot is `mover`."""
+    return symmetric_times_vector(*load6(buf, b + COUPLE), *load3(buf, mover + VERTEX_V))
+
+
+@in_lanes
+def pull_of(constants, c, h, force, d):
+    """What a link in direction d resists turning with under a cut force, where that pulls: h^2 tension / length."""
+    return h * h * greater(dot(*force, *d), 0.0) / load(constants, c + LENGTH)
 
 
 # -- from root to tip ------------------------------------------------------------------------------------------------
@@ -284,7 +288,7 @@ def sweep_link(constants, c, buf, b, is_spine, w, v):
     # The rate about the first axis was eliminated first, and sees that about the second as part of w.
     r1 = load(buf, b + RATE) - dot(*gain, *w) - dot(*load3(buf, b + GAIN_V), *v) - dot(*gain, *e2) * r2
     w = plus3(plus3(w, r2, e2), r1, e1)
-    v = plus3(v, load(constants, c + LENGTH), cross(*w, *load3(buf, b + ALONG)))
-    at_vertex = plus3(v, 1.0, cross(*w, *load3(buf, b + BESIDE))) if is_spine else v
+    v = plus_cross(v, w, times3(load(constants, c + LENGTH), load3(buf, b + ALONG)))
+    at_vertex = plus_cross(v, w, load3(buf, b + BESIDE)) if is_spine else v
     store3(buf, b + VERTEX_V, *at_vertex)
     return w, v

@@ -29,12 +29,12 @@ CONSTANT_STRIDE = LANES * np.uint64(CONSTANT_ROWS)
 # of the strand about its own axis.
 LOOSE, FREE, SPIN_INERTIA = rows(1, 1, 1, start=2)
 
-# State and load as they come in. Momentum m v + h f and inertia m + h resistance of the stage of h seconds take the
-# place of force and resistance; h coupling, with the vertex before, that of the coupling. SPIN and CUT are solved for.
+# State and load as they come in, COUPLE with the vertex before; later as they go out. Momentum m v + h f and inertia
+# m + h resistance of the stage of h seconds take the place of force and resistance.
 X, V, Q, SPIN, CUT, IMPULSE, INERTIA, COUPLE = rows(3, 3, 4, 3, 3, 3, 6, 6)
-# Of a link: direction at the start of the step, angular velocity of its prediction, where that takes its direction,
-# tension where it pulls [N], from its end to its vertex as predicted.
-START, GUESS, ALONG, TENSION, BESIDE = rows(3, 3, 3, 1, 3, start=31)
+# Of a link: direction at the start of the step, angular velocity of its prediction, where that takes its direction, h^2
+# tension / length where it pulls, from its end to its vertex as predicted.
+START, GUESS, ALONG, PULL, BESIDE = rows(3, 3, 3, 1, 3, start=31)
 # Of a joint: the axes E that its rate turns about, implicit stiffness about both, what drives its rate (2).
 AXES, HINGE, DRIVE = rows(6, 1, 2, start=44)
 # The rate as it was eliminated, RATE - GAIN_W w - GAIN_V v, two rows of it; solved velocity of the vertex.
@@ -117,9 +117,9 @@ def carried_frame(q, p, d):
     c, w = cross(*p, *d), 1.0 + dot(*p, *d)
     square = dot(*c, *c) + w * w
     is_flat, unit = square < FLAT, 1.0 / math.sqrt(square + FLAT * FLAT)
-    ax, ay, az = first_axis(*q)
-    x, y, z = choose(is_flat, ax, unit * c[0]), choose(is_flat, ay, unit * c[1]), choose(is_flat, az, unit * c[2])
-    return quat_times(x, y, z, choose(is_flat, 0.0 * w, unit * w), *q)
+    t = quat_times(unit * c[0], unit * c[1], unit * c[2], unit * w, *q)
+    x, y, z, w = q  # half a turn about the first axis of q, (x, y, z, w) (1, 0, 0, 0), is (w, z, -y, -x)
+    return choose(is_flat, w, t[0]), choose(is_flat, z, t[1]), choose(is_flat, -y, t[2]), choose(is_flat, -x, t[3])
 
 
 @in_lanes

@@ -24,6 +24,7 @@ from mane.strand.chain._kernels_links import (
     plus6,
     predict_joint,
     predict_link,
+    pull_of,
     sweep_link,
     unbalanced,
 )
@@ -40,6 +41,7 @@ from mane.strand.chain._kernels_rows import (
     INV_STAGE,
     LOOSE,
     ONE,
+    PULL,
     RATE,
     SPIN,
     SPIN_INERTIA,
@@ -76,6 +78,18 @@ def predict(slots, is_spine, constants, buf):
 def eliminate(slots, is_spine, is_coupled, constants, buf):
     """Eliminate the joints from tip to root, then solve for the motion of roots that nothing clamps."""
     use_wide_registers()
+    # Three times the same loop, each without a branch: where branches meet, registers are put aside.
+    if is_spine:
+        eliminate_joints(slots, True, False, constants, buf)
+    elif is_coupled:
+        eliminate_joints(slots, False, True, constants, buf)
+    else:
+        eliminate_joints(slots, False, False, constants, buf)
+
+
+@in_lanes
+def eliminate_joints(slots, is_spine, is_coupled, constants, buf):
+    """The same, for settings that are known when this is compiled."""
     h, zero = load(buf, STAGE), spread(0.0)
     none3, none6 = (zero, zero, zero), (zero, zero, zero, zero, zero, zero)
     beyond = none6, (zero, zero, zero, zero, zero, zero, zero, zero, zero), none6, none3, none3
@@ -137,16 +151,17 @@ def sweep(slots, is_spine, constants, buf):
 
 
 @in_block
-def sum_cut_forces(slots, is_coupled, buf):
+def sum_cut_forces(slots, is_coupled, constants, buf):
     """Forces through all links from tip to root: what acts on all beyond, less what its acceleration takes."""
     use_wide_registers()
-    inv_h, zero = load(buf, INV_STAGE), spread(0.0)
+    h, inv_h, zero = load(buf, STAGE), load(buf, INV_STAGE), spread(0.0)
     force = after = (zero, zero, zero)
     for i in range(slots - ONE):
-        b = (slots - ONE - i) * STRIDE
-        own = unbalanced(buf, b)
+        t = slots - ONE - i
+        b = t * STRIDE
+        force = plus3(force, inv_h, unbalanced(buf, b))
         if is_coupled:
-            own = less3(less3(own, after), coupled(buf, b, b - STRIDE))
+            force = less3(less3(force, after), coupled(buf, b, b - STRIDE))
             after = coupled(buf, b, b)
-        force = plus3(force, inv_h, own)
         store3(buf, b + CUT, *force)
+        store(buf, b + PULL, pull_of(constants, t * CONSTANT_STRIDE, h, force, load3(buf, b + ALONG)))

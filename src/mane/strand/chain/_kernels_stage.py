@@ -12,11 +12,13 @@ from mane.geometry._kernels_quaternion import quat_multiply
 from mane.strand._kernels_rows import load3, load4, load6, store3, store4, store6
 from mane.strand._kernels_small import LANES, LANES_3, LANES_6, dot, in_lanes, third_axis
 from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
+from mane.strand.chain._kernels_links import pull_of
 from mane.strand.chain._kernels_rows import (
     ALONG,
     BASE,
     CONSTANT_STRIDE,
     COUPLE,
+    CUT,
     FREE,
     GUESS,
     IMPULSE,
@@ -29,6 +31,7 @@ from mane.strand.chain._kernels_rows import (
     MASS,
     OFFSET,
     ONE,
+    PULL,
     SPIN,
     SPIN_INERTIA,
     SPIN_MOMENTUM,
@@ -126,7 +129,7 @@ def choose_stages(slots, dt, share, constants, buf):
 
 @in_block
 def prepare(slots, dt, gravity, constants, buf):
-    """Momentum, inertia and coupling of the vertices over the stage; directions at its start; the frame at the root.
+    """Momentum and inertia of the vertices over the stage; what links are like at its start; the frame at the root.
 
     Returns whether any vertices of the block are coupled. Most often none are, and adding zeros would change nothing.
     """
@@ -135,12 +138,12 @@ def prepare(slots, dt, gravity, constants, buf):
     prepare_base(dt, h, constants, buf)
     prepare_vertex(constants, ZERO, buf, ZERO, h, gravity)
     for t in range(ONE, slots):
-        b = t * STRIDE
-        prepare_vertex(constants, t * CONSTANT_STRIDE, buf, b, h, gravity)
-        coupling = coupling + prepare_coupling(buf, b, h)
+        b, c = t * STRIDE, t * CONSTANT_STRIDE
+        prepare_vertex(constants, c, buf, b, h, gravity)
+        coupling = coupling + size_of_coupling(buf, b)
         d = third_axis(*load4(buf, b + Q))
         store3(buf, b + START, *d)
-        store3(buf, b + ALONG, *d)
+        store(buf, b + PULL, pull_of(constants, c, h, load3(buf, b + CUT), d))
     along = dot(*load3(buf, STRIDE + SPIN), *load3(buf, STRIDE + START))
     store(buf, SPIN_MOMENTUM, load(constants, SPIN_INERTIA) * along)
     return largest(choose(coupling <= 0.0, 0.0, spread(1.0))) > 0.0  # one that is not a number is passed on
@@ -173,10 +176,9 @@ def prepare_vertex(constants, c, buf, b, h, gravity):
 
 
 @in_lanes
-def prepare_coupling(buf, b, h):
-    """Coupling h Q of a vertex with the one before it; returns the sum of its magnitudes."""
+def size_of_coupling(buf, b):
+    """Sum of the magnitudes of the coupling between a vertex and the one before it."""
     xx, yy, zz, xy, xz, yz = load6(buf, b + COUPLE)
-    store6(buf, b + COUPLE, h * xx, h * yy, h * zz, h * xy, h * xz, h * yz)
     return magnitude(xx) + magnitude(yy) + magnitude(zz) + magnitude(xy) + magnitude(xz) + magnitude(yz)
 
 
@@ -218,8 +220,7 @@ def direction_at_end(buf, b, h, rest):
     """A link turns from its prediction by what the solve has added, then goes on for the `rest` of the step [s]."""
     w = load3(buf, b + SPIN)
     d = turned(load3(buf, b + ALONG), times3(0.5 * h, less3(w, load3(buf, b + GUESS))))
-    d = turned(d, times3(0.5 * rest, w))
-    return times3(1.0 / math.sqrt(dot(*d, *d)), d)
+    return turned(d, times3(0.5 * rest, w))
 
 
 @in_lanes
