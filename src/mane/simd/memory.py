@@ -101,6 +101,8 @@ def use_wide_registers(typing_context):
 
     def emit(context, builder, sig, args):
         add_attribute(builder, '"prefer-vector-width"="512"')
+        # Vectors that do not fit into registers are then kept on lines of the cache.
+        add_attribute(builder, '"stackrealign"')
         return context.get_dummy_value()
 
     return types.void(), emit

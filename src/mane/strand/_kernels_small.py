@@ -16,6 +16,12 @@ def cross(ax, ay, az, bx, by, bz):
 
 
 @inline_fast
+def dot(ax, ay, az, bx, by, bz):
+    """Scalar product."""
+    return ax * bx + ay * by + az * bz
+
+
+@inline_fast
 def third_axis(x, y, z, w):
     """Third axis of a frame given as a unit quaternion."""
     return 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
