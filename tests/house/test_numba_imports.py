@@ -1,6 +1,8 @@
 """Numba's internals are used in one file; kernels are compiled through `simd`."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,8 @@ def test_the_check_finds_what_it_looks_for(tmp_path):
         ("numba.jit", 4),
         ("numba.njit", 2),
     ]
+
+
+def test_importing_mane_hooks_into_nothing():
+    code = "import sys; before = list(sys.meta_path); import mane; sys.exit(sys.meta_path != before)"
+    subprocess.run([sys.executable, "-c", code], check=True)

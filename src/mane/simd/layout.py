@@ -13,18 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.simd.align import zeros_aligned
+from mane.simd.align import empty_aligned
 
 WIDTH = 8  # lanes of float64 in the widest register that CPUs have
 
 
-def to_blocks(table: NDArray[Any], width: int = WIDTH) -> NDArray[Any]:
-    """Lay a table (P, ...) of P things out in blocks (B, ..., width); the last is filled up with zeros."""
+def to_blocks(table: NDArray[Any], width: int = WIDTH, *, repeat_last: bool = False) -> NDArray[Any]:
+    """Lay a table (P, ...) out in blocks (B, ..., width); the last is filled up with zeros, or with the last thing."""
     count = -(-len(table) // width)
-    padded = np.zeros((count * width, *table.shape[1:]), table.dtype)
-    padded[: len(table)] = table
-    blocks = zeros_aligned((count, *table.shape[1:], width), table.dtype)
-    blocks[...] = np.moveaxis(padded.reshape(count, width, *table.shape[1:]), 1, -1)
+    missing = count * width - len(table)
+    if missing:
+        filling = np.repeat(table[-1:], missing, axis=0) if repeat_last else np.zeros((missing, *table.shape[1:]))
+        table = np.concatenate([table, filling.astype(table.dtype)])
+    blocks = empty_aligned((count, *table.shape[1:], width), table.dtype)
+    blocks[...] = np.moveaxis(table.reshape(count, width, *table.shape[1:]), 1, -1)
     return blocks
 
 
@@ -37,12 +39,8 @@ def from_blocks(blocks: NDArray[Any], count: int) -> NDArray[Any]:
 def take_lanes(blocks: NDArray[Any], chosen: NDArray[np.int64]) -> NDArray[Any]:
     """Return blocks of those things in `blocks` (B, ..., W) that are `chosen` (K,); the last of them fills the rest."""
     width = blocks.shape[-1]
-    count = -(-len(chosen) // width)
-    padded = chosen[np.minimum(np.arange(count * width), len(chosen) - 1)]
-    lanes = np.moveaxis(blocks, -1, 1)[padded // width, padded % width]
-    taken = zeros_aligned((count, *blocks.shape[1:]), blocks.dtype)
-    taken[...] = np.moveaxis(lanes.reshape(count, width, *blocks.shape[1:-1]), 1, -1)
-    return taken
+    lanes = np.moveaxis(blocks, -1, 1)[chosen // width, chosen % width]
+    return to_blocks(lanes, width, repeat_last=True)
 
 
 def row_offsets(*sizes: int, start: int = 0, width: int = WIDTH) -> tuple[np.uint64, ...]:

@@ -120,14 +120,9 @@ class _UserWide(_OfPackage, caching.UserWideCacheLocator):
     """The user's cache folder, where the source cannot be written beside."""
 
 
-def _cache_impl() -> Any:
-    """The class that looks for a place to keep kernels; its name had an underscore before Numba 0.62."""
-    return getattr(caching, "CacheImpl", None) or caching._CacheImpl  # type: ignore[attr-defined]
-
-
 def keep_by_stamp() -> None:
     """Let Numba look at everything that a kernel is made of before it takes one from disk (`kernel_cache.stamp_of`)."""
-    _cache_impl()._locator_classes[:0] = [_UserProvided, _InTree, _UserWide]
+    caching.CacheImpl._locator_classes[:0] = [_UserProvided, _InTree, _UserWide]
 
 
 def make_copies_private() -> None:

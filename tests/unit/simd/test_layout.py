@@ -41,7 +41,10 @@ def test_tables_become_blocks_and_tables_again(width, kind):
     for thing in (0, width - 1, 36):
         np.testing.assert_array_equal(blocks[thing // width, :, :, thing % width], table[thing])
     np.testing.assert_array_equal(from_blocks(blocks, 37), table)
-    assert not from_blocks(blocks, blocks.shape[0] * width)[37:].any()
+    behind = from_blocks(blocks, blocks.shape[0] * width)[37:]
+    assert not behind.any()
+    repeated = from_blocks(to_blocks(table, width, repeat_last=True), 37 + len(behind))
+    np.testing.assert_array_equal(repeated[37:], np.broadcast_to(table[-1], behind.shape))
 
 
 def test_lanes_are_taken_out_of_blocks_and_the_last_fills_up():

@@ -35,6 +35,7 @@ NEEDED = {
     ),
     "settings": ((config, "DISABLE_JIT"), (config, "BOUNDSCHECK"), (config, "NUMBA_NUM_THREADS")),
     "places of kernels on disk": (
+        (caching, "CacheImpl"),
         (caching, "UserProvidedCacheLocator"), (caching, "InTreeCacheLocator"), (caching, "UserWideCacheLocator"),
         (caching.InTreeCacheLocator, "get_source_stamp"), (caching.InTreeCacheLocator, "from_function"),
     ),
@@ -55,7 +56,7 @@ def test_names_are_where_they_were(use, owner, name):
 
 def test_the_list_of_places_can_be_put_in_front_of():
     """`keep_by_stamp`: without it, kernels on disk are used after files that they took code from have changed."""
-    first = numba_internals._cache_impl()._locator_classes[:3]
+    first = caching.CacheImpl._locator_classes[:3]
     assert [one.__name__ for one in first] == ["_UserProvided", "_InTree", "_UserWide"]
 
 

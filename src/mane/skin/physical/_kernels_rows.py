@@ -1,6 +1,6 @@
 """Sixteen hairs as rows of lanes: what guides hand on to them, and the way of their points in and out.
 
-A value of lanes is two registers wide, so that two instructions of each do not wait for each other; each half of it
+A vector is two registers wide, so that two instructions of each do not wait for each other; each half of it
 holds hairs of one bundle.
 """
 

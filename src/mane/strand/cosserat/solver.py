@@ -26,7 +26,7 @@ from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_choice
 from mane.simd.align import zeros_aligned
 from mane.simd.f64x8 import WIDTH
-from mane.simd.layout import take_lanes
+from mane.simd.layout import take_lanes, to_blocks
 from mane.strand._kernels_stage import THETA
 from mane.strand.cosserat import _kernels as direct
 from mane.strand.cosserat import _kernels_rows as rows
@@ -227,14 +227,13 @@ def pack_constants(model: StrandModel, rest: RestShape) -> Float64Array:
         "damping": model.damping,
         "inertia": SPIN_INERTIA * mean_mass * rest.length**2,
     }
-    blocks = -(-strands // WIDTH)
-    padded = np.minimum(np.arange(blocks * WIDTH), strands - 1).reshape(blocks, WIDTH)
-    table = zeros_aligned((blocks, vertices + 1, rows.CONSTANT_ROWS, WIDTH))
+    table = np.zeros((strands, vertices + 1, rows.CONSTANT_ROWS))
     for column, name in enumerate(rows.CONSTANTS):
-        values = named[name][padded]
-        table[:, : values.shape[2], column] = values.transpose(0, 2, 1)
-    table[:, : vertices - 1, -4:] = rest.darboux[padded].transpose(0, 2, 3, 1)
-    return table.reshape(blocks, -1)
+        values = named[name]
+        table[:, : values.shape[1], column] = values
+    table[:, : vertices - 1, -4:] = rest.darboux
+    blocks = to_blocks(table, repeat_last=True)
+    return blocks.reshape(len(blocks), -1)
 
 
 def _axes(frames: Float64Array) -> Float64Array:

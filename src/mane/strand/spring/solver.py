@@ -23,7 +23,7 @@ from mane.geometry.checks import IntArray, require_choice, require_positive
 from mane.geometry.threads import most_threads
 from mane.simd.align import zeros_aligned
 from mane.simd.f64x8 import WIDTH
-from mane.simd.layout import take_lanes
+from mane.simd.layout import take_lanes, to_blocks
 from mane.strand._kernels_stage import THETA
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -126,7 +126,7 @@ class SpringSolver(StrandSolver):
         self.net = without_sag(net, model) if sag_free else net
         self._carries_weight = (model.root_kind != RootKind.FREE) & sag_free
         self._is_free = model.root_kind == RootKind.FREE
-        self._constants = _in_lanes(self.net)
+        self._constants = _packed(self.net)
         self._scratch: Float64Array | None = None
 
     def rest_state(self, roots: RootPose) -> StrandState:
@@ -263,17 +263,15 @@ class SpringSolver(StrandSolver):
         return self._scratch
 
 
-def _in_lanes(net: SpringNet) -> Float64Array:
+def _packed(net: SpringNet) -> Float64Array:
     """Constants of all particles as the kernel reads them, blocks of strands side by side."""
     free = (~net.is_held).astype(np.float64)
     single = [net.damping, net.altitude_stiffness, net.rest_altitude, free, net.mass]
     azimuth = np.zeros((*net.mass.shape, 2))
     azimuth[:, GHOSTS + 1 :: 2] = net.azimuth
     table = np.concatenate([net.stiffness, net.rest_length, np.stack(single, axis=-1), azimuth], axis=-1)
-    blocks = -(-len(table) // WIDTH)
-    padded = table[np.minimum(np.arange(blocks * WIDTH), len(table) - 1)]
-    lanes_last = padded.reshape(blocks, WIDTH, *table.shape[1:]).transpose(0, 2, 3, 1)
-    return np.ascontiguousarray(lanes_last).reshape(blocks, table.shape[1], -1)
+    blocks = to_blocks(table, repeat_last=True)
+    return blocks.reshape(*blocks.shape[:2], -1)
 
 
 def _with_given_constants(net: SpringNet, model: StrandModel, params: SpringParams) -> SpringNet:
