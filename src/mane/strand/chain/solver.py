@@ -227,7 +227,7 @@ class ChainSolver(StrandSolver):
         links[..., 2], links[..., 3], links[..., 4] = self.length, self.stiffness, self.stiffness * model.damping
         links[..., 5:7], links[..., 7:] = self.rest_curvature, self.offset
         numbers[:, 0, 2:5] = np.stack([~self._clamped, free, self.spin_inertia], axis=1)
-        blocks = take_lanes(to_blocks(numbers), np.arange(len(numbers)))
+        blocks = to_blocks(numbers, repeat_last=True)
         return blocks.reshape(len(blocks), -1)
 
     # -- stepping ----------------------------------------------------------------------------------------------------
