@@ -6,8 +6,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OUT    ?= out
+NUMBA_ENDS := 0.62.0 0.68.1
 
-.PHONY: help demo test lint stress bounds narrow bench gallery blender lock clean
+.PHONY: help demo test lint stress bounds narrow numba bench gallery blender lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +34,14 @@ bounds: $(READY)  ## random scenes with every index of every kernel checked (com
 narrow: $(READY)  ## all tests with kernels for an x86 CPU without AVX-512 (compiles all of them anew)
 	NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx,+avx2,+fma,+bmi,+bmi2,+popcnt,+sse4.2 NUMBA_CACHE_DIR=$(OUT)/narrow \
 	  $(BIN)/python -m pytest -n 2
+
+numba:  ## tests of simd, strand models and skins at both ends of the range of Numba that is supported (environments of their own)
+	for version in $(NUMBA_ENDS); do \
+	  $(PYTHON) -m venv $(OUT)/numba-$$version && \
+	  $(OUT)/numba-$$version/bin/python -m pip install --quiet --disable-pip-version-check numba==$$version pytest hypothesis -e . && \
+	  NUMBA_CACHE_DIR=$(OUT)/numba-$$version/kernels $(OUT)/numba-$$version/bin/python -m pytest tests/unit/simd \
+	    tests/house/test_kernel_cache.py tests/contract/test_strand_models.py tests/contract/test_skins.py || exit 1; \
+	done
 
 bench: $(READY)  ## every benchmark, one after the other (run nothing else meanwhile)
 	$(BIN)/mane bench all

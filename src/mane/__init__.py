@@ -13,7 +13,6 @@ Every public name is listed in `PUBLIC` and loaded when it is first used, so tha
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
@@ -126,15 +125,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *PUBLIC])
-
-
-class _BeforeKernels:
-    """Loads `kernel_cache` before the first file of kernels, and no earlier: Numba takes half a second to load."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if name.startswith("mane.") and "._kernels" in name:
-            import_module("mane.kernel_cache")
-
-
-sys.meta_path.insert(0, _BeforeKernels)

@@ -1,6 +1,7 @@
 """Compiled kernels on disk: a change in anything that they are made of makes them anew."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,25 +10,24 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import mane
-from mane.kernel_cache import stamp_of
+from mane.simd.kernel_cache import stamp_of
 
 INNER = """
-import numba
+from mane.simd.jit import njit
 
 STEP = {step}
 
-@numba.njit(cache=True, inline="always")
+@njit(cache=True, inline="always")
 def add(x):
     return x + STEP
 """
 OUTER = """
-import numba
-
 from mane.{room}._kernels_inner import (
     add,
 )
+from mane.simd.jit import njit
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def twice(x):
     return add(add(x))
 """
@@ -35,13 +35,14 @@ def twice(x):
 
 @pytest.fixture
 def package(tmp_path):
-    """A package called mane with the real table of names and two rooms of its own."""
+    """A package called mane with the real table of names, the real `simd` and two rooms of its own."""
     root = tmp_path / "mane"
     for room in ("one", "two"):
         (root / room).mkdir(parents=True)
         (root / room / "__init__.py").write_text("")
-    for file in ("__init__.py", "kernel_cache.py"):
-        (root / file).write_text((Path(mane.__file__).parent / file).read_text())
+    real = Path(mane.__file__).parent
+    (root / "__init__.py").write_text((real / "__init__.py").read_text())
+    shutil.copytree(real / "simd", root / "simd", ignore=shutil.ignore_patterns("__pycache__"))
     (root / "one" / "_kernels_inner.py").write_text(INNER.format(step=1))
     (root / "two" / "_kernels_outer.py").write_text(OUTER.format(room="one"))
     return root
@@ -88,6 +89,14 @@ def test_constants_of_plain_files_count(package):
     after = stamps(package)
     assert after["inner"] != before["inner"]
     assert after["outer"] != before["outer"]
+
+
+def test_every_kernel_is_made_of_the_whole_of_simd(package):
+    """Kernels call its functions, and are compiled and linked as it says."""
+    before = stamps(package)
+    (package / "simd" / "emit.py").write_text("# other code\n")
+    after = stamps(package)
+    assert all(after[name] != before[name] for name in before)
 
 
 def test_importing_mane_does_not_load_numba():

@@ -9,6 +9,7 @@ import mane
 
 SOURCE = Path(mane.__file__).parent
 ROOMS = (
+    "simd",
     "geometry",
     "stage",
     "body",

@@ -10,9 +10,9 @@ vectorises the loop only when it can prove that nothing overlaps.
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from mane.body._kernels_bvh import STACK_SIZE, square_distance_to_box
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
 BLOCK = 4

@@ -10,7 +10,8 @@ signs, which takes 40 % off the time of a sample with its gradient.
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 ZERO = np.float32(0.0)

@@ -14,7 +14,8 @@ A table is `kinds (K,) int32` beside `params (K, 16) float32`. Columns of `param
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 SPHERE, CAPSULE, BOX, PLANE, TORUS = range(5)
 PARAM_COUNT = 16

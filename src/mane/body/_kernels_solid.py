@@ -17,11 +17,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mane.body._kernels_field import field_distance_gradient, locate
 from mane.body._kernels_shapes import shape_distance
+from mane.simd.jit import njit
 
 # Where the two poses of a pair begin, and how long a pose is.
 BEFORE, AFTER = 0, 12

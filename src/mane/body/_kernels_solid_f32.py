@@ -9,11 +9,11 @@ and sums here, and pictures are all that comes of it; what guides feel is asked 
 import math
 
 import numpy as np
-from numba import njit
 
 from mane.body._kernels_field import field_distance, field_distance_gradient
 from mane.body._kernels_shapes import shape_distance
 from mane.body._kernels_solid import SolidArrays as SolidArrays  # so that kernels are made anew when its fields change
+from mane.simd.jit import njit
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 

@@ -19,10 +19,10 @@ Columns of the moments of a node; sums over its triangles, divided by 4 pi:
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from mane.body._kernels_bvh import STACK_SIZE, square_distance_to_box
 from mane.body._kernels_distance import BLOCK, LANES, place_lanes
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
 MOMENT_COUNT = 24

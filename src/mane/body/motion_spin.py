@@ -56,8 +56,8 @@ class SpinMotion:
 
     def pose(self, time: float) -> Pose:
         """Where the thing is at `time` [s]."""
-        turn = quaternion.from_axis_angle(self.axis, self.angle(time))
-        return Pose(self.base.position, quaternion.multiply(self.base.rotation, turn))
+        rotation = quaternion.from_axis_angle(self.axis, self.angle(time))
+        return Pose(self.base.position, quaternion.multiply(self.base.rotation, rotation))
 
     def velocity(self, time: float) -> Twist:
         """How it moves at `time` [s]: the derivative of the pose, by formula."""

@@ -3,9 +3,9 @@
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
 
 from mane.geometry._kernels_quaternion import quat_between, quat_multiply, quat_rotate
+from mane.simd.jit import njit, prange
 
 # Shorter than this [m], a segment's direction is rounding noise.
 NO_LENGTH = np.float32(1e-12)

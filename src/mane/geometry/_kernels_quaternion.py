@@ -3,9 +3,9 @@
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit
 
 from mane.geometry.quaternion import TIE
+from mane.simd.jit import njit
 
 
 @njit(cache=True, error_model="numpy", inline="always")

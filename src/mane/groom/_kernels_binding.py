@@ -9,9 +9,9 @@ returns the identity to the last bit.
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from mane.geometry._kernels_quaternion import quat_multiply
+from mane.simd.jit import njit, prange
 
 # A triangle this thin (area over its longest edge squared) has lost its normal to the rounding of float32 corners.
 COLLAPSED_ASPECT = 1e-6

@@ -15,7 +15,8 @@ Near a place the solid is taken for the half space behind a plane; the caller as
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 INNER = 3
 SHARE_STEP = 1.0 / (INNER + 1)

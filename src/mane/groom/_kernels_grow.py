@@ -5,9 +5,9 @@
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from mane.geometry._kernels_quaternion import quat_between, quat_rotate
+from mane.simd.jit import njit, prange
 
 # Mean cosine between two strands' directions. Below the first (45 degrees) they are on different sides of a parting, or
 # curls out of step that would cancel, and are not blended; above the second (18 degrees) they are of one flow.

@@ -3,10 +3,10 @@
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
 
 from mane.geometry._kernels_frames import NO_LENGTH
 from mane.geometry._kernels_quaternion import quat_between, quat_multiply, quat_rotate
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 # Below this value of 1 + cos, the sum of two directions is too short to bisect them.

@@ -7,7 +7,8 @@ The distance of two strands is the sum over rows of the distance between their v
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 FAST = {"contract", "arcp", "nsz", "afn"}
 

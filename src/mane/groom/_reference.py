@@ -22,7 +22,7 @@ def segment_frames(curve: FloatArray, start: Array64) -> Array64:
     return np.array(frames)
 
 
-def restored_curve(source: FloatArray, rest: FloatArray, moved: FloatArray, turn: Array64) -> Array64:
+def restored_curve(source: FloatArray, rest: FloatArray, moved: FloatArray, rotation: Array64) -> Array64:
     """Source vertices (N, 3) after their resampled curve went from `rest` to `moved` (V, 3) and its root turned."""
     source = source.astype(np.float64)
     arc = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(source, axis=0), axis=1))])
@@ -34,7 +34,7 @@ def restored_curve(source: FloatArray, rest: FloatArray, moved: FloatArray, turn
     first = rest[1].astype(np.float64) - rest[0]
     start = quaternion.between_vectors(Z, first / np.linalg.norm(first))
     before = segment_frames(rest, start)[segment]
-    after = segment_frames(moved, quaternion.multiply(turn, start))[segment]
+    after = segment_frames(moved, quaternion.multiply(rotation, start))[segment]
     local = quaternion.rotate(quaternion.conjugate(before), source - on_rest)
     return on_moved + quaternion.rotate(after, local)
 
@@ -58,7 +58,7 @@ def vertex_rotation(rest: FloatArray, moved: FloatArray, faces: NDArray[np.integ
     for face in faces[(faces == vertex).any(axis=1)]:
         corners = moved[face].astype(np.float64)
         area = np.linalg.norm(np.cross(corners[1] - corners[0], corners[2] - corners[0]))
-        turn = quaternion.from_matrix(triangle_rotation(rest[face], moved[face]))
-        total += area * turn * (-1 if total @ turn < 0 else 1)
+        rotation = quaternion.from_matrix(triangle_rotation(rest[face], moved[face]))
+        total += area * rotation * (-1 if total @ rotation < 0 else 1)
     unit = quaternion.normalize(total)
     return -unit if unit[3] < 0 else unit

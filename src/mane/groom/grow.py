@@ -145,8 +145,8 @@ def _follow(rest: FloatArray, normals: FloatArray, groups: NDArray[np.int32], ne
     same = groups[here] == groups[there]
     here, there = here[same], there[same]
     directions = segment_tangents(rest).astype(np.float64)
-    turn = quaternion.between_vectors(normals[here].astype(np.float64), normals[there].astype(np.float64))
-    moved = quaternion.rotate(turn[:, None], directions[here]) - directions[here]
+    rotation = quaternion.between_vectors(normals[here].astype(np.float64), normals[there].astype(np.float64))
+    moved = quaternion.rotate(rotation[:, None], directions[here]) - directions[here]
     group = np.unique(groups, return_inverse=True)[1]
     along, square = np.zeros((2, group.max() + 1, rest.shape[1] - 1))
     np.add.at(along, group[here], (moved * (directions[there] - directions[here])).sum(axis=2))

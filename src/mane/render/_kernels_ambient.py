@@ -7,11 +7,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from mane.render._kernels_shadow import FULLEST, MOST_STEPS, lit
 from mane.render._kernels_solids import FAR, raster_rows
 from mane.render._kernels_view import project_point
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"contract", "nsz"}  # the answer for a point must not depend on its place in the array
 THICKEST = np.float32(24.0)  # optical depth beyond which no light comes

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
 OPAQUE = np.float32(0.003)  # what shows through less than this cannot be seen

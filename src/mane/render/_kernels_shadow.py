@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from mane.render._kernels_view import project_point
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"contract", "nsz"}  # the answer for a point must not depend on its place in the array
 UNITS = 262144.0  # whole numbers per unit of optical depth: a step of 4e-6, and room for 8192

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
 BAND_ROWS = 16  # rows that one task owns

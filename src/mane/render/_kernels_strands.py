@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 # Results must not depend on where in an array a strand lies, so nothing here may be approximated or reordered.
 FASTMATH = {"contract", "nsz"}

@@ -9,7 +9,8 @@ viewer and is linear on the screen: 1/depth under perspective, minus the depth i
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 # Results must not depend on where in an array a point lies, so nothing here may be approximated or reordered.
 FASTMATH = {"contract", "nsz"}

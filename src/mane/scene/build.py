@@ -13,7 +13,7 @@ from mane.scene.config import Scene
 from mane.scene.context import SceneContext
 from mane.scene.hair import Hair, load_hair
 from mane.scene.hair_stage import HairStage
-from mane.scene.scene_file import naming_place
+from mane.scene.scene_file import naming_location
 from mane.skin.table import SKINS
 from mane.stage.clock import StageClock
 from mane.strand.source import GuideSource
@@ -72,12 +72,12 @@ def build(
         guides: in place of what [guides] describes.
     """
     clock = clock or StageClock()
-    places = scene.places
+    locations = scene.locations
     if hair is None:
-        with clock.stage("groom"), naming_place(places, "groom"):
+        with clock.stage("groom"), naming_location(locations, "groom"):
             hair = load_hair(scene)
     if guides is None:
-        with clock.stage("choose guides"), naming_place(places, "guides"):
+        with clock.stage("choose guides"), naming_location(locations, "guides"):
             guides = _choose_guides(scene, hair.groom)
     with clock.stage("prepare simulation"):
         source = SceneContext(scene, guides).make_source()

@@ -370,7 +370,7 @@ class Scene:
         output: what is written
         camera: how pictures look
         folder: that paths are relative to; the scene file's own
-        places: where each key was given, e.g. "scene.toml:14", for messages
+        locations: where each key was given, e.g. "scene.toml:14", for messages
         text: of the scene file, for the cache
     """
 
@@ -392,7 +392,7 @@ class Scene:
     output: OutputTable = field(default_factory=OutputTable)
     camera: CameraTable = field(default_factory=CameraTable)
     folder: Path = field(default_factory=Path, compare=False)
-    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    locations: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -418,11 +418,11 @@ class Scene:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that decides the result, as plain values by table and key."""
-        plain = dataclasses.asdict(dataclasses.replace(self, places={}, text=""))
+        plain = dataclasses.asdict(dataclasses.replace(self, locations={}, text=""))
         return {name: plain[name] for name in SCENE_KEYS}
 
 
-NOT_KEYS = ("folder", "places", "text")
+NOT_KEYS = ("folder", "locations", "text")
 SCENE_KEYS = tuple(f.name for f in dataclasses.fields(Scene) if f.name not in NOT_KEYS)
 
 

@@ -11,7 +11,7 @@ from mane.contact.table import INTERACTIONS
 from mane.groom.guides import Guides
 from mane.scene import parts
 from mane.scene.config import BUST, NO_BODY, OWN_BODY, Scene
-from mane.scene.scene_file import naming_place
+from mane.scene.scene_file import naming_location
 from mane.scene.sources import SOURCES
 from mane.strand.material import Material
 from mane.strand.ports import Part
@@ -47,20 +47,20 @@ class SceneContext:
         table = self.scene.source
         source = SOURCES.find(table.kind)
         given = {need: self.provide(need) for need in source.needs}  # first, so that errors name their own table
-        with naming_place(self.scene.places, "source" if table.settings else "strand"):
+        with naming_location(self.scene.locations, "source" if table.settings else "strand"):
             made: GuideSource = parts.make_stage(source, table.settings, given.__getitem__)
         return made
 
     @cached_property
     def head(self) -> Motion:
         """The motion of the head."""
-        with naming_place(self.scene.places, "head"):
+        with naming_location(self.scene.locations, "head"):
             return parts.make_head_motion(self.scene.head, self.scene.folder, self.scene.seed)
 
     @cached_property
     def body(self) -> Solid | None:
         """What the hair grows on."""
-        with naming_place(self.scene.places, "body"):
+        with naming_location(self.scene.locations, "body"):
             return _make_body(self.scene)
 
     @cached_property
@@ -68,7 +68,7 @@ class SceneContext:
         """Solids besides the body."""
         solids = []
         for index, table in enumerate(self.scene.solids):
-            with naming_place(self.scene.places, f"solids.{index}"):
+            with naming_location(self.scene.locations, f"solids.{index}"):
                 solids.append(parts.make_solid(table, self.scene.folder, self.scene.seed))
         return solids
 
@@ -82,7 +82,7 @@ class SceneContext:
         """What acts on the guides besides."""
         made = []
         for index, table in enumerate(self.scene.interactions):
-            with naming_place(self.scene.places, f"interactions.{index}"):
+            with naming_location(self.scene.locations, f"interactions.{index}"):
                 made.append(parts.make_stage(INTERACTIONS.find(table.kind), table.settings, self.provide))
         return made
 

@@ -10,7 +10,7 @@ from mane.groom.groom import Groom
 from mane.scene import parts
 from mane.scene.config import Scene
 from mane.scene.context import SceneContext
-from mane.scene.scene_file import naming_place
+from mane.scene.scene_file import naming_location
 from mane.skin.base import Skin
 from mane.skin.finish.passes import FINISHING_PASSES, FinishingPass
 from mane.skin.table import SKINS
@@ -42,7 +42,7 @@ class HairStage:
         self.previous: GuideFrame | None = None
         self._scene, self._clock = scene, clock
         self._providers = (source.provide, self._provide, SceneContext(scene, source.guides).provide)
-        with naming_place(scene.places, "skin"):
+        with naming_location(scene.locations, "skin"):
             self.skin = self._make_skin(groom, source)
         self.passes = self._make_passes()
         self.stride = math.prod(one.stride for one in self.passes)
@@ -56,7 +56,7 @@ class HairStage:
         made, own = [], iter(range(len(self._scene.passes)))
         for table in self._scene.finishing:
             is_own = any(table is one for one in self._scene.passes)
-            with naming_place(self._scene.places, f"passes.{next(own)}" if is_own else "finish"):
+            with naming_location(self._scene.locations, f"passes.{next(own)}" if is_own else "finish"):
                 made.append(parts.make_stage(FINISHING_PASSES.find(table.kind), table.settings, *self._providers))
         return made
 

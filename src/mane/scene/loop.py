@@ -27,7 +27,7 @@ from mane.scene.cached import CachedSource
 from mane.scene.config import OutputTable, Scene
 from mane.scene.outputs import cache_folder, check_output, make_log, open_or_make
 from mane.scene.run_log import RunLog
-from mane.scene.scene_file import naming_place
+from mane.scene.scene_file import naming_location
 from mane.scene.sinks import HAIR_TABLES, OutputRequest, Sink, hair_tables, make_sinks, makes_hair, remembered_stages
 from mane.stage import memory as checkpoints
 from mane.stage.protocol import Stage
@@ -203,7 +203,7 @@ def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: Pr
     last = None if checkpoint is None else checkpoint[0]
     sinks = make_sinks(OutputRequest(assembly, scene.output, cache, range(frames.start, frames.end + 1)))
     for sink in sinks:
-        with naming_place(scene.places, "output"):
+        with naming_location(scene.locations, "output"):
             sink.open(resume=last is not None)
     log = make_log(scene, cache_path, None if last is None else last + 1)
     run = _Run(assembly, sinks)

@@ -154,8 +154,8 @@ def _open_settings(scene: Scene) -> Iterator[tuple[str, Options, Mapping[str, An
         material, model = _material_options(scene.strand.material), _model_options(scene.strand.model)
     yield "strand.properties", material, scene.strand.properties, {}
     yield "strand.settings", model, scene.strand.settings, {}
-    for place, table, stage in _stages(scene):
-        yield place, stage_options(stage), table.settings, _own(table)
+    for location, table, stage in _stages(scene):
+        yield location, stage_options(stage), table.settings, _own(table)
 
 
 def _stages(scene: Scene) -> Iterator[tuple[str, Any, type[Stage]]]:
@@ -171,10 +171,10 @@ def _stages(scene: Scene) -> Iterator[tuple[str, Any, type[Stage]]]:
         *((f"interactions.{i}", one, one.kind, INTERACTIONS, "kind") for i, one in enumerate(scene.interactions)),
         *((f"passes.{i}", one, one.kind, FINISHING_PASSES, "kind") for i, one in enumerate(scene.passes)),
     ]
-    for place, table, name, listed, key in named:
-        with blaming(place):
+    for location, table, name, listed, key in named:
+        with blaming(location):
             stage = listed.find(name, key)
-        yield place, table, stage
+        yield location, table, stage
 
 
 def _solid_options(solid: SolidTable) -> Options:
@@ -217,8 +217,8 @@ def _check_ranges(scene: Scene) -> None:
             params(**scene.strand.settings)
     with blaming("strand.properties"):
         make_material(scene.strand)
-    for place, table, stage in _stages(scene):
-        with blaming(place):
+    for location, table, stage in _stages(scene):
+        with blaming(location):
             _check_stage(stage, table.settings)
     _check_interactions(scene)
     for index, solid in enumerate(scene.solids):
@@ -250,12 +250,14 @@ def _check_interactions(scene: Scene) -> None:
         again = any(other.kind == part.kind for other in scene.interactions[:index])
         if again and INTERACTIONS.find(part.kind).is_single:
             raise TableError(f"interactions.{index}", "kind", f"kind: there may be one {part.kind!r}, got another")
-    for place, is_given, need in (
+    for location, is_given, need in (
         ("interactions.0", bool(scene.interactions), "forces"),
         ("wind", any(scene.wind.velocity), "wind"),
     ):
         if is_given and need not in source.needs:
-            raise TableError(place, "", f"{title(place)} must be left out: source {source.name!r} takes no {need}")
+            raise TableError(
+                location, "", f"{title(location)} must be left out: source {source.name!r} takes no {need}"
+            )
 
 
 def title(where: str) -> str:

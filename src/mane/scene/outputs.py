@@ -8,7 +8,7 @@ from mane.scene.build import Assembly
 from mane.scene.cache import HEADER, Cache, remove_leftovers
 from mane.scene.config import Scene
 from mane.scene.run_log import RunLog
-from mane.scene.scene_file import SceneError, place
+from mane.scene.scene_file import SceneError, location
 from mane.stage.memory import versions
 
 LOG_NAME = "log.csv"
@@ -31,15 +31,17 @@ def check_cache(scene: Scene, path: Path | None, resume: bool, restart: bool) ->
         raise ValueError("resume: must be left out with restart")
     if path is None:
         if resume:
-            raise SceneError(f"{place(scene.places, 'output')}: [output] cache: must be given to go on from it")
+            raise SceneError(f"{location(scene.locations, 'output')}: [output] cache: must be given to go on from it")
         return
     if path.exists() and not path.is_dir():
-        raise SceneError(f"{place(scene.places, 'output.cache')}: [output] cache: must be a folder, {path} is a file")
+        raise SceneError(
+            f"{location(scene.locations, 'output.cache')}: [output] cache: must be a folder, {path} is a file"
+        )
     if path.is_dir() and any(path.iterdir()) and not (path / HEADER).is_file() and not resume:
         foreign = next(iter(sorted(path.iterdir()))).name
         if not foreign.startswith(".") and foreign != "guides.npz":
             raise SceneError(
-                f"{place(scene.places, 'output.cache')}: [output] cache: {path} holds other things ({foreign}); "
+                f"{location(scene.locations, 'output.cache')}: [output] cache: {path} holds other things ({foreign}); "
                 "choose a folder of its own"
             )
     if not resume and not restart and (path / HEADER).is_file() and Cache.open(path).frames:

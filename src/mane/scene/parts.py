@@ -16,15 +16,15 @@ from mane.stage.protocol import Provide, Stage, needed
 
 @dataclass(frozen=True, eq=False)
 class PlacedMotion:
-    """Carries what stands at `place` by `motion`.
+    """Carries what stands at `start` by `motion`.
 
     Attributes:
         motion: as if the thing stood at the origin.
-        place: where it stands.
+        start: where it stands.
     """
 
     motion: Motion
-    place: Pose
+    start: Pose
 
     @property
     def teleports(self) -> tuple[float, ...]:
@@ -37,7 +37,7 @@ class PlacedMotion:
 
     def pose(self, time: float) -> Pose:
         """Where it is at `time` [s]."""
-        return self.motion.pose(time).compose(self.place)
+        return self.motion.pose(time).compose(self.start)
 
     def velocity(self, time: float) -> Twist:
         """How it moves at `time` [s]; a rigid motion moves all points of space alike, wherever the thing stands."""
@@ -109,12 +109,12 @@ def _solid_motion(table: SolidTable, folder: Path, seed: int) -> Motion:
     from mane.geometry import quaternion
     from mane.scene.parts import PlacedMotion
 
-    place = Pose(np.array(table.position), quaternion.exp(np.array(table.rotation_vector, np.float64)))
+    start = Pose(np.array(table.position), quaternion.exp(np.array(table.rotation_vector, np.float64)))
     if table.motion is not None:
-        return PlacedMotion(_motion(table.motion, folder, seed), place)
+        return PlacedMotion(_motion(table.motion, folder, seed), start)
     rows = np.array(table.keyframes or ((0.0, 0.0, 0.0, 0.0),))
-    still = np.broadcast_to(place.rotation, (len(rows), 4))
-    return KeyframedMotion(rows[:, 0], rows[:, 1:] + place.position, still)
+    still = np.broadcast_to(start.rotation, (len(rows), 4))
+    return KeyframedMotion(rows[:, 0], rows[:, 1:] + start.position, still)
 
 
 def make_wind(table: WindTable, seed: int) -> Wind | None:

@@ -17,7 +17,7 @@ from mane.scene.options import TableError, blaming, title, unknown_key
 from mane.scene.toml_lines import key_lines
 from mane.scene.values import fit, shown
 
-Places = Mapping[str, str]
+Locations = Mapping[str, str]
 
 
 class SceneError(ValueError):
@@ -49,11 +49,11 @@ def parse_scene(text: str, *, name: str = "scene", folder: Path | None = None, s
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SceneError(_syntax_error(name, str(error), text)) from None
-    places = {key: f"{name}:{line}" for key, line in key_lines(text).items()}
-    places[""] = f"{name}:1"
+    locations = {key: f"{name}:{line}" for key, line in key_lines(text).items()}
+    locations[""] = f"{name}:1"
     for setting in settings:
-        _override(values, places, setting)
-    return scene_from_dict(values, places=places, folder=folder or Path(), text=text)
+        _override(values, locations, setting)
+    return scene_from_dict(values, locations=locations, folder=folder or Path(), text=text)
 
 
 def overridden(scene: Scene, settings: Sequence[str]) -> Scene:
@@ -63,70 +63,72 @@ def overridden(scene: Scene, settings: Sequence[str]) -> Scene:
         tables = values[name] if isinstance(values[name], list | tuple) else [values[name]]
         for table in tables:
             table.update(table.pop("settings"))
-    places = dict(scene.places)
+    locations = dict(scene.locations)
     for setting in settings:
-        _override(values, places, setting)
-    return scene_from_dict(values, places=places, folder=scene.folder, text=scene.text)
+        _override(values, locations, setting)
+    return scene_from_dict(values, locations=locations, folder=scene.folder, text=scene.text)
 
 
 def scene_from_dict(
-    values: Mapping[str, Any], *, places: Places | None = None, folder: Path | None = None, text: str = ""
+    values: Mapping[str, Any], *, locations: Locations | None = None, folder: Path | None = None, text: str = ""
 ) -> Scene:
     """Make a scene of plain values by table and key, as TOML has them or as `Scene.to_dict` gives them."""
-    where = dict(places or {})
+    where = dict(locations or {})
     hints = typing.get_type_hints(Scene)
     _check_keys("", values, SCENE_KEYS, where)
     made: dict[str, Any] = {}
     for key, value in values.items():
         made[key] = _fit_key(hints[key], key, value, where)
     if "groom" not in made:
-        raise SceneError(f'{place(where, "")}: [groom] is missing; it says which hair, e.g. style = "curly"')
-    with naming_place(where, ""):
-        return Scene(**made, folder=folder or Path(), places=where, text=text)
+        raise SceneError(f'{location(where, "")}: [groom] is missing; it says which hair, e.g. style = "curly"')
+    with naming_location(where, ""):
+        return Scene(**made, folder=folder or Path(), locations=where, text=text)
 
 
 @contextmanager
-def naming_place(places: Places, table: str) -> Iterator[None]:
+def naming_location(locations: Locations, table: str) -> Iterator[None]:
     """Turn a ValueError about a key of `table` into a SceneError that begins with the line of the key."""
     try:
         with blaming(table):
             yield
     except TableError as error:
-        raise SceneError(located(places, error)) from None
+        raise SceneError(located(locations, error)) from None
 
 
-def located(places: Places, error: TableError) -> str:
+def located(locations: Locations, error: TableError) -> str:
     """Message of an error with the place of its key in front, as far as that is known."""
-    if not places:
+    if not locations:
         return str(error)
     key = ".".join(part for part in (error.table, error.key) if part)
     is_named = error.text.startswith("[") or not error.table
-    return f"{place(places, key)}: {error.text if is_named else f'{title(error.table)} {error.text}'}"
+    return f"{location(locations, key)}: {error.text if is_named else f'{title(error.table)} {error.text}'}"
 
 
-def place(places: Places, key: str) -> str:
+def location(locations: Locations, key: str) -> str:
     """Where a key was given, or the nearest thing around it."""
-    while key and key not in places:
+    while key and key not in locations:
         key = key.rpartition(".")[0]
-    return places.get(key, "scene")
+    return locations.get(key, "scene")
 
 
-def _fit_key(hint: Any, key: str, value: Any, places: Places) -> Any:
+def _fit_key(hint: Any, key: str, value: Any, locations: Locations) -> Any:
     """Value of a key of the scene itself: a table, a list of tables, or a plain value."""
     if dataclasses.is_dataclass(hint):
-        return _fit_table(hint, key, value, places)
+        return _fit_table(hint, key, value, locations)
     parts = typing.get_args(hint)
     if parts and dataclasses.is_dataclass(parts[0]):
         if not isinstance(value, Sequence) or isinstance(value, str):
-            raise SceneError(f"{place(places, key)}: {key}: must be a list of tables, [[{key}]], got {shown(value)}")
-        return tuple(_fit_table(parts[0], f"{key}.{i}", item, places) for i, item in enumerate(value))
-    with naming_place(places, ""):
+            raise SceneError(
+                f"{location(locations, key)}: {key}: must be a list of tables, [[{key}]], got {shown(value)}"
+            )
+        return tuple(_fit_table(parts[0], f"{key}.{i}", item, locations) for i, item in enumerate(value))
+    with naming_location(locations, ""):
         return _fit_value(hint, key, value)
 
 
-def _fit_table(table: Any, key: str, value: Any, places: Places) -> Any:
+def _fit_table(table: Any, key: str, value: Any, locations: Locations) -> Any:
     if not isinstance(value, Mapping):
-        raise SceneError(f"{place(places, key)}: {key}: must be a table, {title(key)}, got {shown(value)}")
+        raise SceneError(f"{location(locations, key)}: {key}: must be a table, {title(key)}, got {shown(value)}")
     hints = typing.get_type_hints(table)
     is_open = key.split(".")[0] in OPEN_TABLES
     given = dict(value)
@@ -137,8 +139,8 @@ def _fit_table(table: Any, key: str, value: Any, places: Places) -> Any:
         rest = {name: given.pop(name) for name in list(given) if name not in known}
         given["settings"] = rest
     else:
-        _check_keys(key, given, list(hints), places)
-    with naming_place(places, key):
+        _check_keys(key, given, list(hints), locations)
+    with naming_location(locations, key):
         fitted = {name: _fit_value(hints[name], name, item) for name, item in given.items()}
         missing = [f.name for f in dataclasses.fields(table) if _is_required(f) and f.name not in fitted]
         if missing:
@@ -157,14 +159,14 @@ def _fit_value(hint: Any, name: str, value: Any) -> Any:
         raise ValueError(f"{name}: {error}") from None
 
 
-def _check_keys(table: str, values: Mapping[str, Any], known: Sequence[str], places: Places) -> None:
+def _check_keys(table: str, values: Mapping[str, Any], known: Sequence[str], locations: Locations) -> None:
     for name in values:
         if name not in known:
             key = f"{table}.{name}" if table else name
-            raise SceneError(f"{place(places, key)}: {unknown_key(title(table), name, known)}")
+            raise SceneError(f"{location(locations, key)}: {unknown_key(title(table), name, known)}")
 
 
-def _override(values: dict[str, Any], places: dict[str, str], setting: str) -> None:
+def _override(values: dict[str, Any], locations: dict[str, str], setting: str) -> None:
     """Put a `key=value` text into the values of a scene file."""
     key, equals, written = setting.partition("=")
     parts = key.strip().split(".")
@@ -180,8 +182,8 @@ def _override(values: dict[str, Any], places: dict[str, str], setting: str) -> N
         raise SceneError(f"{label}: {'.'.join(parts[:-1])} is a value and has no keys")
     target[parts[-1]] = _value_of(written.strip())
     for end in range(1, len(parts)):
-        places.setdefault(".".join(parts[:end]), label)
-    places[".".join(parts)] = label
+        locations.setdefault(".".join(parts[:end]), label)
+    locations[".".join(parts)] = label
 
 
 def _step_into(target: Any, part: str, key: str) -> Any:

@@ -80,13 +80,13 @@ class MetricsSink(Sink):
     def memory(self) -> Memory:
         """The last frames, from which the next ones tell flicker."""
         windows = (("hair", self._window), ("guides", self._guide_window))
-        return {f"{name}.{place}": points.copy() for name, window in windows for place, points in enumerate(window)}
+        return {f"{name}.{index}": points.copy() for name, window in windows for index, points in enumerate(window)}
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
         for name, window in (("hair", self._window), ("guides", self._guide_window)):
             window.clear()
-            window.extend(np.array(memory[f"{name}.{place}"]) for place in range(WINDOW) if f"{name}.{place}" in memory)
+            window.extend(np.array(memory[f"{name}.{index}"]) for index in range(WINDOW) if f"{name}.{index}" in memory)
 
     def open(self, *, resume: bool) -> None:
         """Read the frames that were measured."""

@@ -9,7 +9,7 @@ by exchanging one corner at a time.
 
 import math
 
-from numba import njit, prange
+from mane.simd.jit import njit, prange
 
 # A triangle thinner than this (its area over the square of its longest side) has no usable coordinates.
 THIN = 1e-9

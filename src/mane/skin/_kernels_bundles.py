@@ -5,7 +5,8 @@
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 # How far from equal arc length the closest place of a guide is looked for, as a share of the guide's length.
 # A guide counts as ended from this part of its length on: a hair that is its own guide ends where the guide does, and

@@ -3,7 +3,8 @@
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 NOBODY = -1
 

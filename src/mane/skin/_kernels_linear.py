@@ -11,7 +11,8 @@ so that all but w and x0 is known per bundle: `table` holds s_k at the places th
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 

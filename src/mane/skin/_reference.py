@@ -53,8 +53,8 @@ def linear_hairs(
             places = bundles.parameter[bundles.of_hair[s], k]
             before = at_parameter(guide_rest.astype(np.float64), guide, places)
             now = at_parameter(frame.points.astype(np.float64), guide, places)
-            turn = frame.root_rotations[guide].astype(np.float64)
-            carried += weights[k] * (now + quaternion.rotate(turn, hair - before))
+            rotation = frame.root_rotations[guide].astype(np.float64)
+            carried += weights[k] * (now + quaternion.rotate(rotation, hair - before))
         out[s] = share * carried + (1 - share) * frame.head.apply(hair)
     return out
 
@@ -84,22 +84,22 @@ def rigid_hairs(
     before = guide_rest.astype(np.float64)
     now = frame.points.astype(np.float64)
     for s, hair in enumerate(rest.astype(np.float64)):
-        turns = transport[s].reshape(-1, 3, 3).astype(np.float64)
+        rotations = transport[s].reshape(-1, 3, 3).astype(np.float64)
         places = bundles.parameter[bundles.of_hair[s]]
-        chosen = list(zip(binding.guides[s], binding.weights[s].astype(np.float64), turns, places, strict=True))
+        chosen = list(zip(binding.guides[s], binding.weights[s].astype(np.float64), rotations, places, strict=True))
         spine = sum(
-            weight * (hair[0] + (at_parameter(before, g, place) - before[g, 0]) @ turn.T)
-            for g, weight, turn, place in chosen
+            weight * (hair[0] + (at_parameter(before, g, place) - before[g, 0]) @ rotation.T)
+            for g, weight, rotation, place in chosen
         )
         detail = hair - spine
         out[s] = 0.0
-        for g, weight, turn, place in chosen:
+        for g, weight, rotation, place in chosen:
             skin = quaternion.to_matrix(quaternion.normalize(frame.root_rotations[g].astype(np.float64)))
             seen = (at_parameter(now, g, place) - now[g, 0]) @ skin
             follow = quaternion.normalize(at_parameter(guide_turns, g, place))
-            local = seen + quaternion.rotate(follow, detail @ turn)
+            local = seen + quaternion.rotate(follow, detail @ rotation)
             root = frame.roots[g] + skin @ (hair[0] - before[g, 0])
-            out[s] += weight * (root + local @ turn.T @ skin.T)
+            out[s] += weight * (root + local @ rotation.T @ skin.T)
     return out
 
 

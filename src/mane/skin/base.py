@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
@@ -13,22 +12,10 @@ from mane.body.motion import Pose
 from mane.geometry.checks import FloatArray, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.simd.align import empty_aligned
 from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.ports import GuideLoad
-
-CACHE_LINE = 64  # bytes that a CPU reads and writes at once
-
-
-def on_cache_lines(shape: tuple[int, ...]) -> FloatArray:
-    """Return room for numbers that begins where a line of the cache does, as NumPy's own seldom does.
-
-    A kernel that reads or writes rows of lines then touches no line twice.
-    """
-    count = math.prod(shape)
-    room = np.empty(count + CACHE_LINE // 4, np.float32)
-    start = -room.ctypes.data % CACHE_LINE // 4
-    return room[start : start + count].reshape(shape)
 
 
 def require_poses(solid_count: int, poses: Sequence[Pose]) -> None:
@@ -57,7 +44,7 @@ class Skin(Stage):
             )
         self.groom = groom
         self.guides = guides
-        self._points = on_cache_lines((groom.strand_count, int(groom.vertex_counts[0]), 3))
+        self._points = empty_aligned((groom.strand_count, int(groom.vertex_counts[0]), 3), np.float32)
 
     def __call__(self, frame: GuideFrame, out: FloatArray | None = None) -> FloatArray:
         """Return all hairs at this frame [m], world, shape (S, V, 3), in the groom's order.

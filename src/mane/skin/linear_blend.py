@@ -7,8 +7,8 @@ import numpy as np
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.simd.align import empty_aligned
 from mane.skin import _kernels_linear as kernels
-from mane.skin.base import on_cache_lines
 from mane.skin.bound import BoundSkin
 from mane.skin.inserted import Regrouped
 from mane.strand.frame import GuideFrame
@@ -39,7 +39,7 @@ class LinearBlend(BoundSkin):
         self._guide = np.pad(self.bundles.guide, ((0, 0), (0, missing)), mode="edge")
         self._parameter = np.pad(self.bundles.parameter, ((0, 0), (0, missing), (0, self._padding)), mode="edge")
         self._shift = np.empty(guides.rest.shape, np.float32)
-        self._table = on_cache_lines(self._guide.shape + (3, self._parameter.shape[2]))
+        self._table = empty_aligned(self._guide.shape + (3, self._parameter.shape[2]), np.float32)
 
     @property
     def _padding(self) -> int:
@@ -48,7 +48,7 @@ class LinearBlend(BoundSkin):
 
     def _rows(self, points: FloatArray) -> FloatArray:
         """All x of a hair, then all y, then all z, as seen from the pivot; flat."""
-        rows = on_cache_lines((len(points), 3, points.shape[1] + self._padding))
+        rows = empty_aligned((len(points), 3, points.shape[1] + self._padding), np.float32)
         for c in range(3):
             rows[:, c, : points.shape[1]] = points[:, :, c] - self._pivot[c]
         rows[:, :, points.shape[1] :] = rows[:, :, points.shape[1] - 1, None]

@@ -1,4 +1,4 @@
-"""Three-by-three algebra on numbers, or on values of lanes where strands run side by side.
+"""Three-by-three algebra on numbers, or on vectors where strands run side by side.
 
 A symmetric matrix is six numbers in the order xx, yy, zz, xy, xz, yz; a full one is nine, row by row. Every function is
 inlined into the kernel that calls it.
@@ -6,35 +6,28 @@ inlined into the kernel that calls it.
 
 # mypy: allow-untyped-defs
 
-import numpy as np
-from numba import njit
-
-LANE_COUNT = 8
-LANES = np.uint64(LANE_COUNT)
-LANES_2, LANES_3, LANES_6 = (np.uint64(LANE_COUNT * k) for k in (2, 3, 6))
-FASTMATH = {"contract", "arcp", "nsz", "afn"}
-in_lanes = njit(cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)
+from mane.simd.jit import inline_fast
 
 
-def rows(*sizes, start=0):
-    """Where rows of these sizes begin in a buffer of lanes, one behind the other from row `start` on."""
-    first = [start + sum(sizes[:k]) for k in range(len(sizes))]
-    return tuple(np.uint64(LANE_COUNT * row) for row in first)
-
-
-@in_lanes
+@inline_fast
 def cross(ax, ay, az, bx, by, bz):
     """Cross product."""
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@in_lanes
+@inline_fast
+def dot(ax, ay, az, bx, by, bz):
+    """Scalar product."""
+    return ax * bx + ay * by + az * bz
+
+
+@inline_fast
 def third_axis(x, y, z, w):
     """Third axis of a frame given as a unit quaternion."""
     return 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
 
 
-@in_lanes
+@inline_fast
 def symmetric_inverse(xx, yy, zz, xy, xz, yz):
     """Inverse of a symmetric matrix by its cofactors."""
     cxx = yy * zz - yz * yz
@@ -51,13 +44,13 @@ def symmetric_inverse(xx, yy, zz, xy, xz, yz):
     )
 
 
-@in_lanes
+@inline_fast
 def symmetric_times_vector(xx, yy, zz, xy, xz, yz, x, y, z):
     """Product of a symmetric matrix and a vector."""
     return xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z
 
 
-@in_lanes
+@inline_fast
 def symmetric_times_full(xx, yy, zz, xy, xz, yz, m):
     """Product of a symmetric and a full matrix, nine numbers."""
     return (
@@ -73,19 +66,19 @@ def symmetric_times_full(xx, yy, zz, xy, xz, yz, m):
     )
 
 
-@in_lanes
+@inline_fast
 def transposed_times_vector(m, x, y, z):
     """Product of the transpose of a full matrix and a vector."""
     return m[0] * x + m[3] * y + m[6] * z, m[1] * x + m[4] * y + m[7] * z, m[2] * x + m[5] * y + m[8] * z
 
 
-@in_lanes
+@inline_fast
 def full_times_vector(m, x, y, z):
     """Product of a full matrix and a vector."""
     return m[0] * x + m[1] * y + m[2] * z, m[3] * x + m[4] * y + m[5] * z, m[6] * x + m[7] * y + m[8] * z
 
 
-@in_lanes
+@inline_fast
 def transposed_times_full(a, b):
     """Product of the transpose of one full matrix and another, nine numbers."""
     return (
@@ -101,7 +94,7 @@ def transposed_times_full(a, b):
     )
 
 
-@in_lanes
+@inline_fast
 def transposed_times_full_symmetric(a, b):
     """The same product where it is known to be symmetric, six numbers."""
     return (

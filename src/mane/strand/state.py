@@ -87,17 +87,17 @@ class StrandState:
 _COMMON = ("points", "velocity", "orientations", "spin", "cut_force")
 
 
-def carry_rigidly(state: StrandState, turn: Float64Array, pivot: Float64Array, goal: Float64Array) -> None:
-    """Move every strand of `state`, in place, as one rigid body: turned by `turn` about `pivot`, which lands on `goal`.
+def carry_rigidly(state: StrandState, rotation: Float64Array, pivot: Float64Array, goal: Float64Array) -> None:
+    """Move every strand of `state`, in place, as a rigid body: by `rotation` about `pivot`, which lands on `goal`.
 
     Args:
         state: its common arrays are changed; `extra` is the caller's matter.
-        turn: quaternions, shape (G, 4).
+        rotation: quaternions, shape (G, 4).
         pivot: [m], shape (G, 3).
         goal: [m], shape (G, 3).
     """
-    turn = turn[:, None]
-    state.points[...] = quaternion.rotate(turn, state.points - pivot[:, None]) + goal[:, None]
+    rotation = rotation[:, None]
+    state.points[...] = quaternion.rotate(rotation, state.points - pivot[:, None]) + goal[:, None]
     for vectors in (state.velocity, state.spin, state.cut_force):
-        vectors[...] = quaternion.rotate(turn, vectors)
-    state.orientations[...] = quaternion.multiply(turn, state.orientations)
+        vectors[...] = quaternion.rotate(rotation, vectors)
+    state.orientations[...] = quaternion.multiply(rotation, state.orientations)

@@ -22,7 +22,7 @@ from mane.body.packed import (
 from mane.body.sdf import SignedDistanceField, build_sdf
 from mane.body.shapes import Box, Capsule, Plane, Sphere, Torus, Union
 from mane.body.solid import Solid
-from mane.kernel_cache import PACKAGE, _ingredients
+from mane.simd.kernel_cache import PACKAGE, ingredients
 
 HERE = Pose(np.array([0.3, 1.1, -0.7]), np.array([0.1, 0.7, -0.1, 0.7]))
 THERE = Pose(np.array([0.2, 1.0, -0.5]), np.array([0.3, -0.1, 0.9, 0.3]))
@@ -267,7 +267,7 @@ def test_kernels_on_disk_are_made_anew_when_the_fields_of_a_solid_change():
     files = [file for file in PACKAGE.rglob("_kernels*.py") if any(word in file.read_text() for word in readers)]
     assert len(files) > 5
     for file in files:
-        assert fields in _ingredients(file, PACKAGE), file
+        assert fields in ingredients(file, PACKAGE), file
 
 
 @pytest.mark.parametrize("block", [1, 2, 3])

@@ -51,7 +51,7 @@ def test_from_nothing_to_hair_on_disk(folder, capsys):
     )
     assert code == 0
     assert out.startswith("3 frames of 10 strands from 5 guides")
-    assert len(list((folder / "few.orientations").glob("frame.*.usdc"))) == 3
+    assert len(list((folder / "few.frames").glob("frame.*.usdc"))) == 3
 
     assert "holds frames of an earlier run" in refused(capsys, "simulate", "curls.toml", *QUICK)
     assert "seed was 1 and is 2" in refused(capsys, "simulate", "curls.toml", *QUICK, "--set", "seed=2", "--resume")

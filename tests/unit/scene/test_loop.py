@@ -410,7 +410,7 @@ def test_a_bake_with_another_skin_fewer_strands_and_frames(tmp_path, tiny_scene)
     scene = replace(cache.scene, skin=SkinTable("rigid"))
     summary = bake_cache(cache, OutputTable(usd="few.usda"), scene=scene, strands=20, every=3)
     assert (summary.frames, summary.strands) == (2, 20)
-    assert sorted(path.name for path in (tmp_path / "few.orientations").glob("frame.*")) == [
+    assert sorted(path.name for path in (tmp_path / "few.frames").glob("frame.*")) == [
         "frame.0001.usdc",
         "frame.0004.usdc",
     ]

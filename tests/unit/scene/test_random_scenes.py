@@ -34,7 +34,7 @@ def tables(required, optional):
 
 SOLIDS = tables(
     {"shape": st.just("sphere"), "center": vectors(0.02), "radius": numbers(0.005, 0.02)},
-    {"position": vectors(0.2), "turn": vectors(1.0)},
+    {"position": vectors(0.2), "rotation_vector": vectors(1.0)},
 )
 # kind of interaction -> settings that a scene may give it
 PARTS = {

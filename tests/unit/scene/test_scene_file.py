@@ -159,7 +159,7 @@ def test_the_starter_is_a_scene_that_names_every_key(style):
     assert scene.groom.style == style
     assert scene.output.cache == "curls.cache"
     for table in (*scene.__dataclass_fields__,):
-        if table not in ("folder", "places", "text", "seed"):
+        if table not in ("folder", "locations", "text", "seed"):
             assert f"[{table}]" in text
     for key in re.findall(r"^(\w+) = ", text, re.M):
         assert re.search(rf"^{key} = .+  # \S", text, re.M), key

@@ -218,7 +218,7 @@ def test_hairs_feel_inserted_guides_in_bundles_of_their_own():
     shared = inherited.by_bundle
     own, weight = shared.of_bundle[of_hair], shared.weight.astype(np.float64)
     np.testing.assert_allclose(np.einsum("sk,skic->sic", weight, shared.force[own]), force, atol=1e-12)
-    blended = np.einsum("sk,skc->sc", weight, shared.turns[shared.guide[own]])
+    blended = np.einsum("sk,skc->sc", weight, shared.rotations[shared.guide[own]])
     np.testing.assert_allclose(quaternion.normalize(blended), turn, atol=1e-6)  # weights are float32 of sum 1
 
 

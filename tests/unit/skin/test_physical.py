@@ -14,7 +14,7 @@ from mane.groom.guides import Guides
 from mane.metrics.kink import kink
 from mane.skin.linear.skin import LinearSkin
 from mane.skin.physical import skin as physical
-from mane.skin.physical.forces import GuideForces, place_loads, root_turns
+from mane.skin.physical.forces import GuideForces, place_loads, rotations_at_roots
 from mane.skin.physical.plain import plain_sweep
 from mane.skin.physical.skin import PhysicalSkin
 from mane.strand.material import Material
@@ -272,7 +272,7 @@ def test_hairs_of_another_length_feel_their_own_weight():
     guides = Guides.from_groom(Groom.from_uniform(guide))
     skin = PhysicalSkin(groom, guides, load="force")
     own = GuideForces.of(Material().model(groom))
-    inherited = skin._inherited(skin._loads.forces.at_rest(), root_turns(frame_of(guides)), skin._weight)
+    inherited = skin._inherited(skin._loads.forces.at_rest(), rotations_at_roots(frame_of(guides)), skin._weight)
     np.testing.assert_allclose(inherited.of_hairs(slice(None))[0], own.at_rest(), rtol=1e-5, atol=1e-9)
 
 

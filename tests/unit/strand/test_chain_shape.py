@@ -159,7 +159,7 @@ def test_what_already_agrees_is_adopted_as_it_is(root, spine):
     solver.adopt(adopted, np.ones(3, bool))
     np.testing.assert_allclose(adopted.points, state.points, atol=1e-14)
     np.testing.assert_allclose(adopted.velocity, state.velocity, atol=1e-8)  # least squares, weighted down by 1e-9
-    assert quaternion.angle_between(adopted.frames, state.orientations).max() < 1e-7
+    assert quaternion.angle_between(adopted.orientations, state.orientations).max() < 1e-7
 
 
 def test_adopting_keeps_lengths_and_leaves_other_strands_alone():

@@ -5,7 +5,8 @@
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 LANES = 64  # points that are summed side by side

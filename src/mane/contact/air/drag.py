@@ -31,9 +31,9 @@ from mane.contact.air import _kernels_drag as kernels
 from mane.contact.air.shelter import Shelter
 from mane.contact.air.wind import AnyWind, as_wind
 from mane.geometry.checks import require_positive
-from mane.geometry.eights import in_eights
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.simd.layout import to_blocks
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 from mane.strand.variation import Layout, Varying, resolve
@@ -132,7 +132,7 @@ class Drag(Force):
         rows[kernels.SLOW_ALONG] = 2 * np.pi * unit / (slenderness - 0.5)
         rows[kernels.FAST_ALONG] = 4 * np.pi * unit
         rows[kernels.LAYER] = slenderness + np.log(8 / reynolds)
-        return in_eights(np.stack([rows[k].reshape(-1) for k in range(kernels.ROWS)], axis=1)).reshape(-1)
+        return to_blocks(np.stack([rows[k].reshape(-1) for k in range(kernels.ROWS)], axis=1)).reshape(-1)
 
     def _look_upwind(self, strands: StrandView) -> None:
         if strands.time < self._next_look:

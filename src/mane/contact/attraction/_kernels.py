@@ -5,7 +5,7 @@ On one thread: ten thousand vertices take less time than waking a second one.
 
 # mypy: allow-untyped-defs
 
-from numba import njit
+from mane.simd.jit import njit
 
 
 @njit(cache=True, error_model="numpy", inline="always")

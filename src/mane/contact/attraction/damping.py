@@ -44,8 +44,8 @@ class RootDamping(Force):
     def add(self, strands: StrandView, load: Load) -> None:
         """Add a resistance against motion relative to the root's."""
         before, after = strands.roots_before, strands.roots_after
-        turn = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
-        kernels.carry(strands.points, before.positions, turn, after.positions, self._carried)
+        rotation = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
+        kernels.carry(strands.points, before.positions, rotation, after.positions, self._carried)
         kernels.add_drift(
             strands.points, self._carried, strands.model.mass, self._rate, strands.dt, load.force, load.resistance
         )

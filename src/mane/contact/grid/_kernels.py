@@ -13,11 +13,10 @@ A node is four numbers, a mass and a momentum or velocity, and they are added an
 import math
 
 import numpy as np
-from numba import njit, prange
 
-from mane.geometry._kernels_fours import lane, load, together
-from mane.geometry._kernels_lanes import store
-from mane.geometry._kernels_leaf import leaf
+from mane.simd.f64x4 import extract, from_numbers, load
+from mane.simd.jit import leaf, njit, prange
+from mane.simd.memory import store
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 inlined = leaf(fastmath=FASTMATH, forceinline=True)
@@ -40,10 +39,10 @@ def pick(n, a, b, c):
 
 
 @njit(cache=True, error_model="numpy")
-def to_cells(points, takes_part, turn, pivot, home, inv_cell, cells, low, high):
+def to_cells(points, takes_part, rotation, pivot, home, inv_cell, cells, low, high):
     """Fill `cells` (G, V, 3) with where vertices are on the grid, and the bounds of all, `low` and `high` (3,).
 
-    `turn` (3, 3) takes directions from the head to the world; `pivot` in the world is `home` in the rest pose (3,).
+    `rotation` (3, 3) takes directions from the head to the world; `pivot` in the world is `home` in the rest pose (3,).
     """
     low[:], high[:] = np.inf, -np.inf
     for g in range(points.shape[0]):
@@ -53,7 +52,7 @@ def to_cells(points, takes_part, turn, pivot, home, inv_cell, cells, low, high):
             for axis in range(3):
                 place = home[axis]
                 for other in range(3):
-                    place += turn[other, axis] * (points[g, v, other] - pivot[other])
+                    place += rotation[other, axis] * (points[g, v, other] - pivot[other])
                 cells[g, v, axis] = place * inv_cell
                 low[axis] = min(low[axis], cells[g, v, axis])
                 high[axis] = max(high[axis], cells[g, v, axis])
@@ -103,11 +102,11 @@ def add_motion(place, first, size, mass, velocity, rows, scale, nodes):
     bx, fx, x0, x1, x2 = spline(place[0])
     by, fy, y0, y1, y2 = spline(place[1])
     bz, fz, z0, z1, z2 = spline(place[2])
-    along_x = together(0.0, scale * rows[0][0], scale * rows[1][0], scale * rows[2][0])
-    along_y = together(0.0, scale * rows[0][1], scale * rows[1][1], scale * rows[2][1])
-    along_z = together(0.0, scale * rows[0][2], scale * rows[1][2], scale * rows[2][2])
+    along_x = from_numbers(0.0, scale * rows[0][0], scale * rows[1][0], scale * rows[2][0])
+    along_y = from_numbers(0.0, scale * rows[0][1], scale * rows[1][1], scale * rows[2][1])
+    along_z = from_numbers(0.0, scale * rows[0][2], scale * rows[1][2], scale * rows[2][2])
     # One, and the velocity, at the first node.
-    at_base = together(1.0, velocity[0], velocity[1], velocity[2]) - along_x * fx - along_y * fy - along_z * fz
+    at_base = from_numbers(1.0, velocity[0], velocity[1], velocity[2]) - along_x * fx - along_y * fy - along_z * fz
     for i in range(3):
         at_i = at_base + along_x * i
         for j in range(3):
@@ -121,32 +120,32 @@ def add_motion(place, first, size, mass, velocity, rows, scale, nodes):
 
 
 @inlined
-def to_head(turn, x, y, z):
+def to_head(rotation, x, y, z):
     """Take a vector of the world to the axes of the head."""
     return (
-        turn[0, 0] * x + turn[1, 0] * y + turn[2, 0] * z,
-        turn[0, 1] * x + turn[1, 1] * y + turn[2, 1] * z,
-        turn[0, 2] * x + turn[1, 2] * y + turn[2, 2] * z,
+        rotation[0, 0] * x + rotation[1, 0] * y + rotation[2, 0] * z,
+        rotation[0, 1] * x + rotation[1, 1] * y + rotation[2, 1] * z,
+        rotation[0, 2] * x + rotation[1, 2] * y + rotation[2, 2] * z,
     )
 
 
 @inlined
-def to_world(turn, x, y, z):
+def to_world(rotation, x, y, z):
     """Take a vector in the axes of the head to the world."""
     return (
-        turn[0, 0] * x + turn[0, 1] * y + turn[0, 2] * z,
-        turn[1, 0] * x + turn[1, 1] * y + turn[1, 2] * z,
-        turn[2, 0] * x + turn[2, 1] * y + turn[2, 2] * z,
+        rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z,
+        rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z,
+        rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z,
     )
 
 
 @inlined
-def matrix_to_head(turn, m):
+def matrix_to_head(rotation, m):
     """Take a matrix of the world, nine numbers by rows, to the axes of the head; returns its rows."""
-    a, b, c = to_head(turn, m[0], m[1], m[2])
-    d, e, f = to_head(turn, m[3], m[4], m[5])
-    g, h, i = to_head(turn, m[6], m[7], m[8])
-    first, second, third = to_head(turn, a, d, g), to_head(turn, b, e, h), to_head(turn, c, f, i)
+    a, b, c = to_head(rotation, m[0], m[1], m[2])
+    d, e, f = to_head(rotation, m[3], m[4], m[5])
+    g, h, i = to_head(rotation, m[6], m[7], m[8])
+    first, second, third = to_head(rotation, a, d, g), to_head(rotation, b, e, h), to_head(rotation, c, f, i)
     return (
         (first[0], second[0], third[0]),
         (first[1], second[1], third[1]),
@@ -155,18 +154,18 @@ def matrix_to_head(turn, m):
 
 
 @inlined
-def add_matrix(turn, rows, old_share, scale, m):
+def add_matrix(rotation, rows, old_share, scale, m):
     """Set nine numbers `m` to `old_share` of themselves plus `scale` times the matrix of these rows, in the world."""
-    a, b, c = to_world(turn, *rows[0]), to_world(turn, *rows[1]), to_world(turn, *rows[2])
+    a, b, c = to_world(rotation, *rows[0]), to_world(rotation, *rows[1]), to_world(rotation, *rows[2])
     for column in range(3):
-        x, y, z = to_world(turn, a[column], b[column], c[column])
+        x, y, z = to_world(rotation, a[column], b[column], c[column])
         m[column] = old_share * m[column] + scale * x
         m[3 + column] = old_share * m[3 + column] + scale * y
         m[6 + column] = old_share * m[6 + column] + scale * z
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, turn, cell, nodes):
+def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, rotation, cell, nodes):
     """Add mass [kg] and momentum of the vertices in `order` to `nodes` (4 n,), with their `affine` motion (P, 9).
 
     Nodes have the axes of the head.
@@ -177,8 +176,8 @@ def scatter_motion(order, starts, cells, first, size, mass, velocity, affine, tu
             s = 2 * half + colour
             for n in range(starts[s], starts[s + 1]):
                 p = order[n]
-                moving = to_head(turn, velocity[p, 0], velocity[p, 1], velocity[p, 2])
-                rows = matrix_to_head(turn, affine[p])
+                moving = to_head(rotation, velocity[p, 0], velocity[p, 1], velocity[p, 2])
+                rows = matrix_to_head(rotation, affine[p])
                 add_motion(cells[p], first, size, mass[p], moving, rows, 4.0 / cell, nodes)
 
 
@@ -201,7 +200,7 @@ def read_nodes(place, first, size, nodes):
     by, fy, y0, y1, y2 = spline(place[1])
     bz, fz, z0, z1, z2 = spline(place[2])
     g0, g1, g2 = fz - 1.5, 2.0 - 2.0 * fz, fz - 0.5
-    nothing = together(0.0, 0.0, 0.0, 0.0)
+    nothing = from_numbers(0.0, 0.0, 0.0, 0.0)
     total, moment_x, moment_y, moment_z = nothing, nothing, nothing, nothing
     change_x, change_y, change_z = nothing, nothing, nothing
     for i in range(3):
@@ -222,20 +221,20 @@ def read_nodes(place, first, size, nodes):
             change_y = change_y + here * (sx * gy)
             change_z = change_z + (near * g0 + middle * g1 + far * g2) * share
     return (
-        lane(total, 0),
-        (lane(total, 1), lane(total, 2), lane(total, 3)),
+        extract(total, 0),
+        (extract(total, 1), extract(total, 2), extract(total, 3)),
         (
-            (lane(moment_x, 1), lane(moment_y, 1), lane(moment_z, 1)),
-            (lane(moment_x, 2), lane(moment_y, 2), lane(moment_z, 2)),
-            (lane(moment_x, 3), lane(moment_y, 3), lane(moment_z, 3)),
+            (extract(moment_x, 1), extract(moment_y, 1), extract(moment_z, 1)),
+            (extract(moment_x, 2), extract(moment_y, 2), extract(moment_z, 2)),
+            (extract(moment_x, 3), extract(moment_y, 3), extract(moment_z, 3)),
         ),
-        lane(change_x, 1) + lane(change_y, 2) + lane(change_z, 3),
+        extract(change_x, 1) + extract(change_y, 2) + extract(change_z, 3),
     )
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def gather_motion(
-    order, count, cells, first, size, mass, velocity, turn, cell, nodes, share, dt, density, coming, affine, force
+    order, count, cells, first, size, mass, velocity, rotation, cell, nodes, share, dt, density, coming, affine, force
 ):
     """Read the grid at the first `count` vertices in `order`, and pull them towards its motion by `share` (0 to 1).
 
@@ -248,10 +247,10 @@ def gather_motion(
         density[p] = total / cell**3
         coming[p] = density[p] * max(1.0 - dt * spread / cell, 0.0)
         if share > 0.0:
-            goal = to_world(turn, mean[0], mean[1], mean[2])
+            goal = to_world(rotation, mean[0], mean[1], mean[2])
             for axis in range(3):
                 force[p, axis] += mass[p] * share * (goal[axis] - velocity[p, axis]) / dt
-            add_matrix(turn, moment, 1.0 - share, share * cell, affine[p])
+            add_matrix(rotation, moment, 1.0 - share, share * cell, affine[p])
 
 
 @inlined
@@ -267,7 +266,7 @@ def add_push(place, first, size, energy, push):
             wy, gy = pick(j, y0, y1, y2), pick(j, fy - 1.5, 2.0 - 2.0 * fy, fy - 0.5)
             at = 4 * row_of(bx + i, by + j, bz, first, size)
             # Any number above zero is a mark.
-            across, along = together(1.0, gx * wy, wx * gy, 0.0), together(0.0, 0.0, 0.0, wx * wy)
+            across, along = from_numbers(1.0, gx * wy, wx * gy, 0.0), from_numbers(0.0, 0.0, 0.0, wx * wy)
             store(push, at, load(push, at) + across * z0 + along * g0)
             store(push, at + 4, load(push, at + 4) + across * z1 + along * g1)
             store(push, at + 8, load(push, at + 8) + across * z2 + along * g2)
@@ -318,8 +317,8 @@ def spread_marks(size, push, marks):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
-def gather_push(order, count, cells, first, size, mass, turn, cell, push, marks, turns, dt, affine, force):
-    """Push the first `count` vertices in `order` apart: adds to `force` (P, 3), and to `affine` (P, 9) if `turns`.
+def gather_push(order, count, cells, first, size, mass, rotation, cell, push, marks, rotations, dt, affine, force):
+    """Push the first `count` vertices in `order` apart: adds to `force` (P, 3), and to `affine` (P, 9) if `rotations`.
 
     Most have no push around them, which `marks` (3, n) know.
     """
@@ -328,8 +327,8 @@ def gather_push(order, count, cells, first, size, mass, turn, cell, push, marks,
         bx, by, bz = spline(cells[p, 0])[0], spline(cells[p, 1])[0], spline(cells[p, 2])[0]
         if marks[2, row_of(bx, by, bz, first, size)] > 0.0:
             _, mean, moment, _ = read_nodes(cells[p], first, size, push)
-            change = to_world(turn, mean[0], mean[1], mean[2])
+            change = to_world(rotation, mean[0], mean[1], mean[2])
             for axis in range(3):
                 force[p, axis] += mass[p] * change[axis] / dt
-            if turns:
-                add_matrix(turn, moment, 1.0, cell, affine[p])
+            if rotations:
+                add_matrix(rotation, moment, 1.0, cell, affine[p])

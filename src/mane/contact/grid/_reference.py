@@ -63,5 +63,5 @@ def exchange(
     np.add.at(push, index, energy[:, None, None] * gradient)
     pushed = dt * push / node_mass[:, None]
     mean, change = (np.einsum("pn,pni->pi", weight, field[index]) for field in (moved, pushed))
-    turn, twist = (np.einsum("pn,pni,pnj->pij", weight, field[index], away) for field in (moved, pushed))
-    return velocity + share * (mean - velocity) + change, affine + share * (turn - affine) + twist
+    rotation, twist = (np.einsum("pn,pni,pnj->pij", weight, field[index], away) for field in (moved, pushed))
+    return velocity + share * (mean - velocity) + change, affine + share * (rotation - affine) + twist

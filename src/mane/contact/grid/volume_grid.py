@@ -126,14 +126,14 @@ class VolumeGrid(Force):
         """Spread the motion of all hair over the grid and add what comes back."""
         if self._rest_active is None or not np.array_equal(self._rest_active, strands.active):
             self._measure_rest(strands.active)
-        turn = quaternion.to_matrix(strands.roots_before.rotations[0])
-        self._locate(strands.points, turn, strands.roots_before.positions[0])
+        rotation = quaternion.to_matrix(strands.roots_before.rotations[0])
+        self._locate(strands.points, rotation, strands.roots_before.positions[0])
         share = -math.expm1(-self.friction * strands.dt)
         force = load.force.reshape(-1, 3)
-        self._exchange(strands.velocity.reshape(-1, 3), turn, share, strands.dt, force)
+        self._exchange(strands.velocity.reshape(-1, 3), rotation, share, strands.dt, force)
         speed = min(self.pressure_speed, FASTEST_WAVE * self.cell / strands.dt)
         if speed > 0 and (self._coming > self._rest_density).any():
-            self._press(turn, speed, strands.dt, force)
+            self._press(rotation, speed, strands.dt, force)
 
     def report(self) -> dict[str, float]:
         """Largest density over that at rest."""
@@ -158,20 +158,20 @@ class VolumeGrid(Force):
         """Find the densities of the groom with these guides."""
         self._rest_active = active.copy()
         np.logical_and(self._chosen, active, out=self._takes_part)
-        turn, home = np.eye(3), self._model.rest_points[0, 0]
-        self._locate(self._model.rest_points, turn, home)
+        rotation, home = np.eye(3), self._model.rest_points[0, 0]
+        self._locate(self._model.rest_points, rotation, home)
         still = np.zeros((2, len(self._mass), 3))
-        self._exchange(still[0], turn, 0.0, 1.0, still[1])
+        self._exchange(still[0], rotation, 0.0, 1.0, still[1])
         found = self._density[self._density > 0]
         usual = float(np.median(found)) if len(found) else 0.0
         np.maximum(self._density, usual, out=self._rest_density)
         self._rest_density *= 1 + self.looseness
 
-    def _locate(self, points: Float64Array, turn: Float64Array, pivot: Float64Array) -> None:
+    def _locate(self, points: Float64Array, rotation: Float64Array, pivot: Float64Array) -> None:
         """Lay the box around the hair and sort the vertices in it."""
         home = self._model.rest_points[0, 0]
         bounds = (self._low, self._high)
-        kernels.to_cells(points, self._takes_part, turn, pivot, home, 1 / self.cell, self._cells, *bounds)
+        kernels.to_cells(points, self._takes_part, rotation, pivot, home, 1 / self.cell, self._cells, *bounds)
         if self._takes_part.any():
             low, high = np.floor(self._low - 0.5), np.floor(self._high + 2.5)
             if (high - low > LARGEST_AXIS).any():
@@ -189,26 +189,26 @@ class VolumeGrid(Force):
         self._nodes[: 4 * self._node_count] = 0.0
 
     def _exchange(
-        self, velocity: Float64Array, turn: Float64Array, share: float, dt: float, force: Float64Array
+        self, velocity: Float64Array, rotation: Float64Array, share: float, dt: float, force: Float64Array
     ) -> None:
         """Bring mass and momentum to the nodes, and densities and a share of the common motion back."""
         self._density.fill(0.0)
         self._coming.fill(0.0)
         placed = (self._cells.reshape(-1, 3), self._first, self._size, self._mass, velocity)
-        kernels.scatter_motion(self._order, self._starts, *placed, self._affine, turn, self.cell, self._nodes)
+        kernels.scatter_motion(self._order, self._starts, *placed, self._affine, rotation, self.cell, self._nodes)
         kernels.velocities(self._node_count, self._nodes)
-        grid = (turn, self.cell, self._nodes, share, dt)
+        grid = (rotation, self.cell, self._nodes, share, dt)
         outputs = (self._density, self._coming, self._affine, force)
         kernels.gather_motion(self._order, int(self._starts[-1]), *placed, *grid, *outputs)
 
-    def _press(self, turn: Float64Array, speed: float, dt: float, force: Float64Array) -> None:
+    def _press(self, rotation: Float64Array, speed: float, dt: float, force: Float64Array) -> None:
         """Push apart what is to be denser than at rest, with pressure waves of this speed [m/s]."""
         placed = (self._cells.reshape(-1, 3), self._first, self._size, self._mass)
         self._push[: 4 * self._node_count] = 0.0
         kernels.scatter_push(self._order, self._starts, *placed, self._coming, self._rest_density, speed, self._push)
         kernels.push_changes(self._node_count, dt / self.cell, self._nodes, self._push)
         kernels.spread_marks(self._size, self._push, self._marks)
-        grid = (turn, self.cell, self._push, self._marks, self.friction > 0, dt)
+        grid = (rotation, self.cell, self._push, self._marks, self.friction > 0, dt)
         kernels.gather_push(self._order, int(self._starts[-1]), *placed, *grid, self._affine, force)
 
 

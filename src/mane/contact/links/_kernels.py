@@ -9,21 +9,24 @@ law of nothing: it is summed like all others.
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
 
-from mane.geometry._kernels_eights import (
-    EIGHT,
-    add_vectors,
+from mane.simd.f64x8 import (
+    WIDTH,
+    add_points,
+    broadcast,
     empty_rows,
+    gather_pairs,
+    load_points,
     load_row,
-    load_vectors,
-    moved_up,
-    pick_pairs,
-    spread,
+    shift_up,
+    store_points,
     store_row,
-    store_vectors,
 )
-from mane.geometry._kernels_lanes import choose, greater, in_lanes, largest, root, use_wide_registers
+from mane.simd.jit import inline, njit, prange
+from mane.simd.masks import select
+from mane.simd.math import maximum, sqrt
+from mane.simd.memory import use_wide_registers
+from mane.simd.reductions import reduce_max
 
 # Rows of each place for a link of a block: where the tied point's vertex begins in all coordinates (as bits of a whole
 # number), where between it and the next the point is, where the segment remembers it (along, across, across); what the
@@ -50,9 +53,9 @@ def set_law(link, limits, dt, rows, at):
     """
     weakens, breaks = limits
     k, c = link[HEALTH] * link[STIFFNESS], link[HEALTH] * (link[STIFFNESS] * dt + link[DAMPING])
-    rows[at + EIGHT * SPRING] = k / (1.0 + k * dt * dt * link[GIVE])
-    rows[at + EIGHT * DAMPER] = c / (1.0 + c * dt * link[GIVE])
-    rows[at + EIGHT * LIMIT] = breaks - link[HEALTH] * (breaks - weakens) if c > 0.0 else np.inf
+    rows[at + WIDTH * SPRING] = k / (1.0 + k * dt * dt * link[GIVE])
+    rows[at + WIDTH * DAMPER] = c / (1.0 + c * dt * link[GIVE])
+    rows[at + WIDTH * LIMIT] = breaks - link[HEALTH] * (breaks - weakens) if c > 0.0 else np.inf
 
 
 @njit(cache=True, error_model="numpy")
@@ -60,11 +63,11 @@ def set_laws(links, is_acting, limits, dt, rows):
     """Fill the rows of all links (P, M, 4) that act (P, M); those of others with nothing."""
     for p in range(links.shape[0]):
         for m in range(links.shape[1]):
-            at = (p // EIGHT * links.shape[1] + m) * LINK_ROWS * EIGHT + p % EIGHT
+            at = (p // WIDTH * links.shape[1] + m) * LINK_ROWS * WIDTH + p % WIDTH
             if is_acting[p, m]:
                 set_law(links[p, m], limits, dt, rows, at)
             else:
-                rows[at + EIGHT * SPRING], rows[at + EIGHT * DAMPER], rows[at + EIGHT * LIMIT] = 0.0, 0.0, np.inf
+                rows[at + WIDTH * SPRING], rows[at + WIDTH * DAMPER], rows[at + WIDTH * LIMIT] = 0.0, 0.0, np.inf
 
 
 @njit(cache=True, error_model="numpy")
@@ -74,11 +77,11 @@ def wear_out(links, block, limits, dt, rows, scratch):
     broken = 0
     for m in range(links.shape[1]):
         place = block * links.shape[1] + m
-        for lane in range(EIGHT):
-            at = place * LINK_ROWS * EIGHT + lane
-            distance = scratch[(m * SCRATCH_ROWS + DISTANCE) * EIGHT + lane]
-            if distance > rows[at + EIGHT * LIMIT]:
-                link = links[block * EIGHT + lane, m]
+        for lane in range(WIDTH):
+            at = place * LINK_ROWS * WIDTH + lane
+            distance = scratch[(m * SCRATCH_ROWS + DISTANCE) * WIDTH + lane]
+            if distance > rows[at + WIDTH * LIMIT]:
+                link = links[block * WIDTH + lane, m]
                 left = max((breaks - distance) / (breaks - weakens), 0.0)
                 if left < link[HEALTH]:
                     link[HEALTH] = left
@@ -87,7 +90,7 @@ def wear_out(links, block, limits, dt, rows, scratch):
     return broken
 
 
-@in_lanes
+@inline
 def store_three(rows, at, number, x, y, z):
     """Write three of the rows that begin at `rows[at]`, from one on."""
     store_row(rows, at, number, x)
@@ -95,32 +98,32 @@ def store_three(rows, at, number, x, y, z):
     store_row(rows, at, number + 2, z)
 
 
-@in_lanes
+@inline
 def tied_point(rows, at, numbers):
     """What `numbers` (flat, x, y, z of each vertex) have where each link is tied."""
     u = load_row(rows, at, FRACTION)
-    ax, ay = pick_pairs(rows, at + EIGHT * VERTEX, numbers, 0)
-    az, bx = pick_pairs(rows, at + EIGHT * VERTEX, numbers, 2)
-    by, bz = pick_pairs(rows, at + EIGHT * VERTEX, numbers, 4)
+    ax, ay = gather_pairs(rows, at + WIDTH * VERTEX, numbers, 0)
+    az, bx = gather_pairs(rows, at + WIDTH * VERTEX, numbers, 2)
+    by, bz = gather_pairs(rows, at + WIDTH * VERTEX, numbers, 4)
     return ax + u * (bx - ax), ay + u * (by - ay), az + u * (bz - az)
 
 
-@in_lanes
+@inline
 def axes_across(tx, ty, tz):
     """Two unit vectors across a tangent, as in `_reference.perpendicular`."""
-    sign = choose(tz < 0.0, spread(-1.0), 1.0)
+    sign = select(tz < 0.0, broadcast(-1.0), 1.0)
     a = -1.0 / (sign + tz)
     b = tx * ty * a
     return 1.0 + sign * tx * tx * a, sign * b, -1.0 * sign * tx, b, sign + ty * ty * a, -1.0 * ty
 
 
-@in_lanes
+@inline
 def turned_frame(points, x, y, z, axes, rows, at, count, scratch):
     """The two axes across, turned about the segment until its links hold it at rest; keeps tied points in scratch."""
     ax, ay, az, bx, by, bz = axes
-    cosine, sine = spread(0.0), spread(0.0)
+    cosine, sine = broadcast(0.0), broadcast(0.0)
     for m in range(count):
-        link, own = at + m * LINK_ROWS * EIGHT, m * SCRATCH_ROWS * EIGHT
+        link, own = at + m * LINK_ROWS * WIDTH, m * SCRATCH_ROWS * WIDTH
         px, py, pz = tied_point(rows, link, points)
         px, py, pz = px - x, py - y, pz - z
         k = load_row(rows, link, SPRING)
@@ -130,8 +133,8 @@ def turned_frame(points, x, y, z, axes, rows, at, count, scratch):
         sine = sine + k * (own_a * seen_b - own_b * seen_a)
         store_three(scratch, own, X, px, py, pz)
     square = cosine * cosine + sine * sine
-    scale = 1.0 / root(greater(square, TINY))
-    cosine, sine = choose(square > 0.0, cosine * scale, 1.0), sine * scale
+    scale = 1.0 / sqrt(maximum(square, TINY))
+    cosine, sine = select(square > 0.0, cosine * scale, 1.0), sine * scale
     return (
         cosine * ax + sine * bx,
         cosine * ay + sine * by,
@@ -142,7 +145,7 @@ def turned_frame(points, x, y, z, axes, rows, at, count, scratch):
     )
 
 
-@in_lanes
+@inline
 def look_at_links(velocity, edge, inv, start_velocity, rate, frame, rows, at, count, scratch):
     """Fill the scratch of all links of a block: how each is drawn out, and how fast.
 
@@ -152,9 +155,9 @@ def look_at_links(velocity, edge, inv, start_velocity, rate, frame, rows, at, co
     (ex, ey, ez), (vx, vy, vz), (rx, ry, rz) = edge, start_velocity, rate
     tx, ty, tz = ex * inv, ey * inv, ez * inv
     ax, ay, az, bx, by, bz = frame
-    moment, inertia, excess = spread(0.0), spread(0.0), spread(-np.inf)
+    moment, inertia, excess = broadcast(0.0), broadcast(0.0), broadcast(-np.inf)
     for m in range(count):
-        link, own = at + m * LINK_ROWS * EIGHT, m * SCRATCH_ROWS * EIGHT
+        link, own = at + m * LINK_ROWS * WIDTH, m * SCRATCH_ROWS * WIDTH
         on_a, on_b = load_row(rows, link, ACROSS_A), load_row(rows, link, ACROSS_B)
         along, weight = load_row(rows, link, ALONG), load_row(rows, link, DAMPER)
         lx, ly, lz = on_a * ax + on_b * bx, on_a * ay + on_b * by, on_a * az + on_b * bz
@@ -167,21 +170,21 @@ def look_at_links(velocity, edge, inv, start_velocity, rate, frame, rows, at, co
         oy = load_row(scratch, own, Y) - along * ey - ly
         oz = load_row(scratch, own, Z) - along * ez - lz
         square = ox * ox + oy * oy + oz * oz
-        to_unit = 1.0 / root(greater(square, TINY))
+        to_unit = 1.0 / sqrt(maximum(square, TINY))
         distance = square * to_unit
         ox, oy, oz = ox * to_unit, oy * to_unit, oz * to_unit
         closing = dx * ox + dy * oy + dz * oz
         swing = (ty * lz - tz * ly) * ox + (tz * lx - tx * lz) * oy + (tx * ly - ty * lx) * oz
         moment = moment + weight * closing * swing
         inertia = inertia + weight * swing * swing
-        excess = greater(excess, distance - load_row(rows, link, LIMIT))
+        excess = maximum(excess, distance - load_row(rows, link, LIMIT))
         store_three(scratch, own, X, ox, oy, oz)
         store_three(scratch, own, LEVER_X, lx, ly, lz)
         store_three(scratch, own, DISTANCE, distance, closing, swing)
-    return moment / greater(inertia, TINY), excess
+    return moment / maximum(inertia, TINY), excess
 
 
-@in_lanes
+@inline
 def sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, out):
     """Write the forces of a block's links on their segments from `pulls[out]` on.
 
@@ -190,16 +193,23 @@ def sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, out):
     """
     ex, ey, ez = edge
     by_length = inv * inv
-    hx, hy, hz, qx, qy, qz = spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+    hx, hy, hz, qx, qy, qz = (
+        broadcast(0.0),
+        broadcast(0.0),
+        broadcast(0.0),
+        broadcast(0.0),
+        broadcast(0.0),
+        broadcast(0.0),
+    )
     for m in range(count):
-        link, own = at + m * LINK_ROWS * EIGHT, m * SCRATCH_ROWS * EIGHT
+        link, own = at + m * LINK_ROWS * WIDTH, m * SCRATCH_ROWS * WIDTH
         # chang2002 eq. 2
         speed = load_row(scratch, own, APPROACH) - spin * load_row(scratch, own, SWING)
         size = load_row(rows, link, SPRING) * load_row(scratch, own, DISTANCE) + load_row(rows, link, DAMPER) * speed
         fx = size * load_row(scratch, own, X)
         fy = size * load_row(scratch, own, Y)
         fz = size * load_row(scratch, own, Z)
-        store_vectors(pulls, out + m * 3 * EIGHT, fx, fy, fz)
+        store_points(pulls, out + m * 3 * WIDTH, fx, fy, fz)
         hx, hy, hz = hx + fx, hy + fy, hz + fz
         along = load_row(rows, link, ALONG)
         couple = (fx * ex + fy * ey + fz * ez) * by_length
@@ -209,12 +219,12 @@ def sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, out):
     return hx, hy, hz, qx, qy, qz
 
 
-@in_lanes
+@inline
 def add_to_segments(force, at, limit, total, at_end, left):
     """Add `total` to both ends of eight segments, of it `at_end` to the last; and what those before have `left`."""
     (hx, hy, hz), (qx, qy, qz), (lx, ly, lz) = total, at_end, left
-    x, y, z = hx - qx + moved_up(qx, lx), hy - qy + moved_up(qy, ly), hz - qz + moved_up(qz, lz)
-    add_vectors(force, at, limit, x, y, z)
+    x, y, z = hx - qx + shift_up(qx, lx), hy - qy + shift_up(qy, ly), hz - qz + shift_up(qz, lz)
+    add_points(force, at, limit, x, y, z)
 
 
 @njit(cache=True, error_model="numpy")
@@ -226,25 +236,25 @@ def pull_own(points, velocity, rows, links, limits, dt, first, end, scratch, pul
     """
     use_wide_registers()
     beyond, count, broken = 3 * end, links.shape[1], 0
-    left_x, left_y, left_z = spread(0.0), spread(0.0), spread(0.0)
-    for vertex in range(first, end, EIGHT):
-        block = vertex // EIGHT
-        at = block * count * LINK_ROWS * EIGHT
-        x, y, z = load_vectors(points, 3 * vertex, beyond)
-        ex, ey, ez = load_vectors(points, 3 * vertex + 3, beyond)
+    left_x, left_y, left_z = broadcast(0.0), broadcast(0.0), broadcast(0.0)
+    for vertex in range(first, end, WIDTH):
+        block = vertex // WIDTH
+        at = block * count * LINK_ROWS * WIDTH
+        x, y, z = load_points(points, 3 * vertex, beyond)
+        ex, ey, ez = load_points(points, 3 * vertex + 3, beyond)
         ex, ey, ez = ex - x, ey - y, ez - z
-        inv = 1.0 / root(greater(ex * ex + ey * ey + ez * ez, TINY))
+        inv = 1.0 / sqrt(maximum(ex * ex + ey * ey + ez * ez, TINY))
         axes = axes_across(ex * inv, ey * inv, ez * inv)
         frame = turned_frame(points, x, y, z, axes, rows, at, count, scratch)
-        vx, vy, vz = load_vectors(velocity, 3 * vertex, beyond)
-        rx, ry, rz = load_vectors(velocity, 3 * vertex + 3, beyond)
+        vx, vy, vz = load_points(velocity, 3 * vertex, beyond)
+        rx, ry, rz = load_points(velocity, 3 * vertex + 3, beyond)
         rate = (rx - vx, ry - vy, rz - vz)
         edge = (ex, ey, ez)
         spin, excess = look_at_links(velocity, edge, inv, (vx, vy, vz), rate, frame, rows, at, count, scratch)
-        hx, hy, hz, qx, qy, qz = sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, block * count * 3 * EIGHT)
+        hx, hy, hz, qx, qy, qz = sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, block * count * 3 * WIDTH)
         add_to_segments(force, 3 * vertex, beyond, (hx, hy, hz), (qx, qy, qz), (left_x, left_y, left_z))
         left_x, left_y, left_z = qx, qy, qz
-        if largest(excess) > 0.0:
+        if reduce_max(excess) > 0.0:
             broken += wear_out(links, block, limits, dt, rows, scratch)
     return broken
 
@@ -253,15 +263,22 @@ def pull_own(points, velocity, rows, links, limits, dt, first, end, scratch, pul
 def pull_back(pulls, incoming, starts, first, end, force):
     """Take the force of each link off the segment that it is tied to, those behind vertices `first` to `end`."""
     use_wide_registers()
-    left_x, left_y, left_z = spread(0.0), spread(0.0), spread(0.0)
-    for vertex in range(first, end, EIGHT):
-        block = vertex // EIGHT
-        hx, hy, hz, qx, qy, qz = spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+    left_x, left_y, left_z = broadcast(0.0), broadcast(0.0), broadcast(0.0)
+    for vertex in range(first, end, WIDTH):
+        block = vertex // WIDTH
+        hx, hy, hz, qx, qy, qz = (
+            broadcast(0.0),
+            broadcast(0.0),
+            broadcast(0.0),
+            broadcast(0.0),
+            broadcast(0.0),
+            broadcast(0.0),
+        )
         for place in range(starts[block], starts[block + 1]):
-            at = place * INCOMING_ROWS * EIGHT
+            at = place * INCOMING_ROWS * WIDTH
             u = load_row(incoming, at, SHARE)
-            fx, fy = pick_pairs(incoming, at + EIGHT * PULL, pulls, 0)
-            _, fz = pick_pairs(incoming, at + EIGHT * PULL, pulls, 1)
+            fx, fy = gather_pairs(incoming, at + WIDTH * PULL, pulls, 0)
+            _, fz = gather_pairs(incoming, at + WIDTH * PULL, pulls, 1)
             hx, hy, hz = hx - fx, hy - fy, hz - fz
             qx, qy, qz = qx - u * fx, qy - u * fy, qz - u * fz
         add_to_segments(force, 3 * vertex, 3 * end, (hx, hy, hz), (qx, qy, qz), (left_x, left_y, left_z))
@@ -287,8 +304,8 @@ def pull(points, velocity, rows, links, limits, dt, incoming, starts, pulls, for
         force: [N], shape (G, V, 3).
     """
     strands, vertices = points.shape[:2]
-    group_size, total = EIGHT * vertices, strands * vertices
-    groups = (strands + EIGHT - 1) // EIGHT
+    group_size, total = WIDTH * vertices, strands * vertices
+    groups = (strands + WIDTH - 1) // WIDTH
     places, speeds, forces = points.reshape(-1), velocity.reshape(-1), force.reshape(-1)
     broken = 0
     for group in prange(groups):

@@ -35,72 +35,17 @@ from mane.contact.compliance import Compliance
 from mane.contact.groups import checked_groups
 from mane.contact.links import _kernels as kernels
 from mane.contact.links.find import LinkResponse, LinkTable, find_links
-from mane.geometry._kernels_eights import EIGHT
-from mane.geometry.checks import IntArray, require_positive
-from mane.geometry.eights import in_eights, zeros_on_lines
+from mane.contact.links.rows import place_count, rows_of_incoming, rows_of_links
+from mane.geometry.checks import require_positive
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.simd.align import zeros_aligned
+from mane.simd.f64x8 import WIDTH
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 from mane.strand.variation import Layout, Varying, resolve
 
-
-def place_count(links: LinkTable) -> int:
-    """How many places for eight links there are: those of all blocks."""
-    strands, segments, count = links.other.shape
-    return -(-strands * (segments + 1) // EIGHT) * count
-
-
-def rows_of_links(links: LinkTable) -> Float64Array:
-    """Rows `VERTEX` to `LIMIT` of the kernel, flat; without laws."""
-    tied = links.other >= 0
-    table = np.zeros((*links.other.shape, kernels.LINK_ROWS))
-    table[..., kernels.VERTEX] = _bits(3 * np.where(tied, _vertex(links, links.other), 0))
-    table[..., kernels.FRACTION] = links.fraction
-    table[..., kernels.ALONG : kernels.ACROSS_B + 1] = links.local * tied[..., None]
-    by_vertex = np.zeros((len(table), table.shape[1] + 1, *table.shape[2:]))
-    by_vertex[:, :-1] = table
-    rows = in_eights(by_vertex.reshape(-1, *table.shape[2:]))
-    rows[:, :, kernels.LIMIT] = np.inf
-    return rows.reshape(-1)
-
-
-def rows_of_incoming(links: LinkTable) -> tuple[Float64Array, IntArray]:
-    """Rows `PULL` and `SHARE` of the kernel, flat, and where those of each block begin (B + 1,).
-
-    Links to a segment are in the order of the strands, segments and places that they belong to.
-    """
-    strands, segments, count = links.other.shape
-    link = np.flatnonzero(links.other.reshape(-1) >= 0)
-    target = _vertex(links, links.other.reshape(-1)[link])
-    order = np.argsort(target, kind="stable")
-    link, target = link[order], target[order]
-    _, first, how_many = np.unique(target, return_index=True, return_counts=True)
-    turn = np.arange(len(link)) - np.repeat(first, how_many)
-    blocks = -(-strands * (segments + 1) // EIGHT)
-    needed = np.zeros(blocks, np.int64)
-    np.maximum.at(needed, target // EIGHT, turn + 1)
-    starts = np.concatenate([[0], np.cumsum(needed)])
-    rows = zeros_on_lines((int(starts[-1]), kernels.INCOMING_ROWS, EIGHT))
-    rows[:, kernels.PULL] = _bits(np.array(3 * EIGHT * place_count(links)))
-    place, lane = starts[target // EIGHT] + turn, target % EIGHT
-    owner, slot = _vertex(links, link // count), link % count
-    rows[place, kernels.PULL, lane] = _bits(3 * (EIGHT * (owner // EIGHT * count + slot) + owner % EIGHT))
-    rows[place, kernels.SHARE, lane] = links.fraction.reshape(-1)[link]
-    return rows.reshape(-1), starts
-
-
-def _vertex(links: LinkTable, segment: IntArray) -> IntArray:
-    """Vertex that a segment starts at, both counted through all strands."""
-    return segment + segment // links.other.shape[1]
-
-
-def _bits(numbers: IntArray) -> NDArray[np.float64]:
-    """Whole numbers as the float64 numbers of the same bits."""
-    return np.ascontiguousarray(numbers, np.int64).view(np.float64)
-
-
-# Share of what a strand can take in a step that links may use; the rest is left to collisions, which act beside them.
+# Part of what a strand can take in a step that links may use; the rest is left to collisions, which act beside them.
 SHARE = 0.5
 
 
@@ -254,7 +199,7 @@ class StaticLinks(Force):
         self._response = LinkResponse(links, self._compliance)
         self._rows = rows_of_links(links)
         self._incoming = rows_of_incoming(links)
-        self._pulls = zeros_on_lines((3 * (EIGHT * place_count(links) + 1),))  # the last is nobody's
+        self._pulls = zeros_aligned((3 * (WIDTH * place_count(links) + 1),))  # the last is nobody's
         self._laws_of = None
 
     def _find_laws(self, active: NDArray[np.bool_], dt: float) -> None:

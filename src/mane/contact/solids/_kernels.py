@@ -14,7 +14,6 @@ The contacts of a strand are a short list in this order, the memory of the last 
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
 
 from mane.body._kernels_solid import AFTER, BEFORE, to_local, to_world, turn_to_world
 from mane.contact.solids._kernels_contact import (
@@ -41,6 +40,7 @@ from mane.contact.solids._kernels_trace import (
     trace_solid,
     vector,
 )
+from mane.simd.jit import njit, prange
 
 # Contacts between the two ends of a segment; more would be closer together than hair bends.
 INNER_CONTACTS = 3

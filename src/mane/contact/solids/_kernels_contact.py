@@ -15,7 +15,8 @@ is needed to bring that to the goal, or to rest on the surface, is what Coulomb'
 import math
 
 import numpy as np
-from numba import njit
+
+from mane.simd.jit import njit
 
 # Columns of a record: normal (3), velocity of the solid (3) and of the point at the start (3) [m/s], goal [m/s],
 # resistance along and across the normal [kg/s], friction that acts even without motion, on the solid (3) [N].

@@ -2,10 +2,9 @@
 
 # mypy: allow-untyped-defs
 
-from numba import njit, prange
-
 from mane.body._kernels_solid import AFTER, to_local
 from mane.contact.solids._kernels_trace import least_distance, measure_vertex
+from mane.simd.jit import njit, prange
 
 
 @njit(cache=True, error_model="numpy")

@@ -6,10 +6,9 @@ follow, and what one segment cannot give is passed on towards the root; `_kernel
 
 # mypy: allow-untyped-defs
 
-from numba import njit
-
 from mane.contact.solids._kernels_trace import length_between, vector
 from mane.groom._kernels_depenetrate import raise_direction
+from mane.simd.jit import njit
 
 # Columns of a request: direction (3) and rise [m].
 RISE = 3

@@ -14,7 +14,6 @@ and met a few times, because turning one segment carries all that hang on it.
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from mane.body._kernels_solid import AFTER, BEFORE, solid_distance, to_local, to_world, turn_to_world
 from mane.contact.solids._kernels import SLACK
@@ -44,6 +43,7 @@ from mane.contact.solids._kernels_trace import (
     trace_solid,
     vector,
 )
+from mane.simd.jit import njit, prange
 
 # Rounds of requests on each piece of the path; a strand against one plane needs one.
 ROUNDS = 6

@@ -9,11 +9,11 @@ hair moves relative to it.
 import math
 
 import numpy as np
-from numba import njit
 
 from mane.body._kernels_field import field_distance_gradient
 from mane.body._kernels_shapes import TORUS, primitive_distance
 from mane.body._kernels_solid import AFTER, BEFORE, solid_distance, to_local, unit_gradient
+from mane.simd.jit import njit
 
 # A path that has not met or missed a solid after so many steps grazes it.
 MAX_STEPS = 48

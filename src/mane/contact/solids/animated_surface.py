@@ -51,10 +51,10 @@ class AnimatedSurface:
             return self._distance, self._normal, self._surface
         places = local[near].astype(np.float32)
         distance, gradient = own.distance_and_gradient(places)
-        turn = moving.after.matrix[:3, :3]
-        normal = gradient.astype(np.float64) @ turn.T
+        rotation = moving.after.matrix[:3, :3]
+        normal = gradient.astype(np.float64) @ rotation.T
         carried = (moving.after.apply(local[near]) - moving.before.apply(local[near])) / dt
-        surface = carried + own.velocity(places) @ turn.T
+        surface = carried + own.velocity(places) @ rotation.T
         approach = np.einsum("pi,pi->p", normal, strands.velocity[near] - surface)
         self._distance[near] = distance - thickness - dt * approach
         self._normal[near] = normal

@@ -14,8 +14,7 @@ A strip between guides A and B has two triangles per segment i, numbered 2 i and
 
 import math
 
-from mane.geometry._kernels_lanes import in_lanes
-from mane.geometry._kernels_leaf import leaf
+from mane.simd.jit import inline, leaf
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 LEAST_SCALE = 0.01  # of a force that is worth while: parts within 8 degrees of each other pass freely
@@ -29,31 +28,31 @@ def between(flat, a, b):
     return flat[b, 0] - flat[a, 0], flat[b, 1] - flat[a, 1], flat[b, 2] - flat[a, 2]
 
 
-@in_lanes
+@inline
 def dot(a, b):
     """Product of two vectors, of numbers or lanes."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@in_lanes
+@inline
 def cross(a, b):
     """Cross product of two vectors, of numbers or lanes."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@in_lanes
+@inline
 def minus(a, b):
     """Difference of two vectors, of numbers or lanes."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@in_lanes
+@inline
 def times(a, b):
     """A vector by a number, or lanes of them."""
     return a[0] * b, a[1] * b, a[2] * b
 
 
-@in_lanes
+@inline
 def gap_between(r, d, e, u, w):
     """The way from fraction w of a segment `e` to fraction u of a segment `d`, whose starts are `r` apart."""
     return r[0] + u * d[0] - w * e[0], r[1] + u * d[1] - w * e[1], r[2] + u * d[2] - w * e[2]

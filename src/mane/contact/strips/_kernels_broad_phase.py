@@ -9,20 +9,21 @@ All of it is in float32, relative to the first root, and finds a little more tha
 
 import math
 
-from numba import get_thread_id, njit, prange  # type: ignore[attr-defined]
-
 from mane.contact.strips._kernels import FASTMATH, LEAST_SCALE, kernel
 from mane.contact.strips._kernels_table import PLANE, exact_at, fill_planes
-from mane.geometry._kernels_lanes import WIDTH, greater, in_lanes, lesser, magnitude, store, use_wide_registers
-from mane.geometry._kernels_sixteens import (
+from mane.simd.f32x16 import (
+    WIDTH,
+    compress_indices,
+    compress_numbers,
     copy_numbers,
+    fill_numbers,
     first_lanes,
+    gather_fours,
     load,
-    pack_numbers,
-    pack_places,
-    pick_fours,
-    repeat_number,
 )
+from mane.simd.jit import get_thread_id, inline, njit, prange
+from mane.simd.math import absolute, maximum, minimum
+from mane.simd.memory import store, use_wide_registers
 
 CHUNK = 2  # segments that ask together
 # What is known of vertices and segments, and of what has been gathered: strand, centre, unit vector along the hair,
@@ -163,20 +164,20 @@ def cells_between(first, last, low, inv_cell, count):
     )
 
 
-@in_lanes
+@inline
 def beyond_box(columns, stride, n, box):
     """How far the boxes of elements from `n` on are from a box along that axis where they are furthest; lanes."""
     x0, x1, y0, y1, z0, z1 = box
     x = load(columns, CENTRE * stride + n)
     y = load(columns, (CENTRE + 1) * stride + n)
     z = load(columns, (CENTRE + 2) * stride + n)
-    beyond_x = greater(x0 - x, x - x1) - load(columns, SIZE * stride + n)
-    beyond_y = greater(y0 - y, y - y1) - load(columns, (SIZE + 1) * stride + n)
-    beyond_z = greater(z0 - z, z - z1) - load(columns, (SIZE + 2) * stride + n)
-    return greater(beyond_x, greater(beyond_y, beyond_z))
+    beyond_x = maximum(x0 - x, x - x1) - load(columns, SIZE * stride + n)
+    beyond_y = maximum(y0 - y, y - y1) - load(columns, (SIZE + 1) * stride + n)
+    beyond_z = maximum(z0 - z, z - z1) - load(columns, (SIZE + 2) * stride + n)
+    return maximum(beyond_x, maximum(beyond_y, beyond_z))
 
 
-@in_lanes
+@inline
 def gather(box, longest, strands, grid, near, numbers):
     """Put the elements of a grid that touch a box into columns and their numbers into a list; returns how many.
 
@@ -197,10 +198,10 @@ def gather(box, longest, strands, grid, near, numbers):
                 strand = load(columns, STRAND * stride + n)
                 mask = first_lanes(last - n) & (beyond_box(columns, stride, n, box) <= 0.0)
                 mask = mask & (strand != strands[0]) & (strand != strands[1]) & (strand >= strands[2])
-                total = pack_places(mask, n, numbers, total)
+                total = compress_indices(mask, n, numbers, total)
     for k in range(0, total, WIDTH):
-        _, x, y, z = pick_fours(rows, numbers, k, ROW, STRAND)
-        ex, ey, ez, half = pick_fours(rows, numbers, k, ROW, ALONG)
+        _, x, y, z = gather_fours(rows, numbers, k, ROW, STRAND)
+        ex, ey, ez, half = gather_fours(rows, numbers, k, ROW, ALONG)
         store(near, CENTRE * room + k, x)
         store(near, (CENTRE + 1) * room + k, y)
         store(near, (CENTRE + 2) * room + k, z)
@@ -213,7 +214,7 @@ def gather(box, longest, strands, grid, near, numbers):
     return total
 
 
-@in_lanes
+@inline
 def enter(row, own, hits, count, total, own_out, other_out):
     """Sort the first `count` of `hits` and put them behind the `total` partners that a row has; returns their number.
 
@@ -229,12 +230,12 @@ def enter(row, own, hits, count, total, own_out, other_out):
     at = row * own_out.shape[1] + total
     if total + count + WIDTH <= own_out.shape[1]:
         for n in range(0, count, WIDTH):
-            repeat_number(own, own_out, at + n)
+            fill_numbers(own, own_out, at + n)
             copy_numbers(hits, n, other_out, at + n)
     return total + count
 
 
-@in_lanes
+@inline
 def meet_segments(bar, reach, total, near, numbers, hits):
     """List those of the first `total` segments in columns that come within `reach` of one, and cross it.
 
@@ -250,14 +251,14 @@ def meet_segments(bar, reach, total, near, numbers, hits):
         rz = load(near, (CENTRE + 2) * room + k) - z
         ex, ey = load(near, ALONG * room + k), load(near, (ALONG + 1) * room + k)
         ez, other_half = load(near, (ALONG + 2) * room + k), load(near, HALF * room + k)
-        cosine = magnitude(ex * dx + ey * dy + ez * dz)
-        apart = magnitude(rx * dx + ry * dy + rz * dz) - cosine * other_half - half
-        other_apart = magnitude(rx * ex + ry * ey + rz * ez) - cosine * half - other_half
+        cosine = absolute(ex * dx + ey * dy + ez * dz)
+        apart = absolute(rx * dx + ry * dy + rz * dz) - cosine * other_half - half
+        other_apart = absolute(rx * ex + ry * ey + rz * ez) - cosine * half - other_half
         nx, ny, nz = ez * dy - ey * dz, ex * dz - ez * dx, ey * dx - ex * dy
         height = rx * nx + ry * ny + rz * nz
-        mask = (greater(apart, other_apart) <= reach) & (cosine <= 1.0 - LEAST_SCALE + LOOSE)
+        mask = (maximum(apart, other_apart) <= reach) & (cosine <= 1.0 - LEAST_SCALE + LOOSE)
         mask = mask & (height * height <= (nx * nx + ny * ny + nz * nz) * (reach * reach)) & first_lanes(total - k)
-        count = pack_numbers(mask, numbers, k, hits, count)
+        count = compress_numbers(mask, numbers, k, hits, count)
     return count
 
 
@@ -285,7 +286,7 @@ def find_segments(points, enabled, bars, longest, grid, reach, near, numbers, hi
         count[g] = total
 
 
-@in_lanes
+@inline
 def meet_triangle(plane, along, across, reach, total, near, numbers, hits):
     """List those of the first `total` vertices in columns that are over a triangle or close beside it, and cross it.
 
@@ -297,17 +298,17 @@ def meet_triangle(plane, along, across, reach, total, near, numbers, hits):
     for k in range(0, total, WIDTH):
         x, y = load(near, CENTRE * room + k), load(near, (CENTRE + 1) * room + k)
         z = load(near, (CENTRE + 2) * room + k)
-        height = magnitude(x * plane[0] + y * plane[1] + z * plane[2] - plane[3])
+        height = absolute(x * plane[0] + y * plane[1] + z * plane[2] - plane[3])
         b1 = x * plane[4] + y * plane[5] + z * plane[6] + plane[7]
         b2 = x * plane[8] + y * plane[9] + z * plane[10] + plane[11]
-        share = lesser(greater(b2, 0.0), 1.0)
+        share = minimum(maximum(b2, 0.0), 1.0)
         ex, ey, ez = share * across[0] + along[0], share * across[1] + along[1], share * across[2] + along[2]
         dot = ex * load(near, ALONG * room + k) + ey * load(near, (ALONG + 1) * room + k)
         dot = dot + ez * load(near, (ALONG + 2) * room + k)
         size = (ex * ex + ey * ey + ez * ez) * (1.0 - LEAST_SCALE + LOOSE) ** 2
         mask = first_lanes(total - k) & (height <= reach) & (b1 >= plane[12]) & (b2 >= plane[13])
         mask = mask & (1.0 - b1 - b2 >= plane[14]) & (dot * dot <= size)
-        count = pack_numbers(mask, numbers, k, hits, count)
+        count = compress_numbers(mask, numbers, k, hits, count)
     return count
 
 

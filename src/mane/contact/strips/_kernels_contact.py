@@ -9,8 +9,6 @@ What it does to them is in `_kernels_push`.
 
 import math
 
-from numba import get_thread_id, njit, prange  # type: ignore[attr-defined]
-
 from mane.contact.strips._kernels import (
     FASTMATH,
     LEAST_SCALE,
@@ -34,7 +32,8 @@ from mane.contact.strips._kernels_table import (
     lay_out_motion,
     lay_out_points,
 )
-from mane.geometry._kernels_lanes import use_wide_registers
+from mane.simd.jit import get_thread_id, njit, prange
+from mane.simd.memory import use_wide_registers
 
 # Columns of a record. The last three follow from the others when all contacts are known: see `_kernels_push`.
 WEIGHT, NORMAL, GAP, SCALE, LIMIT, LIGHT, GIVE, SHARE = 0, 4, 7, 8, 9, 10, 11, 12

@@ -4,10 +4,9 @@
 
 import math
 
-from numba import njit, prange
-
 from mane.contact.strips._kernels import FASTMATH, kernel
 from mane.contact.strips._kernels_contact import GAP, GIVE, LIGHT, LIMIT, NORMAL, SCALE, SHARE, WEIGHT
+from mane.simd.jit import njit, prange
 
 
 @kernel

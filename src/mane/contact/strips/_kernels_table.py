@@ -9,11 +9,12 @@ allows for a slack.
 
 import math
 
-from numba import njit, prange
-
 from mane.contact.strips._kernels import FASTMATH, THIN, cross, dot, kernel, minus, times
-from mane.geometry._kernels_lanes import WIDTH, choose, greater, in_lanes, lesser, magnitude, narrow, root, store
-from mane.geometry._kernels_sixteens import load, write_rows
+from mane.simd.f32x16 import WIDTH, load, store_transposed
+from mane.simd.jit import inline, njit, prange
+from mane.simd.masks import select
+from mane.simd.math import absolute, maximum, minimum, sqrt, to_float32
+from mane.simd.memory import store
 
 COLUMNS = 6  # of float64: position and velocity
 ROW = 8  # numbers of float32 of a vertex: position and velocity, each with one to spare
@@ -79,7 +80,7 @@ def lay_out_motion(points, velocity, columns, rows):
                 rows[row * ROW + 4 + axis] = velocity[g, v, axis]
 
 
-@in_lanes
+@inline
 def read_vectors(columns, first, at):
     """Three lanes of columns `first` to `first + 2`."""
     stride = columns.shape[0] // COLUMNS
@@ -90,7 +91,7 @@ def read_vectors(columns, first, at):
     )
 
 
-@in_lanes
+@inline
 def corner_places(a, b, vertices, first, odd):
     """Where corners 0, 1 and 2 of the even or odd triangles from segment `first` on are, as vertices of all strands."""
     if odd:
@@ -98,7 +99,7 @@ def corner_places(a, b, vertices, first, odd):
     return a * vertices + first, a * vertices + first + 1, b * vertices + first
 
 
-@in_lanes
+@inline
 def find_planes(u, w):
     """What tells where points x are over triangles with edges `u` and `w` from corner 0.
 
@@ -108,15 +109,15 @@ def find_planes(u, w):
     """
     n = cross(u, w)
     square, uu, ww, uw = dot(n, n), dot(u, u), dot(w, w), dot(u, w)
-    longest = greater(uu, ww)
+    longest = maximum(uu, ww)
     is_flat = square <= longest * longest * (THIN * THIN)
-    inv = choose(is_flat, 0.0, 1.0 / square)
+    inv = select(is_flat, 0.0, 1.0 / square)
     a = times(minus(times(u, ww), times(w, uw)), inv)
     b = times(minus(times(w, uu), times(u, uw)), inv)
-    return times(n, root(inv)), a, b, is_flat
+    return times(n, sqrt(inv)), a, b, is_flat
 
 
-@in_lanes
+@inline
 def fill_exact(exact, odd, first, n, a, b, width):
     """Write normals, gradients and widths of triangles from segment `first` on into their columns."""
     padded = exact.shape[0] // (2 * EXACT)
@@ -133,14 +134,14 @@ def fill_exact(exact, odd, first, n, a, b, width):
     store(exact, at + 18 * padded, width)
 
 
-@in_lanes
+@inline
 def exact_at(exact, column, triangle):
     """A number of `fill_exact` of one triangle."""
     padded = exact.shape[0] // (2 * EXACT)
     return exact[(2 * column + (triangle & 1)) * padded + (triangle >> 1)]
 
 
-@in_lanes
+@inline
 def exact_vector(exact, column, triangle):
     """Three numbers of `fill_exact` of one triangle, from one column on."""
     return (
@@ -150,7 +151,7 @@ def exact_vector(exact, column, triangle):
     )
 
 
-@in_lanes
+@inline
 def fill_planes(columns, a, b, vertices, slack, beside, planes, exact):
     """Fill rows of float32 of all triangles of the strip between strands a and b, and their exact columns.
 
@@ -169,23 +170,23 @@ def fill_planes(columns, a, b, vertices, slack, beside, planes, exact):
             u, w = minus(read_vectors(columns, 0, p), corner), minus(read_vectors(columns, 0, q), corner)
             n, ga, gb, is_flat = find_planes(u, w)
             across = minus(w, u)
-            fill_exact(exact, odd, first, n, ga, gb, root(greater(dot(w, w), dot(across, across))))
+            fill_exact(exact, odd, first, n, ga, gb, sqrt(maximum(dot(w, w), dot(across, across))))
             corner = minus(corner, first_root)
-            d, a0, b0 = dot(n, corner), choose(is_flat, -1.0, -1.0 * dot(ga, corner)), -1.0 * dot(gb, corner)
+            d, a0, b0 = dot(n, corner), select(is_flat, -1.0, -1.0 * dot(ga, corner)), -1.0 * dot(gb, corner)
             if beside < 0.0:
                 s = dot(n, read_vectors(columns, 3, o))
                 t = dot(n, read_vectors(columns, 3, p))
                 r = dot(n, read_vectors(columns, 3, q))
-                rest = (lesser(s, lesser(t, r)), greater(s, greater(t, r)), blur(ga, slack), blur(gb, slack))
+                rest = (minimum(s, minimum(t, r)), maximum(s, maximum(t, r)), blur(ga, slack), blur(gb, slack))
             else:
                 gc = minus(times(ga, -1.0), gb)
-                rest = (root(dot(ga, ga)) * -beside, root(dot(gb, gb)) * -beside, root(dot(gc, gc)) * -beside, d)
-            write_rows(
+                rest = (sqrt(dot(ga, ga)) * -beside, sqrt(dot(gb, gb)) * -beside, sqrt(dot(gc, gc)) * -beside, d)
+            store_transposed(
                 (
-                    narrow(n[0]), narrow(n[1]), narrow(n[2]), narrow(d),
-                    narrow(ga[0]), narrow(ga[1]), narrow(ga[2]), narrow(a0),
-                    narrow(gb[0]), narrow(gb[1]), narrow(gb[2]), narrow(b0),
-                    narrow(rest[0]), narrow(rest[1]), narrow(rest[2]), narrow(rest[3]),
+                    to_float32(n[0]), to_float32(n[1]), to_float32(n[2]), to_float32(d),
+                    to_float32(ga[0]), to_float32(ga[1]), to_float32(ga[2]), to_float32(a0),
+                    to_float32(gb[0]), to_float32(gb[1]), to_float32(gb[2]), to_float32(b0),
+                    to_float32(rest[0]), to_float32(rest[1]), to_float32(rest[2]), to_float32(rest[3]),
                 ),
                 planes,
                 (2 * first + odd) * PLANE,
@@ -193,7 +194,7 @@ def fill_planes(columns, a, b, vertices, slack, beside, planes, exact):
             )  # fmt: skip
 
 
-@in_lanes
+@inline
 def blur(gradient, slack):
     """By how much what has this gradient changes within `slack`."""
-    return (magnitude(gradient[0]) + magnitude(gradient[1]) + magnitude(gradient[2])) * slack
+    return (absolute(gradient[0]) + absolute(gradient[1]) + absolute(gradient[2])) * slack

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from mane.contact.strips import _kernels_broad_phase as kernels
 from mane.contact.strips import _kernels_table as table
 from mane.contact.strips.params import StripParams
-from mane.geometry._kernels_lanes import WIDTH
 from mane.geometry.checks import IntArray
 from mane.geometry.threads import most_threads
+from mane.simd.f32x16 import WIDTH
 from mane.strand.model import Float64Array, StrandModel
 
 FIRST_ROOM = 64

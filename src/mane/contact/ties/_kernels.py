@@ -4,7 +4,7 @@
 
 import math
 
-from numba import njit
+from mane.simd.jit import njit
 
 TINY = 1e-12  # [m]; closer to the centre than this, a vertex has no direction to be pulled in
 

@@ -8,7 +8,7 @@ moment of all pulls are zero.
 
 import math
 
-from numba import njit
+from mane.simd.jit import njit
 
 # Rounds in which the common centre of a bundle is found. The balance of forces is exact after any of them; later ones
 # only improve where it is.

@@ -5,10 +5,10 @@
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from mane.geometry._kernels_grid import trilinear_gradient
 from mane.geometry._kernels_quaternion import quat_rotate
+from mane.simd.jit import njit, prange
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)

@@ -21,7 +21,8 @@ from mane.measure.bench._kernels_skin_plain import copy_points, plain_linear
 from mane.measure.bench.sdf import best_seconds
 from mane.measure.figures import Figures
 from mane.measure.heads import HEADS, Head, bench_frame, bench_head
-from mane.skin.base import Skin, on_cache_lines
+from mane.simd.align import empty_aligned
+from mane.skin.base import Skin
 from mane.skin.linear.skin import LinearSkin
 from mane.skin.physical.plain import plain_sweep
 from mane.skin.physical.skin import PhysicalSkin
@@ -175,7 +176,7 @@ def _require_sane(method: str, skin: Skin, frame: GuideFrame) -> None:
 
 
 def _copying(numbers: int) -> Callable[[], None]:
-    source, target = on_cache_lines((numbers,)), on_cache_lines((numbers,))
+    source, target = empty_aligned((numbers,), np.float32), empty_aligned((numbers,), np.float32)
     source[:] = 1
     copy_points(source, target)
     return lambda: copy_points(source, target)

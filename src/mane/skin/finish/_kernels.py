@@ -6,10 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
 
 from mane.body._kernels_solid_f32 import FASTMATH, bare_distance, local_distance, steepest, to_local, world_distance
+from mane.simd.jit import njit, prange
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)

@@ -24,22 +24,13 @@ takes 121 additions and multiplications, of which CPUs with AVX-512 do 32 at a t
 import math
 
 import numpy as np
-from numba import njit, prange
 
-from mane.geometry._kernels_lanes import in_lanes, store, use_wide_registers
-from mane.skin._kernels_lanes import (
-    HALF,
-    LANES,
-    fetch_to_read,
-    fetch_to_write,
-    inverse_root,
-    load,
-    load_four,
-    spread,
-    spread_four,
-    spread_parts,
-    store_columns,
-)
+from mane.simd import f32x4
+from mane.simd.align import empty_in_kernel
+from mane.simd.f32x32 import HALF, LANES, broadcast, broadcast_parts, load, scatter_columns
+from mane.simd.jit import inline, njit, prange
+from mane.simd.math import rsqrt
+from mane.simd.memory import prefetch_read, prefetch_write, store, use_wide_registers
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
@@ -65,14 +56,14 @@ TINY = np.float32(1e-30)
 ROOT_TWO = np.float32(math.sqrt(2.0))
 
 
-@in_lanes
+@inline
 def between(motion, at, share):
     """A vector of `motion`, `share` of the way from that at `at` to the next."""
-    here, there = load_four(motion, at), load_four(motion, at + 4)
-    return here + spread_four(share) * (there - here)
+    here, there = f32x4.load(motion, at), f32x4.load(motion, at + 4)
+    return here + f32x4.broadcast(share) * (there - here)
 
 
-@in_lanes
+@inline
 def guides_at(motion, at, share, k):
     """Vectors of the three guides at their places `k` to `k + 2`; of the second and the third, less the first."""
     first = between(motion, np.int64(at[k]), share[k])
@@ -80,7 +71,7 @@ def guides_at(motion, at, share, k):
     return first, second, between(motion, np.int64(at[k + U(2)]), share[k + U(2)]) - first
 
 
-@in_lanes
+@inline
 def store_guides(rows, to, first, second, third):
     """Write four numbers of each guide."""
     store(rows, to, first)
@@ -112,7 +103,7 @@ def fill_guidance(
     """
     for m in prange(len(at)):
         own, shares, rows = at[m], share[m], guidance[m]
-        less = spread_four(keep)
+        less = f32x4.broadcast(keep)
         a, b, c = guides_at(motion, own, shares, U(0))
         store_guides(rows, 0, a, b, c)
         for i in range(1, len(own) // (2 * GROUP)):
@@ -127,18 +118,16 @@ def fill_guidance(
 @njit(cache=True, error_model="numpy")
 def scratch_rows(count):
     """Room for rows of lanes, which begin where lines of the cache do."""
-    room = np.empty(count * ROW + HALF, np.float32)
-    start = -room.ctypes.data % (4 * HALF) // 4
-    return room[start : start + count * ROW]
+    return empty_in_kernel(count * ROW, np.float32)
 
 
-@in_lanes
+@inline
 def load_vector(rows, at):
     """Three rows."""
     return load(rows, at), load(rows, at + ROW), load(rows, at + 2 * ROW)
 
 
-@in_lanes
+@inline
 def store_vector(rows, at, x, y, z):
     """Three rows."""
     store(rows, at, x)
@@ -146,16 +135,16 @@ def store_vector(rows, at, x, y, z):
     store(rows, at + 2 * ROW, z)
 
 
-@in_lanes
+@inline
 def segment_length(x, y, z, bend, before):
     """Square of v, the length of its segment, and that over the length of v."""
     square = x * x + y * y + z * z
-    inverse = inverse_root(square)
+    inverse = rsqrt(square)
     length = bend * (square * inverse) - before
     return square, length, length * inverse
 
 
-@in_lanes
+@inline
 def turned(q, x, y, z):
     """Turn a vector by a quaternion whose square is two, which saves doubling."""
     qx, qy, qz, qw = q
@@ -163,19 +152,19 @@ def turned(q, x, y, z):
     return x + qw * cx + qy * cz - qz * cy, y + qw * cy + qz * cx - qx * cz, z + qw * cz + qx * cy - qy * cx
 
 
-@in_lanes
+@inline
 def turn_segment(q, v, square, scale, g, start):
     """Turn the unloaded segment (eq. 17); returns q behind it, and its end where it begins at `start`.
 
     `square` is that of v, `scale` the length of the segment over that of v.
     """
     (qx, qy, qz, qw), (vx, vy, vz), (gx, gy, gz), (x, y, z) = q, v, g, start
-    one = spread(ONE)
-    pulls = square * (gx * gx + gy * gy + gz * gz) + spread(TINY)
-    size = pulls * inverse_root(pulls) + one
+    one = broadcast(ONE)
+    pulls = square * (gx * gx + gy * gy + gz * gz) + broadcast(TINY)
+    size = pulls * rsqrt(pulls) + one
     w = size + (gx * vx + gy * vy + gz * vz)
     ux, uy, uz = vy * gz - vz * gy, vz * gx - vx * gz, vx * gy - vy * gx
-    s = inverse_root(ux * ux + uy * uy + uz * uz + w * w)
+    s = rsqrt(ux * ux + uy * uy + uz * uz + w * w)
     behind = (
         s * (w * qx + qw * ux + uy * qz - uz * qy),
         s * (w * qy + qw * uy + uz * qx - ux * qz),
@@ -193,30 +182,30 @@ def turn_segment(q, v, square, scale, g, start):
     return behind, end
 
 
-@in_lanes
+@inline
 def sum_guides(guidance, starts, at, w1, w2):
     """Three numbers of the guides of each part of the lanes, weighted (eq. 9 and 10)."""
     x, y, z = (
-        spread_parts(guidance, starts, at),
-        spread_parts(guidance, starts, at + 1),
-        spread_parts(guidance, starts, at + 2),
+        broadcast_parts(guidance, starts, at),
+        broadcast_parts(guidance, starts, at + 1),
+        broadcast_parts(guidance, starts, at + 2),
     )
     return (
-        x + w1 * spread_parts(guidance, starts, at + 4) + w2 * spread_parts(guidance, starts, at + 8),
-        y + w1 * spread_parts(guidance, starts, at + 5) + w2 * spread_parts(guidance, starts, at + 9),
-        z + w1 * spread_parts(guidance, starts, at + 6) + w2 * spread_parts(guidance, starts, at + 10),
+        x + w1 * broadcast_parts(guidance, starts, at + 4) + w2 * broadcast_parts(guidance, starts, at + 8),
+        y + w1 * broadcast_parts(guidance, starts, at + 5) + w2 * broadcast_parts(guidance, starts, at + 9),
+        z + w1 * broadcast_parts(guidance, starts, at + 6) + w2 * broadcast_parts(guidance, starts, at + 10),
     )
 
 
-@in_lanes
+@inline
 def skinned(rows, row, guidance, starts, at, w1, w2, head):
     """Where linear skinning takes a vertex (eq. 9), turned with the head; or the way to there."""
     x, y, z = sum_guides(guidance, starts, at, w1, w2)
     ox, oy, oz = load_vector(rows, row)
     return (
-        x + ox * spread(head[0]) + oy * spread(head[1]) + oz * spread(head[2]),
-        y + ox * spread(head[3]) + oy * spread(head[4]) + oz * spread(head[5]),
-        z + ox * spread(head[6]) + oy * spread(head[7]) + oz * spread(head[8]),
+        x + ox * broadcast(head[0]) + oy * broadcast(head[1]) + oz * broadcast(head[2]),
+        y + ox * broadcast(head[3]) + oy * broadcast(head[4]) + oz * broadcast(head[5]),
+        z + ox * broadcast(head[6]) + oy * broadcast(head[7]) + oz * broadcast(head[8]),
     )
 
 
@@ -232,18 +221,23 @@ def sweep_block(data, at, count, guidance, starts, head, root, pull, close, plac
     lines = (width + HALF) // HALF * LANES // (count - 1)
     bend, strain = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW)
     w1, w2 = load(data, at + WEIGHTS * ROW), load(data, at + (WEIGHTS + 1) * ROW)
-    towards, before = spread(pull), spread(ZERO)
-    back = spread(close)
-    q = (spread(ROOT_TWO * root[0]), spread(ROOT_TWO * root[1]), spread(ROOT_TWO * root[2]), spread(ROOT_TWO * root[3]))
+    towards, before = broadcast(pull), broadcast(ZERO)
+    back = broadcast(close)
+    q = (
+        broadcast(ROOT_TWO * root[0]),
+        broadcast(ROOT_TWO * root[1]),
+        broadcast(ROOT_TWO * root[2]),
+        broadcast(ROOT_TWO * root[3]),
+    )
     x, y, z = skinned(data, at + ROOT * ROW, guidance, starts, 0, w1, w2, head)
     store_vector(places, 0, x, y, z)
     at += HAIR_ROWS * ROW
     for i in range(1, count):
         vertex = i * PER_GUIDES
         for line in range(0, SEGMENT, HALF):
-            fetch_to_read(data, at + AHEAD + line)
+            prefetch_read(data, at + AHEAD + line)
         for line in range(asked, asked + lines):
-            fetch_to_write(out, np.int64(hair[U(lanes + line % LANES)]) * width + line // LANES * HALF)
+            prefetch_write(out, np.int64(hair[U(lanes + line % LANES)]) * width + line // LANES * HALF)
         asked += lines
         vx, vy, vz = load_vector(data, at)
         square, length, scale = segment_length(vx, vy, vz, bend, before)
@@ -268,7 +262,7 @@ def store_points(places, hair, first, width, out):
         for start in range(0, width, HALF):
             offset = min(start, width - HALF)  # the last reaches back where they are no whole number of squares
             if offset >= 0:
-                store_columns(places, offset * ROW + half, hair, first + half, width, offset, out)
+                scatter_columns(places, offset * ROW + half, hair, first + half, width, offset, out)
             else:
                 for lane in range(half, half + HALF):
                     for k in range(width):

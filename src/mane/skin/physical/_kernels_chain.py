@@ -18,8 +18,8 @@ and its second derivative is block-tridiagonal with blocks of 3 x 3, positive de
 import math
 
 import numpy as np
-from numba import njit, prange
 
+from mane.simd.jit import njit, prange
 from mane.skin.physical._kernels_plain import product, turned
 
 

@@ -9,10 +9,10 @@ kernel.
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from mane.body._kernels_solid import solid_at
 from mane.body._kernels_solid_f32 import bare_distance, lowest_distance, steepest, to_local, world_distance
+from mane.simd.jit import njit, prange
 from mane.skin.physical._kernels_plain import FASTMATH, ONE, ZERO, product, turn_one
 
 FAR = np.float32(1e30)

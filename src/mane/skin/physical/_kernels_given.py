@@ -7,10 +7,9 @@ The same sums as in `_kernels`, in the same lanes; targets and weights are gathe
 
 import math
 
-from numba import njit, prange
-
-from mane.geometry._kernels_lanes import in_lanes, use_wide_registers
-from mane.skin._kernels_lanes import LANES, QUARTER, load, spread, spread_parts
+from mane.simd.f32x32 import LANES, QUARTER, broadcast, broadcast_parts, load
+from mane.simd.jit import inline, njit, prange
+from mane.simd.memory import use_wide_registers
 from mane.skin.physical._kernels import (
     BEND,
     FASTMATH,
@@ -66,15 +65,15 @@ def gather_hairs(hair, bundle, turn, guide, weight, points, own, places):
             places[k * LANES + lane] = target[k]
 
 
-@in_lanes
+@inline
 def force_on(force, starts, at, of_guide, own, guides):
     """Sum of the guides' forces on a segment (eq. 10), those of the first guide at `force[start + at]`."""
-    fx, fy, fz = spread(ZERO), spread(ZERO), spread(ZERO)
+    fx, fy, fz = broadcast(ZERO), broadcast(ZERO), broadcast(ZERO)
     for k in range(guides):
         w = load(own, (TURN_ROWS + k) * ROW)
-        fx = fx + w * spread_parts(force, starts, at)
-        fy = fy + w * spread_parts(force, starts, at + 1)
-        fz = fz + w * spread_parts(force, starts, at + 2)
+        fx = fx + w * broadcast_parts(force, starts, at)
+        fy = fy + w * broadcast_parts(force, starts, at + 1)
+        fz = fz + w * broadcast_parts(force, starts, at + 2)
         at += of_guide
     return fx, fy, fz
 
@@ -87,9 +86,10 @@ def sweep_given(data, at, segments, own, guides, force, starts, share, pull, dri
     is what `gather_hairs` filled.
     """
     use_wide_registers()
-    bend, strain, before = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW), spread(ZERO)
-    zero, inherited, towards, near = spread(ZERO), spread(share), spread(pull), spread(drift_gain)
-    yields, taken = spread(gives), spread(pull - overshoot)  # what eq. 22 takes off along the segment as it comes out
+    bend, strain, before = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW), broadcast(ZERO)
+    zero, inherited, towards, near = broadcast(ZERO), broadcast(share), broadcast(pull), broadcast(drift_gain)
+    # The second is what eq. 22 takes off along the segment as it comes out.
+    yields, taken = broadcast(gives), broadcast(pull - overshoot)
     q = (load(own, 0), load(own, ROW), load(own, 2 * ROW), load(own, 3 * ROW))
     x, y, z = load_vector(places, 0)
     sx, sy, sz = x, y, z  # target of the segment's start
@@ -103,7 +103,7 @@ def sweep_given(data, at, segments, own, guides, force, starts, share, pull, dri
         tx, ty, tz = load_vector(places, (i + 1) * PLACE)
         vx, vy, vz = turned(q, vx, vy, vz)
         # Eq. 22 and 23, times the length; the way to the target starts between its own start and the hair's.
-        off = spread(overshoot) * scale
+        off = broadcast(overshoot) * scale
         gx, gy, gz = (
             fx + towards * (tx - sx - near * (x - sx)) - off * vx,
             fy + towards * (ty - sy - near * (y - sy)) - off * vy,

@@ -14,8 +14,8 @@ root above zero as long as the turn is below a right angle.
 import math
 
 import numpy as np
-from numba import njit, prange
 
+from mane.simd.jit import njit, prange
 from mane.skin.physical._kernels_plain import product, third_axis
 
 # Of tan(theta / 2): a joint that is bent further than 84 degrees away from its rest is taken to be bent by that.
@@ -30,7 +30,7 @@ def across(turn, along, half_stiffness):
 
 
 @njit(cache=True, error_model="numpy")
-def fill_root_turns(
+def fill_root_rotations(
     rotations,
     head,
     # out

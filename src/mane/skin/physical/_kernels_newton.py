@@ -17,21 +17,13 @@ blocks, although forces depend on all segments before.
 
 # mypy: allow-untyped-defs
 
-from numba import njit, prange
-
-from mane.geometry._kernels_eights import EIGHT, empty_rows
-from mane.geometry._kernels_lanes import (
-    choose,
-    greater,
-    in_lanes,
-    largest,
-    lesser,
-    magnitude,
-    root,
-    store,
-    use_wide_registers,
-)
-from mane.geometry._kernels_sixteens import load
+from mane.simd.f64x8 import WIDTH, empty_rows
+from mane.simd.f64x16 import broadcast, load
+from mane.simd.jit import inline, njit, prange
+from mane.simd.masks import select
+from mane.simd.math import absolute, maximum, minimum, sqrt
+from mane.simd.memory import store, use_wide_registers
+from mane.simd.reductions import reduce_max
 from mane.skin.physical._kernels_rows import (
     AGAIN,
     FORCE,
@@ -52,7 +44,6 @@ from mane.skin.physical._kernels_rows import (
     load_quaternion,
     load_vector,
     scatter_hairs,
-    spread,
     store_quaternion,
     store_vector,
 )
@@ -82,19 +73,19 @@ A, B, P, NEXT, END, STEP = 0, 3 * LANES, 12 * LANES, 21 * LANES, 25 * LANES, 28 
 RESIDUAL, TURN_SIZE, STABLE, SHIFT, HAIR_ROWS = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES
 
 
-@in_lanes
+@inline
 def cross(a, b):
     """Vector product."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@in_lanes
+@inline
 def load_matrix(rows, at):
     """Nine rows."""
     return load_vector(rows, at), load_vector(rows, at + 3 * LANES), load_vector(rows, at + 6 * LANES)
 
 
-@in_lanes
+@inline
 def store_matrix(rows, at, m):
     """Write nine rows."""
     store_vector(rows, at, m[0])
@@ -102,7 +93,7 @@ def store_matrix(rows, at, m):
     store_vector(rows, at + 6 * LANES, m[2])
 
 
-@in_lanes
+@inline
 def row_times(row, m):
     """A row times a matrix."""
     return (
@@ -112,19 +103,19 @@ def row_times(row, m):
     )
 
 
-@in_lanes
+@inline
 def product(a, b):
     """Product of matrices."""
     return row_times(a[0], b), row_times(a[1], b), row_times(a[2], b)
 
 
-@in_lanes
+@inline
 def applied(m, v):
     """A matrix times a vector."""
     return dot3(m[0], v), dot3(m[1], v), dot3(m[2], v)
 
 
-@in_lanes
+@inline
 def times_cross(m, d, factor):
     """A matrix times [d]x times a number: each row becomes row x d."""
     return (
@@ -134,59 +125,59 @@ def times_cross(m, d, factor):
     )
 
 
-@in_lanes
+@inline
 def coupling(r, k):
     """-k (Re r + [Im r]x)."""
     x, y, z, w = -k * r[0], -k * r[1], -k * r[2], -k * r[3]
     return (w, -z, y), (z, w, -x), (-y, x, w)
 
 
-@in_lanes
+@inline
 def transposed(m):
     """The transpose."""
     return (m[0][0], m[1][0], m[2][0]), (m[0][1], m[1][1], m[2][1]), (m[0][2], m[1][2], m[2][2])
 
 
-@in_lanes
+@inline
 def plus(a, b):
     """Sum of matrices."""
     return sum_of(a[0], b[0]), sum_of(a[1], b[1]), sum_of(a[2], b[2])
 
 
-@in_lanes
+@inline
 def negative_inverse(m):
     """Minus the inverse; also the least of its leading minors, which are positive where the balance is stable."""
     x, y, z = cross(m[1], m[2]), cross(m[2], m[0]), cross(m[0], m[1])
     determinant = dot3(m[0], x)
-    least = lesser(lesser(m[0][0], z[2]), determinant)
+    least = minimum(minimum(m[0][0], z[2]), determinant)
     factor = -1.0 / determinant
     return transposed((scaled(factor, x), scaled(factor, y), scaled(factor, z))), least
 
 
-@in_lanes
+@inline
 def joint_turn(before, rest, q):
     """r_i, with w >= 0 (eq. 3)."""
     r = times(times(before, rest), conjugate(q))
-    sign = choose(r[3] < 0.0, spread(-1.0), spread(1.0))
+    sign = select(r[3] < 0.0, broadcast(-1.0), broadcast(1.0))
     return sign * r[0], sign * r[1], sign * r[2], sign * r[3]
 
 
-@in_lanes
+@inline
 def take(mask, source, at, rows, to):
     """Copy the lanes of a row that the mask has."""
-    store(rows, to, choose(mask, load(source, at), load(rows, to)))
+    store(rows, to, select(mask, load(source, at), load(rows, to)))
 
 
 @njit(cache=True, error_model="numpy")
 def eliminate(rest, at, segments, pull, blend_yield, rows, steps):
     """Fill a, B and P of all segments, from tip to root, the largest residual, |G| / k, and the least minor."""
     use_wide_registers()
-    zero = spread(0.0)
+    zero = broadcast(0.0)
     c = 1.0 - blend_yield * pull
     nothing = (zero, zero, zero)
     a, b, p = nothing, (nothing, nothing, nothing), (nothing, nothing, nothing)
     u, beyond, stiff = (nothing, nothing, nothing), nothing, zero
-    residual, stable, shift = zero, spread(1e300), load(steps, segments * STEP + SHIFT)
+    residual, stable, shift = zero, broadcast(1e300), load(steps, segments * STEP + SHIFT)
     q = load_quaternion(rows, HEAD + (segments - 1) * VERTEX + FRAME)
     for back in range(segments):
         i = segments - 1 - back
@@ -200,7 +191,7 @@ def eliminate(rest, at, segments, pull, blend_yield, rows, steps):
         g = sum_of(cross(d, v), beyond)
         beyond = (k * r[0], k * r[1], k * r[2])
         g = (g[0] - beyond[0], g[1] - beyond[1], g[2] - beyond[2])
-        residual = greater(residual, dot3(g, g) / (k * k))
+        residual = maximum(residual, dot3(g, g) / (k * k))
         dv = stiff + k * (r[3] + shift) - 2.0 * dot3(d, v)
         xy, xz, yz = d[0] * v[1] + d[1] * v[0], d[0] * v[2] + d[2] * v[0], d[1] * v[2] + d[2] * v[1]
         h = (
@@ -211,7 +202,7 @@ def eliminate(rest, at, segments, pull, blend_yield, rows, steps):
         up = product(u, p)
         m = plus(plus(h, product(u, b)), times_cross(up, d, -2.0 * c * l))
         inverse, least = negative_inverse(m)
-        stable = lesser(stable, least)
+        stable = minimum(stable, least)
         w = (
             (c * up[0][0], c * up[0][1] - 2.0 * pull * d[2], c * up[0][2] + 2.0 * pull * d[1]),
             (c * up[1][0] + 2.0 * pull * d[2], c * up[1][1], c * up[1][2] - 2.0 * pull * d[0]),
@@ -224,7 +215,7 @@ def eliminate(rest, at, segments, pull, blend_yield, rows, steps):
         store_matrix(steps, i * STEP + B, b)
         store_matrix(steps, i * STEP + P, p)
         q = before
-    store(steps, segments * STEP + RESIDUAL, choose(load(rows, HELD) > 0.0, 0.0, residual))
+    store(steps, segments * STEP + RESIDUAL, select(load(rows, HELD) > 0.0, 0.0, residual))
     store(steps, segments * STEP + STABLE, stable)
 
 
@@ -232,7 +223,7 @@ def eliminate(rest, at, segments, pull, blend_yield, rows, steps):
 def follow(rest, at, segments, pull, blend_yield, rows, steps):
     """Put the turns of the step in the place of a, from root to tip, and fill the size of the largest."""
     use_wide_registers()
-    zero = spread(0.0)
+    zero = broadcast(0.0)
     c, size, w, x = 1.0 - blend_yield * pull, zero, (zero, zero, zero), (zero, zero, zero)
     for i in range(segments):
         own = i * STEP
@@ -241,7 +232,7 @@ def follow(rest, at, segments, pull, blend_yield, rows, steps):
             sum_of(applied(load_matrix(steps, own + B), w), applied(load_matrix(steps, own + P), x)),
         )
         store_vector(steps, own + A, w)
-        size = greater(size, dot3(w, w))
+        size = maximum(size, dot3(w, w))
         l = load(rest, at + REST_HEAD + i * REST + LENGTH)
         d = third_axis(load_quaternion(rows, HEAD + i * VERTEX + FRAME))
         x = scaled(c, sum_of(x, scaled(2.0 * l, cross(w, d))))
@@ -252,24 +243,24 @@ def follow(rest, at, segments, pull, blend_yield, rows, steps):
 def try_step(rest, at, segments, pull, blend_yield, rows, steps):
     """Turn all segments, and keep that for hairs that are stable and nearer to their balance; whether any are not."""
     use_wide_registers()
-    zero = spread(0.0)
-    size = root(load(steps, segments * STEP + TURN_SIZE))
-    share = lesser(LARGEST_TURN / greater(size, 1e-300), 1.0)
+    zero = broadcast(0.0)
+    size = sqrt(load(steps, segments * STEP + TURN_SIZE))
+    share = minimum(LARGEST_TURN / maximum(size, 1e-300), 1.0)
     strain, last = load(rest, at + STRAIN), segments * STEP
     place, before = load_vector(rows, HEAD + TARGET), load_quaternion(rows, TURN)
-    residual, torque, stiff = zero, (zero, zero, zero), spread(1.0)
+    residual, torque, stiff = zero, (zero, zero, zero), broadcast(1.0)
     for i in range(segments):
         own, here = at + REST_HEAD + i * REST, HEAD + i * VERTEX
         l, k = load(rest, own + LENGTH), load(rest, own + STIFFNESS)
         w = scaled(share, load_vector(steps, i * STEP + A))
-        inverse = 1.0 / root(1.0 + dot3(w, w))
+        inverse = 1.0 / sqrt(1.0 + dot3(w, w))
         w = scaled(inverse, w)
         q = times((w[0], w[1], w[2], inverse), load_quaternion(rows, here + FRAME))
         r = joint_turn(before, load_quaternion(rest, own + AGAIN), q)
         moment = (k * r[0], k * r[1], k * r[2])
         if i > 0:
             g = sum_of(torque, moment)
-            residual = greater(residual, dot3(g, g) / (stiff * stiff))
+            residual = maximum(residual, dot3(g, g) / (stiff * stiff))
         push, d = scaled(l, load_vector(rows, here + FORCE)), third_axis(q)
         pulled = pulled_to(load_vector(rows, here + VERTEX + TARGET), place, pull)
         torque = cross(d, torque_axis(push, pulled))
@@ -278,32 +269,32 @@ def try_step(rest, at, segments, pull, blend_yield, rows, steps):
         store_quaternion(steps, i * STEP + NEXT, q)
         store_vector(steps, i * STEP + END, place)
         before = q
-    residual = greater(residual, dot3(torque, torque) / (stiff * stiff))
+    residual = maximum(residual, dot3(torque, torque) / (stiff * stiff))
     shift, now = load(steps, last + SHIFT), load(steps, last + RESIDUAL)
     # Where a balance is lost, torques grow on the way to the next one: a shifted step need only be stable.
     is_better = ((shift > 0.0) | (residual < now)) & (load(steps, last + STABLE) > 0.0) & (now > 0.0)
-    less = choose(shift > LEAST_SHIFT, 0.25 * shift, 0.0)
-    store(steps, last + SHIFT, choose(is_better, less, greater(4.0 * shift, LEAST_SHIFT)))
+    less = select(shift > LEAST_SHIFT, 0.25 * shift, 0.0)
+    store(steps, last + SHIFT, select(is_better, less, maximum(4.0 * shift, LEAST_SHIFT)))
     for i in range(segments):
         frame, end = HEAD + i * VERTEX + FRAME, HEAD + (i + 1) * VERTEX + PLACE
         for k in range(4):
             take(is_better, steps, i * STEP + NEXT + k * LANES, rows, frame + k * LANES)
         for k in range(3):
             take(is_better, steps, i * STEP + END + k * LANES, rows, end + k * LANES)
-    return largest(choose(is_better, 0.0, now)) > BALANCED * BALANCED
+    return reduce_max(select(is_better, 0.0, now)) > BALANCED * BALANCED
 
 
 @njit(cache=True, error_model="numpy")
 def hold_resting(rest, at, segments, rows, steps):
     """Hold hairs whose places are what is kept in `steps`, but for a change that counts as nothing."""
     use_wide_registers()
-    moved = spread(0.0)
+    moved = broadcast(0.0)
     for i in range(segments):
         here, before = load_vector(rows, HEAD + (i + 1) * VERTEX + PLACE), load_vector(steps, i * STEP + END)
         for axis in range(3):
-            moved = greater(moved, magnitude(here[axis] - before[axis]))
+            moved = maximum(moved, absolute(here[axis] - before[axis]))
     is_resting = moved < RESTING * load(rest, at + REST_HEAD + LENGTH)
-    store(rows, HELD, choose(is_resting, spread(1.0), spread(0.0)))
+    store(rows, HELD, select(is_resting, broadcast(1.0), broadcast(0.0)))
 
 
 @njit(cache=True, error_model="numpy")
@@ -358,8 +349,8 @@ def converge_hairs(
     """Sweep over hairs until they are in balance; arguments as of `_kernels_sweeps.sweep_often`."""
     blocks, segments, flat = len(hair), force.shape[2], rest.reshape(-1)
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
-        rows, weights = empty_rows((HEAD + (segments + 1) * VERTEX) // EIGHT), empty_rows(guide.shape[1])
-        steps = empty_rows((segments * STEP + HAIR_ROWS) // EIGHT)
+        rows, weights = empty_rows((HEAD + (segments + 1) * VERTEX) // WIDTH), empty_rows(guide.shape[1])
+        steps = empty_rows((segments * STEP + HAIR_ROWS) // WIDTH)
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
             at = block * rest.shape[1]
             gather_hairs(hair[block], bundle[block], guide, weight, force, share, turn, out, weights, rows)

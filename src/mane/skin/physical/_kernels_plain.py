@@ -8,7 +8,8 @@
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 

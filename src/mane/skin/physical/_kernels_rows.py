@@ -1,6 +1,6 @@
 """Sixteen hairs as rows of lanes: what guides hand on to them, and the way of their points in and out.
 
-A value of lanes is two registers wide, so that two instructions of each do not wait for each other; each half of it
+A vector is two registers wide, so that two instructions of each do not wait for each other; each half of it
 holds hairs of one bundle.
 """
 
@@ -9,22 +9,14 @@ holds hairs of one bundle.
 import math
 
 import numpy as np
-from numba import njit, types
 
-from mane.geometry import _kernels_eights as eights
-from mane.geometry._kernels_eights import EIGHT
-from mane.geometry._kernels_lanes import (
-    LanesType,
-    in_lanes,
-    spreader,
-    store,
-    use_wide_registers,
-)
-from mane.geometry._kernels_sixteens import load
+from mane.simd import f64x8
+from mane.simd.f64x8 import WIDTH
+from mane.simd.f64x16 import load
+from mane.simd.jit import inline, njit
+from mane.simd.memory import store, use_wide_registers
 
-LANES = 2 * EIGHT
-ALL = LanesType(LANES, types.float64)
-spread = spreader(ALL)
+LANES = 2 * WIDTH
 
 # Rows of lanes that hairs have at rest. Of a hair: stretch per unit of force. Then of a segment:
 # length, stiffness of the joint at its start (k_bt / W), rest rotation of that joint in the first sweep and afterwards.
@@ -36,13 +28,13 @@ TURN, HELD, HEAD = 0, 4 * LANES, 5 * LANES
 TARGET, FORCE, PLACE, FRAME, VERTEX = 0, 3 * LANES, 6 * LANES, 9 * LANES, 13 * LANES
 
 
-@in_lanes
+@inline
 def load_vector(rows, at):
     """Three rows."""
     return load(rows, at), load(rows, at + LANES), load(rows, at + 2 * LANES)
 
 
-@in_lanes
+@inline
 def store_vector(rows, at, v):
     """Write three rows."""
     store(rows, at, v[0])
@@ -50,13 +42,13 @@ def store_vector(rows, at, v):
     store(rows, at + 2 * LANES, v[2])
 
 
-@in_lanes
+@inline
 def load_quaternion(rows, at):
     """Four rows."""
     return load(rows, at), load(rows, at + LANES), load(rows, at + 2 * LANES), load(rows, at + 3 * LANES)
 
 
-@in_lanes
+@inline
 def store_quaternion(rows, at, q):
     """Write four rows."""
     store(rows, at, q[0])
@@ -71,7 +63,7 @@ def gather_turns(hair, lanes, guide, weight, turn, rows):
 
     `lanes` is the first of the eight lanes of which `hair` has the strands; so it is in all that follow.
     """
-    for lane in range(EIGHT):
+    for lane in range(WIDTH):
         x, y, z, w, missing = 0.0, 0.0, 0.0, 0.0, 1.0
         for k in range(len(guide) + 1):
             # Nothing is left, or all where every guide of a hair is gone.
@@ -89,7 +81,7 @@ def gather_turns(hair, lanes, guide, weight, turn, rows):
 @njit(cache=True, error_model="numpy")
 def gather_targets(hair, lanes, targets, rows):
     """Fill the targets of hairs from `targets (S, 3 V)`."""
-    for lane in range(EIGHT):
+    for lane in range(WIDTH):
         own, at = targets[hair[lane]], HEAD + TARGET + lanes + lane
         for i in range(len(own) // 3):
             for c in range(3):
@@ -103,13 +95,13 @@ def gather_forces(hair, lanes, weight, force, share, weights, rows):
     `weights` is room for a row of each guide.
     """
     use_wide_registers()
-    for lane in range(EIGHT):
+    for lane in range(WIDTH):
         for k in range(len(force)):
-            weights[k * EIGHT + lane] = share * weight[hair[lane], k]
+            weights[k * WIDTH + lane] = share * weight[hair[lane], k]
     for i in range(force.shape[1]):
-        x, y, z = eights.spread(0.0), eights.spread(0.0), eights.spread(0.0)
+        x, y, z = f64x8.broadcast(0.0), f64x8.broadcast(0.0), f64x8.broadcast(0.0)
         for k in range(len(force)):
-            w = eights.load(weights, k * EIGHT)
+            w = f64x8.load(weights, k * WIDTH)
             x, y, z = x + w * force[k, i, 0], y + w * force[k, i, 1], z + w * force[k, i, 2]
         at = HEAD + i * VERTEX + FORCE + lanes
         store(rows, at, x)
@@ -122,8 +114,8 @@ def gather_hairs(hair, bundle, guide, weight, force, share, turn, targets, weigh
     """Fill the rows of a block: turns, targets and forces of its hairs; arguments as of `sweep_often`."""
     rows[HELD : HELD + LANES] = 0.0
     for half in range(2):
-        lanes, own = half * EIGHT, bundle[half]
-        hairs = hair[lanes : lanes + EIGHT]
+        lanes, own = half * WIDTH, bundle[half]
+        hairs = hair[lanes : lanes + WIDTH]
         gather_turns(hairs, lanes, guide[own], weight, turn, rows)
         gather_targets(hairs, lanes, targets, rows)
         gather_forces(hairs, lanes, weight, force[own], share, weights, rows)

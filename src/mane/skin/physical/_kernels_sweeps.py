@@ -11,11 +11,13 @@ what the last orientation makes of it, q . (A q + B), which is off by the square
 
 # mypy: allow-untyped-defs
 
-from numba import njit, prange
-
-from mane.geometry._kernels_eights import EIGHT, empty_rows
-from mane.geometry._kernels_lanes import choose, greater, in_lanes, largest, lesser, magnitude, root, use_wide_registers
-from mane.geometry._kernels_sixteens import load
+from mane.simd.f64x8 import WIDTH, empty_rows
+from mane.simd.f64x16 import load
+from mane.simd.jit import inline, njit, prange
+from mane.simd.masks import select
+from mane.simd.math import absolute, maximum, minimum, sqrt
+from mane.simd.memory import use_wide_registers
+from mane.simd.reductions import reduce_max
 from mane.skin.physical._kernels_rows import (
     AGAIN,
     FIRST,
@@ -47,7 +49,7 @@ ROUNDING = 1e-14  # of lambda
 LEAST = 1e-9  # of |B|: keeps y finite where a hair is upside down to the last digit
 
 
-@in_lanes
+@inline
 def times(a, b):
     """Quaternion product: first b, then a."""
     return (
@@ -58,38 +60,38 @@ def times(a, b):
     )
 
 
-@in_lanes
+@inline
 def conjugate(q):
     """The inverse of a unit quaternion."""
     return -q[0], -q[1], -q[2], q[3]
 
 
-@in_lanes
+@inline
 def dot3(a, b):
     """Sum of products."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@in_lanes
+@inline
 def dot4(a, b):
     """Sum of products."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 
 
-@in_lanes
+@inline
 def third_axis(q):
     """Third axis of a unit quaternion."""
     x, y, z, w = q
     return 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
 
 
-@in_lanes
+@inline
 def chosen(mask, a, b):
     """Quaternions `a` where the mask says yes, `b` elsewhere."""
-    return choose(mask, a[0], b[0]), choose(mask, a[1], b[1]), choose(mask, a[2], b[2]), choose(mask, a[3], b[3])
+    return select(mask, a[0], b[0]), select(mask, a[1], b[1]), select(mask, a[2], b[2]), select(mask, a[3], b[3])
 
 
-@in_lanes
+@inline
 def act(v, b):
     """A b (eq. 14)."""
     return (
@@ -100,15 +102,15 @@ def act(v, b):
     )
 
 
-@in_lanes
+@inline
 def turned_to(b, ab, multiplier):
     """Eq. 17 with theorem 4.1."""
     q = (multiplier * b[0] + ab[0], multiplier * b[1] + ab[1], multiplier * b[2] + ab[2], multiplier * b[3] + ab[3])
-    inverse = 1.0 / root(dot4(q, q))
+    inverse = 1.0 / sqrt(dot4(q, q))
     return q[0] * inverse, q[1] * inverse, q[2] * inverse, q[3] * inverse
 
 
-@in_lanes
+@inline
 def turned_exactly(v, b, guess):
     """Eq. 17 with the root of eq. 16 above |v|, the one that belongs to the minimum of the energy.
 
@@ -116,16 +118,16 @@ def turned_exactly(v, b, guess):
     (lambda^2 - v^2)^2 there are no roots and divisions that wait for each other.
     """
     ab, vv, bb = act(v, b), dot3(v, v), dot4(b, b)
-    size, along, least = root(vv), dot4(ab, b), LEAST * root(bb)
-    y = lesser(greater(guess - size, least), root(bb))
+    size, along, least = sqrt(vv), dot4(ab, b), LEAST * sqrt(bb)
+    y = minimum(maximum(guess - size, least), sqrt(bb))
     for _ in range(MULTIPLIER_STEPS):
         x = y + size
         xx = x * x
         n = bb * (xx + vv) + 2.0 * along * x
         slope = bb * x * (xx + 3.0 * vv) + along * (3.0 * xx + vv)
-        step = n * (root(greater(n, 0.0)) - y * (x + size)) / slope
-        before, y = y, greater(y + step, greater(0.1 * y, least))
-        if largest(magnitude(y - before) - ENOUGH * y - ROUNDING * x) <= 0.0:
+        step = n * (sqrt(maximum(n, 0.0)) - y * (x + size)) / slope
+        before, y = y, maximum(y + step, maximum(0.1 * y, least))
+        if reduce_max(absolute(y - before) - ENOUGH * y - ROUNDING * x) <= 0.0:
             break
     x, inverse = y + size, 1.0 / (y * (y + 2.0 * size))
     q = (
@@ -137,12 +139,12 @@ def turned_exactly(v, b, guess):
     # Of length 1 to the square of the last step.
     square = dot4(q, q)
     scale = 1.5 - 0.5 * square
-    if largest(magnitude(square - 1.0)) > 1e-4:
-        scale = 1.0 / root(square)
+    if reduce_max(absolute(square - 1.0)) > 1e-4:
+        scale = 1.0 / sqrt(square)
     return q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale
 
 
-@in_lanes
+@inline
 def way_on(d, push, pulled, l, strain, blend_yield, pull):
     """Eq. 12: from the start of a segment to its end; `pulled` is the way to the target times `pull`."""
     own = pull * l
@@ -153,25 +155,25 @@ def way_on(d, push, pulled, l, strain, blend_yield, pull):
     )
 
 
-@in_lanes
+@inline
 def pulled_to(target, place, pull):
     """The way to the target, times `pull`."""
     return pull * (target[0] - place[0]), pull * (target[1] - place[1]), pull * (target[2] - place[2])
 
 
-@in_lanes
+@inline
 def scaled(l, v):
     """A multiple of a vector."""
     return l * v[0], l * v[1], l * v[2]
 
 
-@in_lanes
+@inline
 def sum_of(a, b):
     """Sum of vectors."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@in_lanes
+@inline
 def torque_axis(push, pulled):
     """Return v of eq. 14: -2 l f."""
     return -2.0 * (push[0] + pulled[0]), -2.0 * (push[1] + pulled[1]), -2.0 * (push[2] + pulled[2])
@@ -194,7 +196,7 @@ def sweep_first(rest, at, segments, pull, overshoot, blend_yield, rows):
         inherited = (pulled[0] - off * d[0], pulled[1] - off * d[1], pulled[2] - off * d[2])
         v = torque_axis(push, inherited)
         b = (k * free[0], k * free[1], k * free[2], k * free[3])
-        q = turned_to(b, act(v, b), root(dot3(v, v)) + k)
+        q = turned_to(b, act(v, b), sqrt(dot3(v, v)) + k)
         store_quaternion(rows, here + FRAME, q)
         place = sum_of(place, way_on(third_axis(q), push, inherited, l, strain, blend_yield, pull - overshoot))
         store_vector(rows, here + VERTEX + PLACE, place)
@@ -214,13 +216,13 @@ def sweep_again(rest, at, segments, pull, blend_yield, rows):
         last = load_quaternion(rows, here + FRAME)
         p, k = times(q, load_quaternion(rest, own + AGAIN)), load(rest, own + STIFFNESS)
         side = dot4(p, last)
-        guess, k = k * magnitude(side), choose(side < 0.0, -k, k)
+        guess, k = k * absolute(side), select(side < 0.0, -k, k)
         b = (k * p[0], k * p[1], k * p[2], k * p[3])
         if i + 1 < segments:
             beyond = own + REST
             p = times(load_quaternion(rows, here + VERTEX + FRAME), conjugate(load_quaternion(rest, beyond + AGAIN)))
             k, side = load(rest, beyond + STIFFNESS), dot4(p, last)
-            guess, k = guess + k * magnitude(side), choose(side < 0.0, -k, k)
+            guess, k = guess + k * absolute(side), select(side < 0.0, -k, k)
             b = (b[0] + k * p[0], b[1] + k * p[1], b[2] + k * p[2], b[3] + k * p[3])
         pulled = pulled_to(load_vector(rows, here + VERTEX + TARGET), place, pull)
         v = torque_axis(push, pulled)
@@ -291,7 +293,7 @@ def sweep_often(
     """
     blocks, segments, flat, kept = len(hair), force.shape[2], rest.reshape(-1), frames.reshape(-1)
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
-        rows, weights = empty_rows((HEAD + (segments + 1) * VERTEX) // EIGHT), empty_rows(guide.shape[1])
+        rows, weights = empty_rows((HEAD + (segments + 1) * VERTEX) // WIDTH), empty_rows(guide.shape[1])
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
             at = block * rest.shape[1]
             gather_hairs(hair[block], bundle[block], guide, weight, force, share, turn, out, weights, rows)

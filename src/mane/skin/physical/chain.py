@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry.checks import as_array
-from mane.skin._kernels_lanes import QUARTER
-from mane.skin.base import on_cache_lines
+from mane.simd.align import empty_aligned
+from mane.simd.f32x32 import QUARTER
 from mane.skin.physical import _kernels_newton as _kernels_physical_newton
 from mane.skin.physical import _kernels_sweeps as _kernels_physical_sweeps
 from mane.skin.physical._kernels_rows import LANES
@@ -51,7 +51,7 @@ class ChainSolve:
         strain = rest.strain[:, None] / (1 - self._params.alpha)
         records = np.concatenate([strain, segments.reshape(len(segments), -1)], axis=1)
         # In double precision: hair that barely stands falls for less than the rounding of float32.
-        rows = on_cache_lines((len(self._hair), 2 * records.shape[1] * LANES)).view(np.float64)
+        rows = empty_aligned((len(self._hair), records.shape[1] * LANES))
         rows.reshape(len(rows), -1, LANES)[:] = records[self._hair].swapaxes(1, 2)
         return rows
 
@@ -67,7 +67,7 @@ class ChainSolve:
             shared.weight,
             shared.force,
             1 - params.alpha,
-            shared.turns,
+            shared.rotations,
             pull,
             pull if params.overshoots else 0.0,
             1 / params.drift if params.stretch_by_blend else 0.0,

@@ -63,7 +63,7 @@ class InheritedForces:
     Attributes:
         load: of the guides, in weights, shape (G, L, 3).
         places: on each guide that go with the hairs' vertices, as in `Bundles`, shape (M, K, N + 1).
-        turns: how the skin has turned at each guide's root, and behind them the head, shape (G + 1, 4).
+        rotations: how the skin has turned at each guide's root, and behind them the head, shape (G + 1, 4).
         weight: of the guides of each hair, shape (S, K).
         guide: of each bundle, shape (M, K).
         of_hair: bundle of each hair, shape (S,).
@@ -72,7 +72,7 @@ class InheritedForces:
 
     load: Float64Array
     places: FloatArray
-    turns: Float64Array
+    rotations: Float64Array
     weight: FloatArray
     guide: NDArray[np.int32]
     of_hair: NDArray[np.int32]
@@ -89,22 +89,22 @@ class InheritedForces:
         force = np.einsum("sk,skic->sic", weight, self.force[bundles])
         # What the guides leave is the head's: nothing, or all where every guide of a hair is gone.
         left = 1 - weight.sum(axis=1, keepdims=True)
-        turn = np.einsum("sk,skc->sc", weight, self.turns[self.guide[bundles]]) + left * self.turns[-1]
-        turn = quaternion.normalize(turn)
+        rotation = np.einsum("sk,skc->sc", weight, self.rotations[self.guide[bundles]]) + left * self.rotations[-1]
+        rotation = quaternion.normalize(rotation)
         if self.regrouped is not None:
             hairs, inherited = self.regrouped
             wanted = np.arange(len(self.of_hair))[rows]
             place = np.minimum(np.searchsorted(hairs, wanted), len(hairs) - 1)
             own = np.flatnonzero(hairs[place] == wanted)
-            force[own], turn[own] = inherited.of_hairs(place[own])
-        return force, turn
+            force[own], rotation[own] = inherited.of_hairs(place[own])
+        return force, rotation
 
     @property
     def by_bundle(self) -> ByBundle:
         """The same with hairs that feel inserted guides in bundles of their own, behind all others."""
         of_bundle = np.arange(len(self.guide))
         if self.regrouped is None:
-            return ByBundle(self.force, self.guide, self.weight, self.turns, of_bundle)
+            return ByBundle(self.force, self.guide, self.weight, self.rotations, of_bundle)
         hairs, inherited = self.regrouped
         of_bundle[self.of_hair[hairs]] = len(self.guide) + inherited.of_hair
         more = inherited.guide.shape[1] - self.guide.shape[1]
@@ -112,9 +112,9 @@ class InheritedForces:
         weight[hairs] = inherited.weight
         return ByBundle(
             np.concatenate([np.pad(self.force, ((0, 0), (0, more), (0, 0), (0, 0))), inherited.force]),
-            np.concatenate([np.pad(self.guide, ((0, 0), (0, more))), inherited.guide + np.int32(len(self.turns))]),
+            np.concatenate([np.pad(self.guide, ((0, 0), (0, more))), inherited.guide + np.int32(len(self.rotations))]),
             weight,
-            np.concatenate([self.turns, inherited.turns]),
+            np.concatenate([self.rotations, inherited.rotations]),
             of_bundle,
         )
 
@@ -127,22 +127,22 @@ class ByBundle:
         force: loads of the guides of each bundle at the places of the hairs' segments, shape (M, K, N, 3).
         guide: of each bundle, shape (M, K).
         weight: of the guides of each hair, shape (S, K).
-        turns: how the skin has turned at each guide's root, and behind them the head, shape (G + 1, 4).
+        rotations: how the skin has turned at each guide's root, and behind them the head, shape (G + 1, 4).
         of_bundle: which of these each bundle of the skin is.
     """
 
     force: FloatArray
     guide: NDArray[np.int32]
     weight: FloatArray
-    turns: Float64Array
+    rotations: Float64Array
     of_bundle: IntArray
 
 
-def root_turns(frame: GuideFrame) -> Float64Array:
+def rotations_at_roots(frame: GuideFrame) -> Float64Array:
     """How the skin has turned at each guide's root, then the head (G + 1, 4), all with the sign of the head's."""
-    turns = np.empty((len(frame.root_rotations) + 1, 4))
-    _kernels_physical_loads.fill_root_turns(frame.root_rotations, frame.head.rotation, turns)
-    return turns
+    rotations = np.empty((len(frame.root_rotations) + 1, 4))
+    _kernels_physical_loads.fill_root_rotations(frame.root_rotations, frame.head.rotation, rotations)
+    return rotations
 
 
 def place_loads(load: Float64Array, guide: NDArray[np.int32], parameter: FloatArray) -> FloatArray:

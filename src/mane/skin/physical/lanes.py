@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
-from mane.skin._kernels_lanes import LANES, QUARTER
-from mane.skin.base import on_cache_lines
+from mane.simd.align import empty_aligned
+from mane.simd.f32x32 import LANES, QUARTER
 from mane.skin.bundles import Bundles
 from mane.skin.physical import _kernels as kernels
 from mane.skin.physical.rest import HairRest
@@ -77,7 +77,7 @@ class Lanes:
     def empty_data(self, vertex_count: int) -> NDArray[np.float32]:
         """Return room for what `_kernels.sweep_hairs` calls `data`, (B, R, 32), to be filled by `pack`."""
         rows = kernels.HAIR_ROWS + (vertex_count - 1) * kernels.SEGMENT_ROWS
-        return on_cache_lines((len(self.hair), rows, LANES))
+        return empty_aligned((len(self.hair), rows, LANES), np.float32)
 
     def pack(
         self,

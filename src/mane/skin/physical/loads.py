@@ -15,7 +15,7 @@ import numpy as np
 
 from mane.geometry.checks import FloatArray
 from mane.skin.physical import _kernels_loads as kernels
-from mane.skin.physical.forces import GuideForces, root_turns
+from mane.skin.physical.forces import GuideForces, rotations_at_roots
 from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joint_stiffness, solve_rest
 from mane.strand.frame import GuideFrame, InsertedGuides
@@ -54,12 +54,12 @@ class GuideLoads:
             solved = _solved(model.rest_points, still, bend, params)
         return cls(forces, still, params, solved)
 
-    def of_frame(self, frame: GuideFrame, turns: Float64Array | None = None) -> Float64Array:
-        """Loads at one frame, in weights, shape (G, M, 3); `turns` are its `root_turns`, where they are known."""
+    def of_frame(self, frame: GuideFrame, rotations: Float64Array | None = None) -> Float64Array:
+        """Loads at one frame, in weights, shape (G, M, 3), with its `rotations_at_roots` where they are known."""
         if self.rest is None:
             return limited(self.forces.of_frame(frame), self.params)
-        turns = root_turns(frame) if turns is None else turns
-        return self._bending(self.rest, frame.points, frame.cut_force, self.forces.weight, turns[:-1])
+        rotations = rotations_at_roots(frame) if rotations is None else rotations
+        return self._bending(self.rest, frame.points, frame.cut_force, self.forces.weight, rotations[:-1])
 
     def rest_of_inserted(self, inserted: InsertedGuides) -> HairRest | None:
         """Rest of inserted guides; None where cut forces are all that is wanted."""
@@ -69,7 +69,7 @@ class GuideLoads:
         still, bend = self.at_rest[parents].mean(axis=1), self.rest.bend[parents].mean(axis=1)
         return _solved(inserted.rest.astype(np.float64), still, bend, self.params)
 
-    def of_inserted(self, inserted: InsertedGuides, rest: HairRest | None, turns: Float64Array) -> Float64Array:
+    def of_inserted(self, inserted: InsertedGuides, rest: HairRest | None, rotations: Float64Array) -> Float64Array:
         """Loads of inserted guides, whose skin at the roots has turned by `turns (I, 4)`, shape (I, M, 3).
 
         `rest` is their `rest_of_inserted`.
@@ -77,10 +77,10 @@ class GuideLoads:
         if rest is None:
             return limited(self.forces.of_inserted(inserted), self.params)
         weight = self.forces.weight_of_inserted(inserted)
-        return self._bending(rest, inserted.points, inserted.cut_force, weight, turns)
+        return self._bending(rest, inserted.points, inserted.cut_force, weight, rotations)
 
     def _bending(
-        self, rest: HairRest, points: FloatArray, cut: FloatArray, weight: Float64Array, turns: Float64Array
+        self, rest: HairRest, points: FloatArray, cut: FloatArray, weight: Float64Array, rotations: Float64Array
     ) -> Float64Array:
         params, load = self.params, np.empty(cut.shape)
         kernels.fill_loads(
@@ -88,7 +88,7 @@ class GuideLoads:
             cut,
             weight,
             params.largest_force,
-            turns,
+            rotations,
             rest.first,
             rest.length,
             rest.bend,

@@ -141,8 +141,8 @@ def _groomed_frames(points: Array) -> Array:
 
 
 def _aligned(frames: Array, tangent: Array) -> Array:
-    turn = quaternion.between_vectors(_axis(frames), tangent)
-    return quaternion.normalize(quaternion.multiply(turn, frames))
+    rotation = quaternion.between_vectors(_axis(frames), tangent)
+    return quaternion.normalize(quaternion.multiply(rotation, frames))
 
 
 def _unloaded(

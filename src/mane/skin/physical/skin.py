@@ -21,7 +21,7 @@ from mane.skin.physical import _kernels as _kernels_physical
 from mane.skin.physical import _kernels_given as _kernels_physical_given
 from mane.skin.physical.chain import ChainSolve
 from mane.skin.physical.contact import SkinSolids, leave_solids
-from mane.skin.physical.forces import InheritedForces, root_turns
+from mane.skin.physical.forces import InheritedForces, rotations_at_roots
 from mane.skin.physical.guidance import Guidance
 from mane.skin.physical.lanes import Lanes
 from mane.skin.physical.loads import GuideLoads
@@ -171,14 +171,14 @@ class PhysicalSkin(LinearBlend):
         share = np.linspace(0, self.guides.vertex_count - 1, self._points.shape[1], dtype=np.float32)
         return np.tile(share, (*parameter.shape[:2], 1))
 
-    def _inherited(self, load: Float64Array, turns: Float64Array, weight: FloatArray) -> InheritedForces:
+    def _inherited(self, load: Float64Array, rotations: Float64Array, weight: FloatArray) -> InheritedForces:
         """What hairs feel where guides have `load (G, M, 3)` and the skin at their roots and the head have turned."""
-        return InheritedForces(load, self._load_places, turns, weight, self._guide, self.bundles.of_hair)
+        return InheritedForces(load, self._load_places, rotations, weight, self._guide, self.bundles.of_hair)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         weight, share = self._present_weights(frame, self._weight, self._guide)
-        turns = root_turns(frame)
-        inherited = self._inherited(self._loads.of_frame(frame, turns), turns, weight)
+        rotations = rotations_at_roots(frame)
+        inherited = self._inherited(self._loads.of_frame(frame, rotations), rotations, weight)
         part = self._regrouped(frame, weight)
         if part is not None:
             inherited = replace(inherited, regrouped=(part.hairs, self._inherited_by(frame, part, inherited.load)))
@@ -218,7 +218,7 @@ class PhysicalSkin(LinearBlend):
                     guidance.reshape(-1),
                     out.shape[1],
                     rotation[first].reshape(-1).astype(np.float32),
-                    inherited.turns[first].astype(np.float32),
+                    inherited.rotations[first].astype(np.float32),
                     pull,
                     np.float32(pull * params.drift_gain_used),
                     BLOCKS_PER_TASK,
@@ -234,7 +234,7 @@ class PhysicalSkin(LinearBlend):
             inherited.weight,
             inherited.force,
             share,
-            inherited.turns.astype(np.float32),
+            inherited.rotations.astype(np.float32),
             pull,
             np.float32(params.drift_gain_used),
             pull if params.overshoots else np.float32(0.0),
@@ -248,10 +248,12 @@ class PhysicalSkin(LinearBlend):
         assert frame.inserted is not None
         if "loads" not in part.kept:
             part.kept["loads"] = self._loads.rest_of_inserted(frame.inserted)
-        turns = root_turns(part.frame)
-        inserted = self._loads.of_inserted(frame.inserted, part.kept["loads"], turns[len(own) : -1])
+        rotations = rotations_at_roots(part.frame)
+        inserted = self._loads.of_inserted(frame.inserted, part.kept["loads"], rotations[len(own) : -1])
         places = self._places_of_loads(part.parameter)
-        return InheritedForces(np.concatenate([own, inserted]), places, turns, part.weight, part.guide, part.of_hair)
+        return InheritedForces(
+            np.concatenate([own, inserted]), places, rotations, part.weight, part.guide, part.of_hair
+        )
 
     def _sweep_again(self, frame: GuideFrame, part: Regrouped, inherited: InheritedForces, out: FloatArray) -> None:
         """Fill the rows of the hairs that follow inserted guides with a sweep of their own."""
@@ -269,7 +271,7 @@ class PhysicalSkin(LinearBlend):
             part.weight,
             own.force,
             np.float32(1 - params.alpha),
-            own.turns.astype(np.float32),
+            own.rotations.astype(np.float32),
             pull,
             np.float32(params.drift_gain_used),
             pull if params.overshoots else np.float32(0.0),

@@ -10,7 +10,8 @@ carries a vertex with detail e (the hair less its spine at rest) to
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 

@@ -1,25 +1,17 @@
-"""Chains that take up points and velocities from outside; `_reference_chain.reference_adopt` is the specification."""
+"""Chains that take up points and velocities from outside; `_reference.reference_adopt` is the specification."""
 
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
 
-from mane.strand.chain._kernels_lanes import FOLD, NUDGE, cross, direction, dot, jit, quat_product
+from mane.simd.jit import inline_fast, njit, prange
+from mane.strand._kernels_small import cross, dot, third_axis
+from mane.strand.chain._kernels_rows import FOLD, carried_frame, quat_rotate
 
 TOO_NEAR = 1e-9  # of a segment's length: closer than this, a vertex gives no direction
 
 
-@jit
-def quat_rotate(x, y, z, w, ax, ay, az):
-    """Turn the vector a by the frame (x, y, z, w)."""
-    tx, ty, tz = cross(x, y, z, ax, ay, az)
-    tx, ty, tz = 2.0 * tx, 2.0 * ty, 2.0 * tz
-    cx, cy, cz = cross(x, y, z, tx, ty, tz)
-    return ax + w * tx + cx, ay + w * ty + cy, az + w * tz + cz
-
-
-@jit
+@inline_fast
 def direction_towards(gx, gy, gz, length, ox, oy, oz):
     """Unit vector along g, or the old direction o where g is too short to have one."""
     distance = np.sqrt(dot(gx, gy, gz, gx, gy, gz))
@@ -28,16 +20,16 @@ def direction_towards(gx, gy, gz, length, ox, oy, oz):
     return gx / distance, gy / distance, gz / distance
 
 
-@jit
+@inline_fast
 def half_way(ax, ay, az, px, py, pz, dx, dy, dz):
     """Axis a of the frame along p, turned half of the smallest turn from p to d."""
     cos_half = np.sqrt(0.5 * max(1.0 + dot(px, py, pz, dx, dy, dz), FOLD))
-    share = 0.5 * dot(ax, ay, az, dx, dy, dz) / (cos_half * (1.0 + cos_half))
+    theta = 0.5 * dot(ax, ay, az, dx, dy, dz) / (cos_half * (1.0 + cos_half))
     mid = 0.5 / cos_half
-    return ax - share * (px + mid * (px + dx)), ay - share * (py + mid * (py + dy)), az - share * (pz + mid * (pz + dz))
+    return ax - theta * (px + mid * (px + dx)), ay - theta * (py + mid * (py + dy)), az - theta * (pz + mid * (pz + dz))
 
 
-@jit
+@inline_fast
 def closest_rate(e1x, e1y, e1z, e2x, e2y, e2z, lx, ly, lz, mx, my, mz, length):
     """Rates about the axes e1 and e2 that bring the end of the lever l closest to the velocity m."""
     ax, ay, az = cross(e1x, e1y, e1z, lx, ly, lz)
@@ -57,7 +49,7 @@ def adopt_strands(points, velocity, frames, spin, strands, is_clamped, clamp, cl
             continue
         start = clamp[g] if is_clamped[g] else frames[g, 0]
         x, y, z, w = start[0], start[1], start[2], start[3]
-        px, py, pz = direction(x, y, z, w)
+        px, py, pz = third_axis(x, y, z, w)
         sx, sy, sz = clamp_spin[g, 0], clamp_spin[g, 1], clamp_spin[g, 2]
         ex, ey, ez = points[g, 0, 0], points[g, 0, 1], points[g, 0, 2]
         vx, vy, vz = velocity[g, 0, 0], velocity[g, 0, 1], velocity[g, 0, 2]
@@ -65,8 +57,8 @@ def adopt_strands(points, velocity, frames, spin, strands, is_clamped, clamp, cl
             l = length[g, j]
             ax, ay, az = offset[g, j, 0], offset[g, j, 1], offset[g, j, 2]
             old = frames[g, j]
-            ox, oy, oz = direction(old[0], old[1], old[2], old[3])
-            cx, cy, cz = quat_rotate(old[0], old[1], old[2], old[3], ax, ay, az)
+            ox, oy, oz = third_axis(old[0], old[1], old[2], old[3])
+            cx, cy, cz = quat_rotate(old[0], old[1], old[2], old[3], (ax, ay, az))
             dx, dy, dz = direction_towards(
                 points[g, j + 1, 0] - cx - ex,
                 points[g, j + 1, 1] - cy - ey,
@@ -76,29 +68,19 @@ def adopt_strands(points, velocity, frames, spin, strands, is_clamped, clamp, cl
                 oy,
                 oz,
             )
-            e1x, e1y, e1z = quat_rotate(x, y, z, w, 1.0, 0.0, 0.0)
-            e2x, e2y, e2z = quat_rotate(x, y, z, w, 0.0, 1.0, 0.0)
-            tx, ty, tz = cross(px, py, pz, dx, dy, dz)
-            x, y, z, w = quat_product(
-                tx + NUDGE * e1x,
-                ty + NUDGE * e1y,
-                tz + NUDGE * e1z,
-                max(1.0 + dot(px, py, pz, dx, dy, dz), 0.0),
-                x,
-                y,
-                z,
-                w,
-            )
+            e1x, e1y, e1z = quat_rotate(x, y, z, w, (1.0, 0.0, 0.0))
+            e2x, e2y, e2z = quat_rotate(x, y, z, w, (0.0, 1.0, 0.0))
+            x, y, z, w = carried_frame((x, y, z, w), (px, py, pz), (dx, dy, dz))
             if j == 0 and not is_clamped[g]:
                 # Nothing before it: it turns about its own axes, and keeps the spin about itself.
                 along = dot(spin[g, 0, 0], spin[g, 0, 1], spin[g, 0, 2], dx, dy, dz)
                 sx, sy, sz = along * dx, along * dy, along * dz
-                e1x, e1y, e1z = quat_rotate(x, y, z, w, 1.0, 0.0, 0.0)
-                e2x, e2y, e2z = quat_rotate(x, y, z, w, 0.0, 1.0, 0.0)
+                e1x, e1y, e1z = quat_rotate(x, y, z, w, (1.0, 0.0, 0.0))
+                e2x, e2y, e2z = quat_rotate(x, y, z, w, (0.0, 1.0, 0.0))
             else:
                 e1x, e1y, e1z = half_way(e1x, e1y, e1z, px, py, pz, dx, dy, dz)
                 e2x, e2y, e2z = half_way(e2x, e2y, e2z, px, py, pz, dx, dy, dz)
-            cx, cy, cz = quat_rotate(x, y, z, w, ax, ay, az)
+            cx, cy, cz = quat_rotate(x, y, z, w, (ax, ay, az))
             lx, ly, lz = cx + l * dx, cy + l * dy, cz + l * dz
             tx, ty, tz = cross(sx, sy, sz, lx, ly, lz)
             r1, r2 = closest_rate(

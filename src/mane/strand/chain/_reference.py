@@ -20,7 +20,7 @@ from mane.geometry import quaternion
 from mane.strand._reference import stage_theta
 from mane.strand.chain import shape as shape
 from mane.strand.chain._kernels_adopt import TOO_NEAR
-from mane.strand.chain._kernels_lanes import FARTHEST
+from mane.strand.chain._kernels_rows import FARTHEST
 from mane.strand.chain.solver import ChainSolver
 from mane.strand.model import Float64Array, RootKind
 from mane.strand.ports import Load

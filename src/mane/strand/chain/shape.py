@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mane.geometry import quaternion
-from mane.strand.chain._kernels_lanes import FOLD
+from mane.strand.chain._kernels_rows import FOLD
 from mane.strand.model import Float64Array
 
 # Largest bend off its rest [rad] that a joint may carry a moment with: beyond it hair would have to be coiled up at

@@ -7,7 +7,7 @@ the directions of the links and never the other way round.
 A step is implicit Euler over a part theta of it, from which the links turn on to its end with the rates of that stage
 (`_kernels_stage`). Springs, damping, loads and the direction of tension are those at the end of the stage, so none of
 them limits its size. It is solved by three rounds of Newton's method (`iterations`), each of them exact in O(links) by
-the articulated-body recursion (`_kernels`): the first is linearised about the shape that the present motion leads
+the articulated-body recursion (`_kernels_links`): the first is linearised about the shape that the present motion leads
 to, the others about what the one before has found. Velocity products need no terms of their own: momentum is compared
 at the vertices, in world axes. The price is some numerical damping, a seventh of Euler's, first order in the step.
 
@@ -26,18 +26,18 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
-from mane.strand._kernels_rows import take_lanes
+from mane.simd.align import zeros_aligned
+from mane.simd.f64x8 import WIDTH
+from mane.simd.layout import take_lanes, to_blocks
 from mane.strand._kernels_stage import THETA
 from mane.strand.chain import shape as shape
-from mane.strand.chain._kernels_lanes import LANES, PACKED, SLOT
+from mane.strand.chain._kernels_rows import CONSTANT_ROWS, SLOT_ROWS
 from mane.strand.chain.spine import spine_points
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
 from mane.strand.solver import StrandSolver
 from mane.strand.state import StrandState, carry_rigidly
-
-MIN_COSINE = 1e-2  # of half the turn of a clamp in one step: a head that spins round in a step has no sensible rate
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,9 @@ class ChainSolver(StrandSolver):
         self._weight = model.mass[..., None] * model.gravity
         self.rest_curvature = self._curvature_without_moment(spine, sag_free)
         self.spin_inertia = 0.5 * (model.mass * model.radius**2).sum(axis=1)
-        # Of one memory layout whatever the caller gave, so that the kernel is compiled once.
-        self._roots = (model.mass[:, 0].copy(), model.root_kind.copy(), self.spin_inertia)
-        self._gravity = model.gravity.copy()
-        self._packed = self._pack()
-        self._scratch = np.zeros((0, (model.vertex_count + 1) * SLOT))
+        self._gravity = model.gravity.copy()  # of one memory layout whatever the caller gave: one kernel for all
+        self._constants = self._pack()
+        self._scratch = zeros_aligned((0, model.vertex_count * SLOT_ROWS * WIDTH))
 
     # -- the contract ------------------------------------------------------------------------------------------------
 
@@ -146,24 +144,16 @@ class ChainSolver(StrandSolver):
 
         if not (np.isfinite(dt) and dt > 0):
             raise ValueError(f"dt: must be a finite number of seconds above zero, got {dt}")
-        clamp = self._clamp(roots)
-        rate = _turning_rate(state.extra["clamp"], clamp, dt)
-        base = np.where(self._clamped[:, None], clamp, state.orientations[:, 0])
         resistance, coupling = self._lumped(load)
         step_chains(
-            (state.points, state.velocity, state.orientations, state.spin, state.cut_force),
-            (self._packed, *self._roots),
-            (base, rate, (roots.positions - state.points[:, 0]) / dt),
-            (load.force, resistance, coupling),
-            self._gravity,
-            self.params.iterations,
-            self.params.theta,
-            dt,
+            *(state.points, state.velocity, state.orientations, state.spin, state.cut_force),
+            *(load.force, resistance, coupling),
+            *(roots.positions, roots.rotations, self.rest_base, state.extra["clamp"]),
+            *(self._constants, self._gravity, dt, self.params.theta, self.params.iterations, self.params.spine),
             self._thread_scratch(),
-            (out.points, out.velocity, out.orientations, out.spin, out.cut_force),
+            *(out.points, out.velocity, out.orientations, out.spin, out.cut_force),
+            *(out.extra["clamp"], out.extra["clamp_spin"]),
         )
-        out.extra["clamp"][...] = clamp
-        out.extra["clamp_spin"][...] = rate
 
     def taken(self, rows: IntArray) -> ChainSolver:
         """Return a solver of some of the strands; see `StrandSolver.taken`."""
@@ -171,8 +161,8 @@ class ChainSolver(StrandSolver):
         other.model = self.model.taken(rows)
         for name in _PER_STRAND:
             setattr(other, name, getattr(self, name)[rows])
-        other._roots = (other.model.mass[:, 0].copy(), other.model.root_kind.copy(), other.spin_inertia)
-        other._packed = take_lanes(self._packed, rows)
+        blocks = self._constants.reshape(len(self._constants), -1, WIDTH)
+        other._constants = take_lanes(blocks, rows).reshape(-(-len(rows) // WIDTH), -1)
         return other
 
     def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
@@ -227,19 +217,18 @@ class ChainSolver(StrandSolver):
         return shape.rest_curvature(self._rest_frames, self.rest_base, moments, full_stiffness)
 
     def _pack(self) -> Float64Array:
-        """Constants of every slot in the order of the kernel's rows, strands side by side in lanes."""
-        strands, vertices = self.model.mass.shape
-        blocks = -(-strands // LANES)
-        packed = np.zeros((blocks * LANES, vertices, PACKED))
-        rows = packed[:strands, 1:]
-        rows[..., 0] = self.length
-        rows[..., 1] = self.model.mass[:, 1:]
-        rows[..., 2] = self.stiffness
-        rows[..., 3] = self.stiffness * self.model.damping
-        rows[..., 4:6] = self.rest_curvature
-        rows[..., 6:9] = self.offset
-        packed[strands:] = packed[strands - 1]
-        return np.ascontiguousarray(packed.reshape(blocks, LANES, vertices, PACKED).transpose(0, 2, 3, 1))
+        """Arrange what the kernel reads: blocks of eight strands, a row of lanes per number; the last fills up."""
+        model = self.model
+        free = model.root_kind == RootKind.FREE
+        numbers = np.zeros((model.strand_count, model.vertex_count, CONSTANT_ROWS))
+        numbers[..., 0], numbers[..., 1] = model.mass, 1.0 / model.mass
+        numbers[~free, 0, 1] = 0.0
+        links = numbers[:, 1:]
+        links[..., 2], links[..., 3], links[..., 4] = self.length, self.stiffness, self.stiffness * model.damping
+        links[..., 5:7], links[..., 7:] = self.rest_curvature, self.offset
+        numbers[:, 0, 2:5] = np.stack([~self._clamped, free, self.spin_inertia], axis=1)
+        blocks = to_blocks(numbers, repeat_last=True)
+        return blocks.reshape(len(blocks), -1)
 
     # -- stepping ----------------------------------------------------------------------------------------------------
 
@@ -251,7 +240,7 @@ class ChainSolver(StrandSolver):
         """A buffer per thread, kept from step to step: fresh memory would cost as much as the solve."""
         threads = numba.get_num_threads()
         if len(self._scratch) < threads:
-            self._scratch = np.zeros((threads, self._scratch.shape[1]))
+            self._scratch = zeros_aligned((threads, self._scratch.shape[1]))
         return self._scratch[:threads]
 
     def _lumped(self, load: Load) -> tuple[Float64Array, Float64Array]:
@@ -267,11 +256,3 @@ class ChainSolver(StrandSolver):
         resistance[:, :-1] += load.coupling
         resistance[:, 1:] += load.coupling
         return resistance, np.zeros_like(load.coupling)
-
-
-def _turning_rate(start: Float64Array, end: Float64Array, dt: float) -> Float64Array:
-    """Angular velocity (G, 3) whose Cayley rotation over `dt` takes frames `start` to `end` (G, 4)."""
-    turn = quaternion.multiply(end, quaternion.conjugate(start))
-    turn = np.where(turn[:, 3:] < 0, -turn, turn)
-    rate: Float64Array = 2 * turn[:, :3] / np.maximum(turn[:, 3:], MIN_COSINE) / dt
-    return rate

@@ -11,13 +11,13 @@ With a theta of one half that would be the implicit midpoint rule, with all of t
 import math
 
 import numpy as np
-from numba import njit, prange
 
-from mane.geometry._kernels_eights import load
-from mane.geometry._kernels_lanes import use_wide_registers
 from mane.geometry._kernels_quaternion import quat_between, quat_multiply
-from mane.strand._kernels_rows import copy_in, copy_out, load3, store3
-from mane.strand._kernels_small import LANE_COUNT, LANES, cross, third_axis
+from mane.simd.f64x8 import WIDTH, load
+from mane.simd.jit import njit, prange
+from mane.simd.memory import use_wide_registers
+from mane.simd.rows import LANES, copy_in, copy_out, load3, store3
+from mane.strand._kernels_small import cross, third_axis
 from mane.strand.cosserat._kernels_rows import (
     COUPLE,
     CUT,
@@ -145,7 +145,7 @@ def step_direct(
     for thread in prange(threads):
         buf = scratch[thread]
         for block in range(thread, blocks, threads):
-            first, own = np.uint64(block * LANE_COUNT), constants[block]
+            first, own = np.uint64(block * WIDTH), constants[block]
             copy_in(points, first, STRIDE, STRIDE + X, buf)
             copy_in(velocity, first, STRIDE, STRIDE + V, buf)
             copy_in(frames, first, STRIDE, STRIDE + Q, buf)

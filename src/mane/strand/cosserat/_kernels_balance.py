@@ -2,10 +2,11 @@
 
 # mypy: allow-untyped-defs
 
-from mane.geometry._kernels_eights import load, spread
-from mane.geometry._kernels_lanes import with_sign_of
-from mane.strand._kernels_rows import load3, load4, load6
-from mane.strand._kernels_small import cross, in_lanes, symmetric_times_vector, third_axis
+from mane.simd.f64x8 import broadcast, load
+from mane.simd.jit import inline_fast
+from mane.simd.math import copysign
+from mane.simd.rows import load3, load4, load6
+from mane.strand._kernels_small import cross, symmetric_times_vector, third_axis
 from mane.strand.cosserat._kernels_rows import (
     AXIS,
     BEND,
@@ -28,7 +29,7 @@ from mane.strand.cosserat._kernels_rows import (
 )
 
 
-@in_lanes
+@inline_fast
 def rotate(qx, qy, qz, qw, x, y, z):
     """Turn a vector by a frame."""
     tx, ty, tz = cross(qx, qy, qz, x, y, z)
@@ -36,7 +37,7 @@ def rotate(qx, qy, qz, qw, x, y, z):
     return x + 2.0 * (qw * tx + sx), y + 2.0 * (qw * ty + sy), z + 2.0 * (qw * tz + sz)
 
 
-@in_lanes
+@inline_fast
 def joint_moment(constants, c, buf, b, rate):
     """The moment that a joint carries, elastic and viscous, in world axes."""
     ax, ay, az, aw = load4(buf, b - STRIDE + Q)
@@ -55,7 +56,7 @@ def joint_moment(constants, c, buf, b, rate):
     bend, extra = load(constants, c + BEND), load(constants, c + EXTRA_TWIST)
     # gradient of (4 EI / L) (1 - w) + (2 (GJ - EI) / L) v_z^2: hsu2024 eq. 7 and 8 with k_bt = 4 EI / L, and the
     # difference between the stiffness of twisting and bending
-    scale = with_sign_of(spread(2.0), vw)  # hsu2024 eq. 3
+    scale = copysign(broadcast(2.0), vw)  # hsu2024 eq. 3
     stiff, twist = scale * bend, 2.0 * extra * vz
     mx = stiff * vx - twist * vy
     my = stiff * vy + twist * vx
@@ -73,7 +74,7 @@ def joint_moment(constants, c, buf, b, rate):
     return mx + bend * wx + along * dx, my + bend * wy + along * dy, mz + bend * wz + along * dz
 
 
-@in_lanes
+@inline_fast
 def stage_velocity(buf, b, rate):
     """Velocity of a vertex over the stage as far as it is solved."""
     vx, vy, vz = load3(buf, b + V)
@@ -81,7 +82,7 @@ def stage_velocity(buf, b, rate):
     return vx + rate * dx, vy + rate * dy, vz + rate * dz
 
 
-@in_lanes
+@inline_fast
 def balance_vertex(constants, c, buf, b, rate, gravity, before, here, ahead):
     """What acts on a vertex beyond its inertia; velocities are those of the vertex and its neighbours."""
     rx, ry, rz = symmetric_times_vector(*load6(buf, b + RESIST), *here)
@@ -99,7 +100,7 @@ def balance_vertex(constants, c, buf, b, rate, gravity, before, here, ahead):
     )
 
 
-@in_lanes
+@inline_fast
 def balance_segment(constants, c, buf, b, rate, moment, moment_ahead):
     """What turns a segment beyond its inertia, between joints with these moments."""
     length, inertia = load(constants, c + LENGTH), load(constants, c + INERTIA) * rate * rate

@@ -9,25 +9,27 @@ that are not there.
 import math
 
 import numpy as np
-from numba import njit
 
 from mane.geometry._kernels_quaternion import quat_multiply
-from mane.strand._kernels_small import LANES, in_lanes, rows
+from mane.simd.jit import inline_fast, njit
+from mane.simd.layout import row_offsets
+from mane.simd.math import sqrt
+from mane.simd.rows import LANES
 
 # Rows of a record, one record per vertex; joint and segment j share that of vertex j. State, load, axes of the segments
 # as predicted, how far the stage has come since its prediction, right-hand sides (later the solution), the ways along
 # segments, and the factors of the matrix: its inverted diagonal blocks and what couples a vertex to its segment and the
 # segment to the vertex behind.
-X, V, Q, SPIN, CUT, FORCE, RESIST, COUPLE = rows(3, 3, 4, 3, 3, 3, 6, 6)
-TENSION, AXIS, D_X, D_T, R_X, R_T, EDGE = rows(1, 3, 3, 3, 3, 3, 3, start=31)
-A_X, A_T, P_X, P_T = rows(6, 6, 9, 9, start=50)
+X, V, Q, SPIN, CUT, FORCE, RESIST, COUPLE = row_offsets(3, 3, 4, 3, 3, 3, 6, 6)
+TENSION, AXIS, D_X, D_T, R_X, R_T, EDGE = row_offsets(1, 3, 3, 3, 3, 3, 3, start=31)
+A_X, A_T, P_X, P_T = row_offsets(6, 6, 9, 9, start=50)
 SCRATCH_ROWS = 80
 STRIDE = LANES * np.uint64(SCRATCH_ROWS)
 ONE = np.uint64(1)
 
 # Of the record before the root, which is no vertex: length of the stage [s], one over it, one over its part of the
 # step, what is left of the step [s].
-STAGE, INV_STAGE, INV_THETA, REMAINDER = rows(1, 1, 1, 1, start=50)
+STAGE, INV_STAGE, INV_THETA, REMAINDER = row_offsets(1, 1, 1, 1, start=50)
 
 # Rows of the constants of a strand, likewise a record per vertex and one behind the tip: mass; whether something holds
 # the vertex, and one over its mass if nothing does; k, l, k / l, l / k, 1 / l of the segment and the sum of k / l of
@@ -50,14 +52,14 @@ CONSTANTS = (
 )
 CONSTANT_ROWS = len(CONSTANTS) + 4  # and the rest rotation of the joint
 MASS, FREE, INV_MASS, STRETCH, LENGTH, SPRING, SOFT, INV_LENGTH, SPRINGS, BEND, EXTRA_TWIST, DAMPING, INERTIA, REST = (
-    rows(*13 * (1,), 4)
+    row_offsets(*13 * (1,), 4)
 )
 CONSTANT_STRIDE = LANES * np.uint64(CONSTANT_ROWS)
 
 in_block = njit(cache=True, error_model="numpy")
 
 
-@in_lanes
+@inline_fast
 def turned(qx, qy, qz, qw, wx, wy, wz):
     """Turn a frame by a rotation vector [rad]; right to 1e-6 rad below half a radian, and of unit length at any."""
     # The quaternion is (tan(h) axis, 1) before it is scaled to length one, h = half the angle: no sine in the lanes.
@@ -68,7 +70,7 @@ def turned(qx, qy, qz, qw, wx, wy, wz):
     ry = qy - x * qz + y * qw + z * qx
     rz = qz + x * qy - y * qx + z * qw
     rw = qw - x * qx - y * qy - z * qz
-    inv = 1.0 / math.sqrt(rx * rx + ry * ry + rz * rz + rw * rw)
+    inv = 1.0 / sqrt(rx * rx + ry * ry + rz * rz + rw * rw)
     return rx * inv, ry * inv, rz * inv, rw * inv
 
 
@@ -77,7 +79,7 @@ def turn_clamp(rotation, rest, before, dt):
     """Frame of a clamp on a turned root (4), and the steady spin (3) that takes it there within dt."""
     q = quat_multiply(rotation[0], rotation[1], rotation[2], rotation[3], rest[0], rest[1], rest[2], rest[3])
     x, y, z, w = quat_multiply(q[0], q[1], q[2], q[3], -before[0], -before[1], -before[2], before[3])
-    sine = math.sqrt(x * x + y * y + z * z)
+    sine = sqrt(x * x + y * y + z * z)
     angle = 2.0 * math.atan2(sine, abs(w))
     scale = math.copysign(angle / sine if sine > 1e-12 else 2.0, w) / dt
     return q, (scale * x, scale * y, scale * z)

@@ -16,13 +16,13 @@ factors are the inverted diagonal blocks and P; the blocks Q and H are quickly m
 
 import numpy as np
 
-from mane.geometry._kernels_eights import load, spread
-from mane.geometry._kernels_lanes import use_wide_registers
-from mane.strand._kernels_rows import load3, load4, load6, load9, store3, store4, store6, store9
+from mane.simd.f64x8 import broadcast, load
+from mane.simd.jit import inline_fast
+from mane.simd.memory import use_wide_registers
+from mane.simd.rows import load3, load4, load6, load9, store3, store4, store6, store9
 from mane.strand._kernels_small import (
     cross,
     full_times_vector,
-    in_lanes,
     symmetric_inverse,
     symmetric_times_full,
     symmetric_times_vector,
@@ -67,7 +67,7 @@ from mane.strand.cosserat._kernels_rows import (
 )
 
 
-@in_lanes
+@inline_fast
 def vertex_block(constants, c, buf, b, inv_dt):
     """Diagonal block of a vertex."""
     r0, r1, r2, r3, r4, r5 = load6(buf, b + RESIST)
@@ -82,14 +82,14 @@ def vertex_block(constants, c, buf, b, inv_dt):
     )
 
 
-@in_lanes
+@inline_fast
 def joint_stiffness(constants, c, inv_dt):
     """What a joint resists bending with over the stage, and how much more it resists twisting."""
     viscous = 1.0 + load(constants, c + DAMPING) * inv_dt
     return viscous * load(constants, c + BEND), viscous * load(constants, c + EXTRA_TWIST)
 
 
-@in_lanes
+@inline_fast
 def segment_block(constants, c, buf, b, inv_dt, bend, extra, bend_ahead, extra_ahead):
     """Diagonal block of a segment between two joints."""
     dx, dy, dz = load3(buf, b + AXIS)
@@ -110,7 +110,7 @@ def segment_block(constants, c, buf, b, inv_dt, bend, extra, bend_ahead, extra_a
     )
 
 
-@in_lanes
+@inline_fast
 def between_vertices(constants, c, buf, b, inv_dt):
     """The block Q between the vertices of a segment, symmetric."""
     spring = load(constants, c + SPRING)
@@ -118,19 +118,19 @@ def between_vertices(constants, c, buf, b, inv_dt):
     return e0 * inv_dt - spring, e1 * inv_dt - spring, e2 * inv_dt - spring, e3 * inv_dt, e4 * inv_dt, e5 * inv_dt
 
 
-@in_lanes
+@inline_fast
 def less6(a, b):
     """Difference of symmetric matrices."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
 
 
-@in_lanes
+@inline_fast
 def full(m):
     """A symmetric matrix as nine numbers."""
     return m[0], m[3], m[4], m[3], m[1], m[5], m[4], m[5], m[2]
 
 
-@in_lanes
+@inline_fast
 def across_joint(constants, c, buf, b, inv_dt, x, y, z):
     """Product of a rotation and -H of the joint at `b`."""
     bend, extra = joint_stiffness(constants, c, inv_dt)
@@ -139,15 +139,15 @@ def across_joint(constants, c, buf, b, inv_dt, x, y, z):
     return bend * x + along * dx, bend * y + along * dy, bend * z + along * dz
 
 
-@in_lanes
+@inline_fast
 def begin_forwards(constants, buf, rate):
     """What `pass_on` wants at the root: velocities before and there, the joint's moment, what is left to take off."""
-    zero = spread(0.0)
+    zero = broadcast(0.0)
     none = (zero, zero, zero)
     return none, stage_velocity(buf, STRIDE, rate), joint_moment(constants, np.uint64(0), buf, STRIDE, rate), none, none
 
 
-@in_lanes
+@inline_fast
 def pass_on(constants, c, buf, b, rate, gravity, carried, a, p, q, t, r):
     """Take what is out of balance at a vertex and its segment to the next ones, through the blocks of the matrix."""
     before, here, moment, left_x, left_t = carried
@@ -166,10 +166,10 @@ def pass_on(constants, c, buf, b, rate, gravity, carried, a, p, q, t, r):
     return here, ahead, moment_ahead, (mx + lx, my + ly, mz + lz), (-ox, -oy, -oz)
 
 
-@in_lanes
+@inline_fast
 def end_forwards(constants, c, buf, b, rate, gravity, carried, a):
     """The same at the tip."""
-    zero = spread(0.0)
+    zero = broadcast(0.0)
     before, here, _, left_x, _ = carried
     x, y, z = balance_vertex(constants, c, buf, b, rate, gravity, before, here, (zero, zero, zero))
     store3(buf, b + R_X, *symmetric_times_vector(*a, x - left_x[0], y - left_x[1], z - left_x[2]))
@@ -182,7 +182,7 @@ def factorise(vertices, gravity, constants, buf):
     Takes what is out of balance along from root to tip, as `solve_forwards` does later.
     """
     use_wide_registers()
-    zero, inv_dt = spread(0.0), load(buf, INV_STAGE)
+    zero, inv_dt = broadcast(0.0), load(buf, INV_STAGE)
     left_x = left_t = (zero, zero, zero, zero, zero, zero)
     left_p = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
     bend, extra = joint_stiffness(constants, np.uint64(0), inv_dt)
@@ -270,7 +270,7 @@ def solve_backwards(vertices, constants, buf):
     """
     use_wide_registers()
     segments = np.uint64(vertices - 1)
-    zero, inv_dt = spread(0.0), load(buf, INV_STAGE)
+    zero, inv_dt = broadcast(0.0), load(buf, INV_STAGE)
     ex, ey, ez = load3(buf, np.uint64(vertices) * STRIDE + R_X)
     ox, oy, oz = zero, zero, zero
     for i in range(segments):

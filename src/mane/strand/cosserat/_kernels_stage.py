@@ -2,14 +2,14 @@
 
 # mypy: allow-untyped-defs
 
-import math
-
 import numpy as np
 
-from mane.geometry._kernels_eights import load, spread
-from mane.geometry._kernels_lanes import greater, store, use_wide_registers
-from mane.strand._kernels_rows import load3, load4, store3, store4
-from mane.strand._kernels_small import cross, in_lanes, third_axis
+from mane.simd.f64x8 import broadcast, load
+from mane.simd.jit import inline_fast
+from mane.simd.math import maximum, sqrt
+from mane.simd.memory import store, use_wide_registers
+from mane.simd.rows import load3, load4, store3, store4
+from mane.strand._kernels_small import cross, third_axis
 from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 from mane.strand.cosserat._kernels_rows import (
     AXIS,
@@ -49,19 +49,19 @@ from mane.strand.cosserat._kernels_rows import (
 def choose_stages(vertices, dt, theta, constants, buf):
     """Length of each strand's stage: `theta` of a calm step, up to all of it; see `_kernels_stage`."""
     use_wide_registers()
-    resisted = push = turn = spread(0.0)
+    resisted = push = turn = broadcast(0.0)
     for j in range(np.uint64(vertices)):
         b = (j + ONE) * STRIDE
         free = load(constants, j * CONSTANT_STRIDE + INV_MASS)
         rx, ry, rz = load3(buf, b + RESIST)
         fx, fy, fz = load3(buf, b + FORCE)
         wx, wy, wz = load3(buf, b + SPIN)
-        resisted = greater(free * (rx + ry + rz), resisted)
-        push = greater(free * free * (fx * fx + fy * fy + fz * fz), push)
-        turn = greater(wx * wx + wy * wy + wz * wz, turn)
-    violence = greater(math.sqrt(push) * (1.0 / PUSHED), resisted * (dt / RESISTED))
-    violence = greater(turn * ((dt / CALM) * (dt / CALM)), violence)
-    part = theta + (1.0 - theta) * -greater(-violence, spread(-1.0))
+        resisted = maximum(free * (rx + ry + rz), resisted)
+        push = maximum(free * free * (fx * fx + fy * fy + fz * fz), push)
+        turn = maximum(wx * wx + wy * wy + wz * wz, turn)
+    violence = maximum(sqrt(push) * (1.0 / PUSHED), resisted * (dt / RESISTED))
+    violence = maximum(turn * ((dt / CALM) * (dt / CALM)), violence)
+    part = theta + (1.0 - theta) * -maximum(-violence, broadcast(-1.0))
     store(buf, STAGE, part * dt)
     store(buf, INV_STAGE, 1.0 / (part * dt))
     store(buf, INV_THETA, 1.0 / part)
@@ -75,7 +75,7 @@ def predict(vertices, constants, buf):
     Notes the tension that segments had, and fills their axes and cut forces.
     """
     use_wide_registers()
-    zero, stage = spread(0.0), load(buf, STAGE)
+    zero, stage = broadcast(0.0), load(buf, STAGE)
     wx, wy, wz = load3(buf, SPIN)
     store4(buf, Q, *turned(*load4(buf, Q), stage * wx, stage * wy, stage * wz))
     x, y, z = carried(buf, STRIDE, stage)
@@ -87,7 +87,7 @@ def predict(vertices, constants, buf):
         qx, qy, qz, qw = load4(buf, b + Q)
         nx, ny, nz = load3(buf, b + CUT)
         dx, dy, dz = third_axis(qx, qy, qz, qw)
-        store(buf, b + TENSION, greater(nx * dx + ny * dy + nz * dz, zero))
+        store(buf, b + TENSION, maximum(nx * dx + ny * dy + nz * dz, zero))
         wx, wy, wz = load3(buf, b + SPIN)
         qx, qy, qz, qw = turned(qx, qy, qz, qw, stage * wx, stage * wy, stage * wz)
         store4(buf, b + Q, qx, qy, qz, qw)
@@ -109,7 +109,7 @@ def predict(vertices, constants, buf):
     store3(buf, tip + D_X, zero, zero, zero)
 
 
-@in_lanes
+@inline_fast
 def carried(buf, b, stage):
     """Where a vertex gets by its own motion."""
     x, y, z = load3(buf, b + X)
@@ -125,7 +125,7 @@ def lay_vertices(vertices, is_held, constants, buf):
     keeps its centre of mass.
     """
     use_wide_registers()
-    sx = sy = sz = mass = spread(0.0)
+    sx = sy = sz = mass = broadcast(0.0)
     px, py, pz = load3(buf, STRIDE + X)
     rx, ry, rz = load3(buf, STRIDE + R_X)
     x, y, z = px + rx, py + ry, pz + rz
@@ -153,7 +153,7 @@ def lay_vertices(vertices, is_held, constants, buf):
         store3(buf, b + D_X, dx + sx, dy + sy, dz + sz)
 
 
-@in_lanes
+@inline_fast
 def shift(vertices, sx, sy, sz, buf):
     """Move strands as a whole."""
     for j in range(np.uint64(vertices)):
@@ -162,7 +162,7 @@ def shift(vertices, sx, sy, sz, buf):
         store3(buf, b + X, x + sx, y + sy, z + sz)
 
 
-@in_lanes
+@inline_fast
 def gone_on(buf, b):
     """Velocity of a vertex at the end of the step, and where its velocity of the stage would take it until then."""
     rate, part, rest = load(buf, INV_STAGE), load(buf, INV_THETA), load(buf, REMAINDER)
@@ -179,7 +179,7 @@ def go_on(vertices, is_held, constants, buf):
     """Go on from the stage to the end of the step with its velocities, vertices laid along their segments again."""
     use_wide_registers()
     rate, part, rest = load(buf, INV_STAGE), load(buf, INV_THETA), load(buf, REMAINDER)
-    sx, sy, sz = spread(0.0), spread(0.0), spread(0.0)
+    sx, sy, sz = broadcast(0.0), broadcast(0.0), broadcast(0.0)
     mass = load(constants, MASS)
     v, x = gone_on(buf, STRIDE)
     for j in range(np.uint64(vertices - 1)):

@@ -8,8 +8,8 @@ turns with the inertia of a thin rod, as is usual there: with that of its thin s
 # mypy: allow-untyped-defs
 
 import numpy as np
-from numba import njit, prange
 
+from mane.simd.jit import njit, prange
 from mane.strand._kernels_small import cross, symmetric_inverse, symmetric_times_vector, third_axis
 from mane.strand.cosserat._kernels_rows import turn_clamp, turned
 

@@ -73,8 +73,8 @@ def sag_free_rest(model: StrandModel) -> RestShape:
     edge = np.diff(model.rest_points, axis=1)
     length = _rest_lengths(edge, cut, model.stretch_stiffness)
     axis = edge / length[..., None] - cut / model.stretch_stiffness[..., None]  # hsu2024 eq. 1 with n = k C
-    turn = quaternion.between_vectors(_third_axes(plain.frames), axis)
-    frames = quaternion.normalize(quaternion.multiply(turn, plain.frames))
+    rotation = quaternion.between_vectors(_third_axes(plain.frames), axis)
+    frames = quaternion.normalize(quaternion.multiply(rotation, plain.frames))
     moment = static_moments(axis * length[..., None], cut)
     joints = joint_lengths(length)
     rest_turn, over = _deviations(frames, moment, model, joints)
@@ -113,8 +113,8 @@ def _frames(points: Float64Array) -> Float64Array:
     frames = segment_frames(points).astype(np.float64)
     edge = np.diff(points, axis=1)
     tangent = edge / np.linalg.norm(edge, axis=2, keepdims=True)
-    turn = quaternion.between_vectors(_third_axes(quaternion.normalize(frames)), tangent)
-    return quaternion.normalize(quaternion.multiply(turn, quaternion.normalize(frames)))
+    rotation = quaternion.between_vectors(_third_axes(quaternion.normalize(frames)), tangent)
+    return quaternion.normalize(quaternion.multiply(rotation, quaternion.normalize(frames)))
 
 
 def _third_axes(frames: Float64Array) -> Float64Array:

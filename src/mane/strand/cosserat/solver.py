@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_choice
-from mane.strand._kernels_rows import aligned_rows, take_lanes
-from mane.strand._kernels_small import LANE_COUNT
+from mane.simd.align import zeros_aligned
+from mane.simd.f64x8 import WIDTH
+from mane.simd.layout import take_lanes, to_blocks
 from mane.strand._kernels_stage import THETA
 from mane.strand.cosserat import _kernels as direct
 from mane.strand.cosserat import _kernels_rows as rows
@@ -96,7 +97,7 @@ class CosseratSolver(StrandSolver):
         self.rest: RestShape = sag_free_rest(model) if self.params.sag_free else groomed_rest(model)
         self._pinned = model.root_kind != RootKind.FREE
         self._constants = pack_constants(model, self.rest)
-        self._scratch = aligned_rows(0, (model.vertex_count + 2) * rows.SCRATCH_ROWS * LANE_COUNT)
+        self._scratch = zeros_aligned((0, (model.vertex_count + 2) * rows.SCRATCH_ROWS * WIDTH))
 
     def rest_state(self, roots: RootPose) -> StrandState:
         """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
@@ -128,15 +129,15 @@ class CosseratSolver(StrandSolver):
         other = copy(self)
         other.model, other.rest = self.model.taken(rows), self.rest.taken(rows)
         other._pinned = self._pinned[rows]
-        blocks = self._constants.reshape(len(self._constants), -1, LANE_COUNT)
-        other._constants = take_lanes(blocks, rows).reshape(-(-len(rows) // LANE_COUNT), -1)
+        blocks = self._constants.reshape(len(self._constants), -1, WIDTH)
+        other._constants = take_lanes(blocks, rows).reshape(-(-len(rows) // WIDTH), -1)
         return other
 
     def _thread_scratch(self) -> Float64Array:
         """One row per thread; zero where no strand ever writes, which stands for neighbours that are not there."""
         threads = numba.get_num_threads()
         if len(self._scratch) < threads:
-            self._scratch = aligned_rows(threads, self._scratch.shape[1])
+            self._scratch = zeros_aligned((threads, self._scratch.shape[1]))
         return self._scratch[:threads]
 
     def _sweep_constants(self) -> tuple[NDArray[Any], ...]:
@@ -160,9 +161,9 @@ class CosseratSolver(StrandSolver):
 
     def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
         """Move every strand rigidly with its root; see `StrandSolver.carry`."""
-        turn = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
-        carry_rigidly(state, turn, before.positions, after.positions)
-        state.extra["clamp"][...] = quaternion.multiply(turn, state.extra["clamp"])
+        rotation = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
+        carry_rigidly(state, rotation, before.positions, after.positions)
+        state.extra["clamp"][...] = quaternion.multiply(rotation, state.extra["clamp"])
 
     def energy(self, state: StrandState) -> Float64Array:
         """Kinetic, elastic and gravitational energy of each strand [J], shape (G,)."""
@@ -226,14 +227,13 @@ def pack_constants(model: StrandModel, rest: RestShape) -> Float64Array:
         "damping": model.damping,
         "inertia": SPIN_INERTIA * mean_mass * rest.length**2,
     }
-    blocks = -(-strands // LANE_COUNT)
-    padded = np.minimum(np.arange(blocks * LANE_COUNT), strands - 1).reshape(blocks, LANE_COUNT)
-    table = aligned_rows(blocks, vertices + 1, rows.CONSTANT_ROWS, LANE_COUNT)
+    table = np.zeros((strands, vertices + 1, rows.CONSTANT_ROWS))
     for column, name in enumerate(rows.CONSTANTS):
-        values = named[name][padded]
-        table[:, : values.shape[2], column] = values.transpose(0, 2, 1)
-    table[:, : vertices - 1, -4:] = rest.darboux[padded].transpose(0, 2, 3, 1)
-    return table.reshape(blocks, -1)
+        values = named[name]
+        table[:, : values.shape[1], column] = values
+    table[:, : vertices - 1, -4:] = rest.darboux
+    blocks = to_blocks(table, repeat_last=True)
+    return blocks.reshape(len(blocks), -1)
 
 
 def _axes(frames: Float64Array) -> Float64Array:

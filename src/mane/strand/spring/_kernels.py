@@ -12,35 +12,37 @@ three empty ones last. `_reference` is the same step with a dense matrix.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numba import njit
 
-from mane.geometry._kernels_eights import load, spread
-from mane.geometry._kernels_lanes import choose, greater, largest, store, use_wide_registers
-from mane.strand._kernels_rows import load3, load4, load6, store3, store6
-from mane.strand._kernels_small import LANES, LANES_2, LANES_3, cross, in_lanes, rows, symmetric_times_vector
+from mane.simd.f64x8 import broadcast, load
+from mane.simd.jit import inline_fast, njit
+from mane.simd.layout import row_offsets
+from mane.simd.masks import select
+from mane.simd.math import maximum, sqrt
+from mane.simd.memory import store, use_wide_registers
+from mane.simd.reductions import reduce_max
+from mane.simd.rows import LANES, LANES_2, LANES_3, load3, load4, load6, store3, store6
+from mane.strand._kernels_small import cross, symmetric_times_vector
 
 # Constants of a particle: stiffness and rest length of its springs to p-1, p-2, p-3; damping / dt; stiffness and rest
 # of its altitude; 1 if it is free to move, else 0; mass / dt^2; cosine and sine of its azimuth if it is auxiliary.
 CONSTANT_ROWS = 13
-STIFFNESS, REST, LAG, ALTITUDE, REST_ALTITUDE, FREE, INERTIA, AZIMUTH = rows(3, 3, 1, 1, 1, 1, 1, 2)
+STIFFNESS, REST, LAG, ALTITUDE, REST_ALTITUDE, FREE, INERTIA, AZIMUTH = row_offsets(3, 3, 1, 1, 1, 1, 1, 2)
 # Positions: estimate of the end of the step, its start, and where it would end without springs.
-END, START, AIM = rows(3, 3, 3, start=CONSTANT_ROWS)
+END, START, AIM = row_offsets(3, 3, 3, start=CONSTANT_ROWS)
 # The load, over dt: on the diagonal and towards p-2.
-RESIST, COUPLE = rows(6, 6, start=CONSTANT_ROWS + 9)
+RESIST, COUPLE = row_offsets(6, 6, start=CONSTANT_ROWS + 9)
 # Unbalanced force, then the change that it causes; altitude's matrix and the weights of p, p-1, p-2, p-3 in it; tension
 # of the springs as the last solve had it.
-FORCE, SLAB, WEIGHTS, TENSION = rows(3, 6, 4, 3, start=CONSTANT_ROWS + 21)
+FORCE, SLAB, WEIGHTS, TENSION = row_offsets(3, 6, 4, 3, start=CONSTANT_ROWS + 21)
 # Blocks of the matrix on the diagonal and towards p-1, p-2, p-3; before it is assembled, matrices of those springs.
 # The factor's diagonal block holds one over each of its three scales, then l10 l20 l21 of its unit triangle.
-DIAGONAL, NEAR, NEXT, FAR = rows(6, 9, 9, 9, start=CONSTANT_ROWS + 37)
+DIAGONAL, NEAR, NEXT, FAR = row_offsets(6, 9, 9, 9, start=CONSTANT_ROWS + 37)
 # Directions of the springs, and one over the length of the first two, as the solve had them.
-ALONG, SHORTNESS = rows(9, 2, start=CONSTANT_ROWS + 70)
+ALONG, SHORTNESS = row_offsets(9, 2, start=CONSTANT_ROWS + 70)
 # The same for all particles of a strand, but in the record of each, so that lanes go on without looking elsewhere: 1
 # until the strand has settled; length of the stage [s].
-GOES_ON, STAGE = rows(1, 1, start=CONSTANT_ROWS + 81)
+GOES_ON, STAGE = row_offsets(1, 1, start=CONSTANT_ROWS + 81)
 ROW_COUNT = CONSTANT_ROWS + 84  # odd, or records would share the same few places in the cache
 RECORD = LANES * np.uint64(ROW_COUNT)
 RECORD_2, RECORD_3 = np.uint64(2) * RECORD, np.uint64(3) * RECORD
@@ -54,27 +56,27 @@ TINY = 1e-30  # keeps the direction of a spring without length finite
 in_block = njit(cache=True, error_model="numpy")
 
 
-@in_lanes
+@inline_fast
 def add3(buf, i, x, y, z):
     """Add to three rows."""
     a, b, c = load3(buf, i)
     store3(buf, i, a + x, b + y, c + z)
 
 
-@in_lanes
+@inline_fast
 def subtract3(buf, i, x, y, z):
     """Subtract from three rows."""
     a, b, c = load3(buf, i)
     store3(buf, i, a - x, b - y, c - z)
 
 
-@in_lanes
+@inline_fast
 def dot3(a, b):
     """Product of two vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@in_lanes
+@inline_fast
 def moved(buf, i):
     """How far a particle has come since the start of the step."""
     x, y, z = load3(buf, i + END)
@@ -82,7 +84,7 @@ def moved(buf, i):
     return x - a, y - b, z - c
 
 
-@in_lanes
+@inline_fast
 def scaled_dyad(scale, x, y, z, more):
     """Six numbers of scale v v^T + more times the identity."""
     a, b, c = scale * x, scale * y, scale * z
@@ -115,13 +117,13 @@ def balance_coupling(buf, records):
         subtract3(buf, i + FORCE, *symmetric_times_vector(*matrix, *there))
 
 
-@in_lanes
+@inline_fast
 def spring(buf, i, k):
     """Direction of the spring between particles i and k, its length and one over it, and how far they came apart."""
     x, y, z = load3(buf, i + END)
     a, b, c = load3(buf, k + END)
     dx, dy, dz = x - a, y - b, z - c
-    inv = 1.0 / math.sqrt(dx * dx + dy * dy + dz * dz + TINY)
+    inv = 1.0 / sqrt(dx * dx + dy * dy + dz * dz + TINY)
     length = (dx * dx + dy * dy + dz * dz) * inv
     ux, uy, uz = dx * inv, dy * inv, dz * inv
     x, y, z = load3(buf, i + START)
@@ -129,7 +131,7 @@ def spring(buf, i, k):
     return ux, uy, uz, length, inv, ux * (dx - x + a) + uy * (dy - y + b) + uz * (dz - z + c)
 
 
-@in_lanes
+@inline_fast
 def add_spring(buf, i, k, which, block):
     """Add spring number `which` (in lanes) between particles i and k to their forces; leave its matrix in `block`.
 
@@ -145,7 +147,7 @@ def add_spring(buf, i, k, which, block):
     # the last solve counts: that of the estimate is far too large where a stiff spring has turned.
     pull = load(buf, i + TENSION + which)
     store(buf, i + TENSION + which, pull + load(buf, i + GOES_ON) * (tension - pull))
-    across = greater(pull, 0.0) * inv
+    across = maximum(pull, 0.0) * inv
     store6(buf, i + block, *scaled_dyad(stiffness * (1.0 + lag) - across, ux, uy, uz, across))
     return inv
 
@@ -161,7 +163,7 @@ def add_springs(buf, records):
         add_spring(buf, i, i - RECORD_3, LANES_2, FAR)
 
 
-@in_lanes
+@inline_fast
 def altitude(buf, apex, base, first, second):
     """Normal of a face, altitude of the apex over it, and where its foot is: weights of `first` and `second`."""
     x, y, z = load3(buf, base + END)
@@ -172,7 +174,7 @@ def altitude(buf, apex, base, first, second):
     bx, by, bz = bx - x, by - y, bz - z
     rx, ry, rz = rx - x, ry - y, rz - z
     nx, ny, nz = cross(ax, ay, az, bx, by, bz)
-    inv = 1.0 / math.sqrt(nx * nx + ny * ny + nz * nz + TINY)
+    inv = 1.0 / sqrt(nx * nx + ny * ny + nz * nz + TINY)
     nx, ny, nz = nx * inv, ny * inv, nz * inv
     ux, uy, uz = cross(rx, ry, rz, bx, by, bz)
     vx, vy, vz = cross(ax, ay, az, rx, ry, rz)
@@ -181,7 +183,7 @@ def altitude(buf, apex, base, first, second):
     return nx, ny, nz, rx * nx + ry * ny + rz * nz, u, v
 
 
-@in_lanes
+@inline_fast
 def add_altitude(buf, i, x, y, z, height, w0, w1, w2, w3):
     """Add an altitude spring to the forces of particles p ... p-3 with these weights; leave its matrix behind."""
     n = (x, y, z)
@@ -203,7 +205,7 @@ def add_altitude(buf, i, x, y, z, height, w0, w1, w2, w3):
 def add_altitudes(buf, records):
     """Evaluate all altitude springs: those whose apex comes last, then those whose apex comes first."""
     use_wide_registers()
-    one = spread(1.0)
+    one = broadcast(1.0)
     for p in range(ROOT + ONE, records, TWO):
         i = p * RECORD
         nx, ny, nz, height, u, v = altitude(buf, i, i - RECORD_3, i - RECORD_2, i - RECORD)
@@ -214,7 +216,7 @@ def add_altitudes(buf, records):
         add_altitude(buf, i, nx, ny, nz, height, -v, -u, u + v - 1.0, one)
 
 
-@in_lanes
+@inline_fast
 def plus(a, scale, b):
     """Six numbers a + scale b."""
     return (
@@ -227,7 +229,7 @@ def plus(a, scale, b):
     )
 
 
-@in_lanes
+@inline_fast
 def matrix_of(buf, i):
     """Gather springs, altitudes and load into the blocks of the matrix left of the diagonal, far to near, and on it.
 
@@ -252,7 +254,7 @@ def matrix_of(buf, i):
     return far, next_, near, (xx + inertia, yy + inertia, zz + inertia, xy, xz, yz)
 
 
-@in_lanes
+@inline_fast
 def note_tension(buf, i, k, which):
     """Add to the noted tension of a spring what the solved change makes of it; return the square of its way across."""
     ux, uy, uz = load3(buf, i + ALONG + THREE * which)
@@ -274,7 +276,7 @@ def advance(buf, records, tolerance):
     what the solve has neglected goes with the square of that. Returns whether any has not.
     """
     use_wide_registers()
-    zero, goes_on = spread(0.0), load(buf, ROOT * RECORD + GOES_ON)
+    zero, goes_on = broadcast(0.0), load(buf, ROOT * RECORD + GOES_ON)
     for p in range(ROOT):
         store3(buf, p * RECORD + FORCE, zero, zero, zero)
     x, y, z = load3(buf, ROOT * RECORD + FORCE)
@@ -286,10 +288,10 @@ def advance(buf, records, tolerance):
         near = near * near * note_tension(buf, i, i - RECORD, ZERO)
         next_ = next_ * next_ * note_tension(buf, i, i - RECORD_2, LANES)
         note_tension(buf, i, i - RECORD_3, LANES_2)
-        turn = greater(greater(near, next_), turn)
+        turn = maximum(maximum(near, next_), turn)
         x, y, z = load3(buf, i + FORCE)
         add3(buf, i + END, goes_on * x, goes_on * y, goes_on * z)
-    goes_on = choose(turn > tolerance * tolerance, goes_on, 0.0)
+    goes_on = select(turn > tolerance * tolerance, goes_on, 0.0)
     for p in range(ROOT, records):
         store(buf, p * RECORD + GOES_ON, goes_on)
-    return largest(goes_on) > 0.0
+    return reduce_max(goes_on) > 0.0

@@ -4,17 +4,15 @@
 
 from __future__ import annotations
 
-import math
-
-from numba import njit, prange
-
-from mane.geometry._kernels_lanes import choose
-from mane.strand._kernels_small import FASTMATH, cross, in_lanes
+from mane.simd.jit import FASTMATH, inline_fast, njit, prange
+from mane.simd.masks import select
+from mane.simd.math import sqrt
+from mane.strand._kernels_small import cross
 
 TINY = 1e-30  # keeps the direction of a segment without length finite
 
 
-@in_lanes
+@inline_fast
 def quaternion_of_axes(a, b, c):
     """Quaternion (x, y, z, w) of the rotation whose columns are the unit vectors a, b, c; no branches, for lanes.
 
@@ -25,28 +23,28 @@ def quaternion_of_axes(a, b, c):
     xx, yy, zz = 1.0 + a[0] - b[1] - c[2], 1.0 - a[0] + b[1] - c[2], 1.0 - a[0] - b[1] + c[2]
     ww = 1.0 + a[0] + b[1] + c[2]
     take_x, take_z = xx > yy, zz > ww
-    take_p = choose(take_x, xx, yy) > choose(take_z, zz, ww)
-    x = choose(take_p, choose(take_x, xx, xy), choose(take_z, xz, xw))
-    y = choose(take_p, choose(take_x, xy, yy), choose(take_z, yz, yw))
-    z = choose(take_p, choose(take_x, xz, yz), choose(take_z, zz, zw))
-    w = choose(take_p, choose(take_x, xw, yw), choose(take_z, zw, ww))
-    inv = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
+    take_p = select(take_x, xx, yy) > select(take_z, zz, ww)
+    x = select(take_p, select(take_x, xx, xy), select(take_z, xz, xw))
+    y = select(take_p, select(take_x, xy, yy), select(take_z, yz, yw))
+    z = select(take_p, select(take_x, xz, yz), select(take_z, zz, zw))
+    w = select(take_p, select(take_x, xw, yw), select(take_z, zw, ww))
+    inv = 1.0 / sqrt(x * x + y * y + z * z + w * w)
     return x * inv, y * inv, z * inv, w * inv
 
 
-@in_lanes
+@inline_fast
 def frame_of_segment(p0, p1, a, v0, v1, va, cosine, sine):
     """Frame (four numbers) and angular velocity (three) of the segment p0 p1 with auxiliary particle a; v velocities.
 
     The third axis is the tangent; the first is the direction of a, turned back by its azimuth.
     """
     dx, dy, dz = p1[0] - p0[0], p1[1] - p0[1], p1[2] - p0[2]
-    inv = 1.0 / math.sqrt(dx * dx + dy * dy + dz * dz + TINY)
+    inv = 1.0 / sqrt(dx * dx + dy * dy + dz * dz + TINY)
     tx, ty, tz = dx * inv, dy * inv, dz * inv
     ox, oy, oz = a[0] - 0.5 * (p0[0] + p1[0]), a[1] - 0.5 * (p0[1] + p1[1]), a[2] - 0.5 * (p0[2] + p1[2])
     along = ox * tx + oy * ty + oz * tz
     ex, ey, ez = ox - along * tx, oy - along * ty, oz - along * tz
-    inv_out = 1.0 / math.sqrt(ex * ex + ey * ey + ez * ez + TINY)
+    inv_out = 1.0 / sqrt(ex * ex + ey * ey + ez * ez + TINY)
     ex, ey, ez = ex * inv_out, ey * inv_out, ez * inv_out
     sx, sy, sz = cross(tx, ty, tz, ex, ey, ez)
     first = (cosine * ex - sine * sx, cosine * ey - sine * sy, cosine * ez - sine * sz)
@@ -105,7 +103,7 @@ def follow_segments(strands, points, velocity, azimuth, offset, frames, spin, au
 def follow_segment(p0, p1, v0, v1, azimuth, offset, frame, spin, a, va):
     """The same for one segment."""
     dx, dy, dz = p1[0] - p0[0], p1[1] - p0[1], p1[2] - p0[2]
-    inv = 1.0 / math.sqrt(dx * dx + dy * dy + dz * dz + TINY)
+    inv = 1.0 / sqrt(dx * dx + dy * dy + dz * dz + TINY)
     tx, ty, tz = dx * inv, dy * inv, dz * inv
     zx, zy, zz = turn(frame, 0.0, 0.0, 1.0)
     ex, ey, ez = turn(frame, azimuth[0], azimuth[1], 0.0)

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from mane.geometry._kernels_eights import load, spread
-from mane.geometry._kernels_lanes import use_wide_registers
-from mane.strand._kernels_rows import load3, load6, load9, store3, store6
-from mane.strand._kernels_small import LANES_3, LANES_6, full_times_vector, in_lanes, transposed_times_vector
+from mane.simd.f64x8 import broadcast, load
+from mane.simd.jit import inline_fast
+from mane.simd.memory import use_wide_registers
+from mane.simd.rows import LANES_3, LANES_6, load3, load6, load9, store3, store6
+from mane.strand._kernels_small import full_times_vector, transposed_times_vector
 from mane.strand.spring._kernels import (
     DIAGONAL,
     FAR,
@@ -27,26 +28,26 @@ from mane.strand.spring._kernels import (
 )
 
 
-@in_lanes
+@inline_fast
 def unit_solved(factor, x, y, z):
     """Row (x, y, z) times the inverse transpose of a diagonal block's unit triangle."""
     y = y - x * factor[3]
     return x, y, z - x * factor[4] - y * factor[5]
 
 
-@in_lanes
+@inline_fast
 def scaled(factor, v):
     """Row v times the inverse of a diagonal block's scales."""
     return v[0] * factor[0], v[1] * factor[1], v[2] * factor[2]
 
 
-@in_lanes
+@inline_fast
 def less(v, a):
     """Difference of two vectors."""
     return v[0] - a[0], v[1] - a[1], v[2] - a[2]
 
 
-@in_lanes
+@inline_fast
 def eliminate_row(buf, i, row, far, next_, near):
     """Turn one scalar row of the blocks left of the diagonal into the factor's, stored `row` lanes on.
 
@@ -69,19 +70,19 @@ def eliminate_row(buf, i, row, far, next_, near):
     return (far, next_, near), (far_out, next_out, near_out)
 
 
-@in_lanes
+@inline_fast
 def rows_of(m):
     """Rows of a symmetric matrix."""
     return (m[0], m[3], m[4]), (m[3], m[1], m[5]), (m[4], m[5], m[2])
 
 
-@in_lanes
+@inline_fast
 def product(a, b):
     """Product of two scalar rows, three vectors each."""
     return dot3(a[0], b[0]) + dot3(a[1], b[1]) + dot3(a[2], b[2])
 
 
-@in_lanes
+@inline_fast
 def factor_diagonal(xx, yy, zz, xy, xz, yz):
     """Symmetric matrix as unit triangle, scales, its transpose: the inverse scales and the triangle."""
     a = 1.0 / xx
@@ -100,7 +101,7 @@ def eliminate(buf, records):
     infinite scales: what would move it is lost.
     """
     use_wide_registers()
-    zero = spread(0.0)
+    zero = broadcast(0.0)
     for p in range(ROOT):
         store6(buf, p * RECORD + DIAGONAL, zero, zero, zero, zero, zero, zero)
     for p in range(ROOT, records):

@@ -9,12 +9,13 @@ apart by the square of the turn, and stretching is stiff.
 
 from __future__ import annotations
 
-import math
-
-from mane.geometry._kernels_eights import load, spread
-from mane.geometry._kernels_lanes import choose, greater, lesser, store, use_wide_registers
-from mane.strand._kernels_rows import load3, load4, store3, store4
-from mane.strand._kernels_small import LANES, LANES_3, cross, in_lanes
+from mane.simd.f64x8 import broadcast, load
+from mane.simd.jit import inline_fast
+from mane.simd.masks import select
+from mane.simd.math import maximum, minimum, sqrt
+from mane.simd.memory import store, use_wide_registers
+from mane.simd.rows import LANES, LANES_3, load3, load4, store3, store4
+from mane.strand._kernels_small import cross
 from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 from mane.strand.spring._kernels import (
     ALONG,
@@ -49,20 +50,20 @@ SUM, SUM_MASS = ALONG, ALONG + LANES_3  # of the records from the root to here: 
 def choose_stages(buf, records, dt, theta):
     """Length of each strand's stage: `scale` of a calm step, up to all of it. Masses, load and spins are loaded."""
     use_wide_registers()
-    resisted = push = turning = spread(0.0)
+    resisted = push = turning = broadcast(0.0)
     for p in range(ROOT, records, TWO):
         i = p * RECORD
         per_mass = load(buf, i + FREE) / load(buf, i + INERTIA)
         rx, ry, rz = load3(buf, i + RESIST)
         fx, fy, fz = load3(buf, i + FORCE)
-        resisted = greater(per_mass * (rx + ry + rz), resisted)
-        push = greater(per_mass * per_mass * (fx * fx + fy * fy + fz * fz), push)
+        resisted = maximum(per_mass * (rx + ry + rz), resisted)
+        push = maximum(per_mass * per_mass * (fx * fx + fy * fy + fz * fz), push)
     for p in range(ROOT + ONE, records, TWO):
         wx, wy, wz = load3(buf, p * RECORD + SPIN)
-        turning = greater(wx * wx + wy * wy + wz * wz, turning)
-    violence = greater(math.sqrt(push) * (1.0 / PUSHED), resisted * (dt / RESISTED))
-    violence = greater(turning * ((dt / CALM) * (dt / CALM)), violence)
-    part = theta + (1.0 - theta) * lesser(violence, 1.0)
+        turning = maximum(wx * wx + wy * wy + wz * wz, turning)
+    violence = maximum(sqrt(push) * (1.0 / PUSHED), resisted * (dt / RESISTED))
+    violence = maximum(turning * ((dt / CALM) * (dt / CALM)), violence)
+    part = theta + (1.0 - theta) * minimum(violence, 1.0)
     store(buf, STAGE, part * dt)
     store(buf, QUICKER, 1.0 / part)
 
@@ -78,7 +79,7 @@ def find_velocities(buf, records):
         store3(buf, i + FORCE, rate * x, rate * y, rate * z)
 
 
-@in_lanes
+@inline_fast
 def segment_frame(buf, i):
     """Frame and spin of the segment whose auxiliary particle is at i; velocities are in FORCE."""
     k, l = i - RECORD, i + RECORD
@@ -108,12 +109,12 @@ def find_frames(buf, records):
         i = p * RECORD
         qx, qy, qz, qw, wx, wy, wz = segment_frame(buf, i)
         bx, by, bz, bw = load4(buf, i + BEFORE)
-        sign = choose(qx * bx + qy * by + qz * bz + qw * bw >= 0.0, spread(1.0), -1.0)
+        sign = select(qx * bx + qy * by + qz * bz + qw * bw >= 0.0, broadcast(1.0), -1.0)
         store4(buf, i + FRAME, sign * qx, sign * qy, sign * qz, sign * qw)
         store3(buf, i + SPIN, wx, wy, wz)
 
 
-@in_lanes
+@inline_fast
 def turned(wx, wy, wz, x, y, z):
     """Turn a vector by the Cayley rotation of w, which is w itself up to |w|^3 / 12."""
     scale = 1.0 / (1.0 + 0.25 * (wx * wx + wy * wy + wz * wz))
@@ -127,12 +128,12 @@ def start_sums(buf):
     """Nothing is summed up yet but the root's mass."""
     use_wide_registers()
     i = ROOT * RECORD
-    zero = spread(0.0)
+    zero = broadcast(0.0)
     store3(buf, i + SUM, zero, zero, zero)
     store(buf, i + SUM_MASS, load(buf, i + INERTIA))
 
 
-@in_lanes
+@inline_fast
 def sum_up(buf, i, light, heavy):
     """Add a vertex at i, shifted by `heavy`, and the auxiliary particle before it, shifted by `light`, to the sums."""
     a, b = load(buf, i - RECORD + INERTIA), load(buf, i + INERTIA)
@@ -186,7 +187,7 @@ def go_on(buf, records, dt):
     shift_free(buf, records)
 
 
-@in_lanes
+@inline_fast
 def lay(buf, i, before, way, dt):
     """Put a particle `way` from `before`; return how far that is from where it would have gone straight on."""
     rest = dt - load(buf, i + STAGE)

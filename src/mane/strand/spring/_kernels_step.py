@@ -8,15 +8,14 @@ depends on nothing but its block, whichever thread it runs on.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numba import njit, prange
 
-from mane.geometry._kernels_eights import load, spread
-from mane.geometry._kernels_lanes import choose, greater, lesser, store, use_wide_registers
-from mane.strand._kernels_rows import copy_in, copy_out, load3, load6, store3, store6
-from mane.strand._kernels_small import FASTMATH, LANE_COUNT, LANES, in_lanes
+from mane.simd.f64x8 import WIDTH, broadcast, load
+from mane.simd.jit import FASTMATH, inline_fast, njit, prange
+from mane.simd.masks import select
+from mane.simd.math import maximum, minimum, sqrt
+from mane.simd.memory import store, use_wide_registers
+from mane.simd.rows import LANES, copy_in, copy_out, load3, load6, store3, store6
 from mane.strand.spring._kernels import (
     AIM,
     CONSTANT_ROWS,
@@ -102,7 +101,7 @@ def load_block(buf, first, now, load):
     copy_in(coupling, first, RECORD_2, vertex + RECORD_2 + COUPLE, buf)
     copy_in(spin, first, RECORD_2, between + SPIN, buf)
     copy_in(tension, first, RECORD, RECORD + TENSION, buf)
-    zero = spread(0.0)
+    zero = broadcast(0.0)
     for j in range(np.uint64(auxiliary.shape[1])):
         store3(buf, between + j * RECORD_2 + FORCE, zero, zero, zero)
 
@@ -114,7 +113,7 @@ def set_out(buf, records, gravity):
     Those go straight on, which keeps the segments of a turning strand at length. No strand has settled.
     """
     use_wide_registers()
-    one = spread(1.0)
+    one = broadcast(1.0)
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     for p in range(ONE, records):
         i = p * RECORD
@@ -137,14 +136,14 @@ def set_out(buf, records, gravity):
         store3(buf, i + AIM, x + square * gx + push * fx, y + square * gy + push * fy, z + square * gz + push * fz)
 
 
-@in_lanes
+@inline_fast
 def scale_rows(buf, i, factor):
     """Multiply six rows."""
     a, b, c, d, e, f = load6(buf, i)
     store6(buf, i, factor * a, factor * b, factor * c, factor * d, factor * e, factor * f)
 
 
-@in_lanes
+@inline_fast
 def end_stage(buf, i, theta):
     """Where a particle gets by the end of the stage, as three rows; END has where it is at the end of the step."""
     x, y, z = load3(buf, i + START)
@@ -170,7 +169,7 @@ def load_held(buf, first, now, held):
     copy_in(positions.reshape(positions.shape[0], 1, 3), first, RECORD, root + END, buf)
     x, y, z = end_stage(buf, root, theta)
     is_free = free > 0.0
-    store3(buf, root + END, choose(is_free, ux, x), choose(is_free, uy, y), choose(is_free, uz, z))
+    store3(buf, root + END, select(is_free, ux, x), select(is_free, uy, y), select(is_free, uz, z))
 
 
 @in_block
@@ -194,7 +193,7 @@ def limit_strain(buf, records, limit):
     A strand that nothing holds keeps its centre of mass.
     """
     use_wide_registers()
-    zero = spread(0.0)
+    zero = broadcast(0.0)
     store3(buf, ROOT * RECORD + FORCE, zero, zero, zero)
     start_sums(buf)
     for p in range(ROOT + TWO, records, TWO):
@@ -202,10 +201,10 @@ def limit_strain(buf, records, limit):
         x, y, z = load3(buf, i + END)
         a, b, c = load3(buf, i - RECORD_2 + END)
         dx, dy, dz = x - a, y - b, z - c
-        length = math.sqrt(dx * dx + dy * dy + dz * dz)
+        length = sqrt(dx * dx + dy * dy + dz * dz)
         rest = load(buf, i + REST + LANES)
         low, high = rest * (1.0 - limit), rest * (1.0 + limit)
-        wanted = lesser(greater(length, low), high)
+        wanted = minimum(maximum(length, low), high)
         scale = (wanted - length) / (length + TOO_SHORT)
         sx, sy, sz = load3(buf, i - RECORD_2 + FORCE)
         beyond = (sx + scale * dx, sy + scale * dy, sz + scale * dz)
@@ -220,7 +219,7 @@ def limit_strain(buf, records, limit):
     shift_free(buf, records)
 
 
-@in_lanes
+@inline_fast
 def go_on_changing(buf, i, quicker):
     """A velocity, which goes on as it changed over the stage from what is in AIM to what is in FORCE."""
     x, y, z = load3(buf, i + FORCE)
@@ -274,8 +273,8 @@ def step_block(
     block, constants, is_free, now, held, load, gravity, limit, iterations, tolerance, theta, dt, buf, out, cut_force
 ):
     """Take one block of strands one step further; arguments as in `step_strands`."""
-    first = block * LANE_COUNT
-    count = min(LANE_COUNT, is_free.shape[0] - first)
+    first = block * WIDTH
+    count = min(WIDTH, is_free.shape[0] - first)
     records = np.uint64(constants.shape[0] + 1)
     place_ghosts(first, count, held[:3], held[3])
     load_constants(buf, constants)

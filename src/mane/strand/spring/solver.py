@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_choice, require_positive
 from mane.geometry.threads import most_threads
-from mane.strand._kernels_rows import aligned_rows, take_lanes
-from mane.strand._kernels_small import LANE_COUNT
+from mane.simd.align import zeros_aligned
+from mane.simd.f64x8 import WIDTH
+from mane.simd.layout import take_lanes, to_blocks
 from mane.strand._kernels_stage import THETA
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -125,15 +126,15 @@ class SpringSolver(StrandSolver):
         self.net = without_sag(net, model) if sag_free else net
         self._carries_weight = (model.root_kind != RootKind.FREE) & sag_free
         self._is_free = model.root_kind == RootKind.FREE
-        self._constants = _in_lanes(self.net)
+        self._constants = _packed(self.net)
         self._scratch: Float64Array | None = None
 
     def rest_state(self, roots: RootPose) -> StrandState:
         """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
         rest = self.net.rest_points
-        turn = roots.rotations[:, None]
-        placed = quaternion.rotate(turn, rest - rest[:, GHOSTS : GHOSTS + 1]) + roots.positions[:, None]
-        state = StrandState.at_rest(placed[:, GHOSTS::2], quaternion.multiply(turn, self.net.frames))
+        rotation = roots.rotations[:, None]
+        placed = quaternion.rotate(rotation, rest - rest[:, GHOSTS : GHOSTS + 1]) + roots.positions[:, None]
+        state = StrandState.at_rest(placed[:, GHOSTS::2], quaternion.multiply(rotation, self.net.frames))
         beyond = np.cumsum(self.net.mass[:, ::-1], axis=1)[:, ::-1]
         carried = 0.5 * (beyond[:, GHOSTS + 1 :: 2] + beyond[:, GHOSTS + 2 :: 2])
         state.cut_force[...] = (carried * self._carries_weight[:, None])[..., None] * self.model.gravity
@@ -192,7 +193,7 @@ class SpringSolver(StrandSolver):
         other = copy(self)
         other.model, other.net = self.model.taken(rows), self.net.taken(rows)
         other._carries_weight, other._is_free = self._carries_weight[rows], self._is_free[rows]
-        blocks = self._constants.reshape(*self._constants.shape[:2], -1, LANE_COUNT)
+        blocks = self._constants.reshape(*self._constants.shape[:2], -1, WIDTH)
         taken = take_lanes(blocks, rows)
         other._constants = taken.reshape(*taken.shape[:2], -1)
         other._scratch = None
@@ -216,15 +217,15 @@ class SpringSolver(StrandSolver):
 
     def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
         """Move every strand of `state` rigidly, in place, as its root goes from `before` to `after` (a teleport)."""
-        turn = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
-        carry_rigidly(state, turn, before.positions, after.positions)
+        rotation = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
+        carry_rigidly(state, rotation, before.positions, after.positions)
         for name in ("auxiliary", "clamp"):
             places = state.extra[name]
             places[...] = (
-                quaternion.rotate(turn[:, None], places - before.positions[:, None]) + after.positions[:, None]
+                quaternion.rotate(rotation[:, None], places - before.positions[:, None]) + after.positions[:, None]
             )
         velocity = state.extra["auxiliary_velocity"]
-        velocity[...] = quaternion.rotate(turn[:, None], velocity)
+        velocity[...] = quaternion.rotate(rotation[:, None], velocity)
 
     def energy(self, state: StrandState) -> Float64Array:
         """Kinetic, elastic and gravitational energy of each strand [J], shape (G,); gravity is zero at the origin."""
@@ -258,21 +259,19 @@ class SpringSolver(StrandSolver):
             from mane.strand.spring._kernels import EMPTY, RECORD
 
             chunks = min(most_threads(), len(self._constants))
-            self._scratch = aligned_rows(chunks, (1 + self._constants.shape[1] + EMPTY) * int(RECORD))
+            self._scratch = zeros_aligned((chunks, (1 + self._constants.shape[1] + EMPTY) * int(RECORD)))
         return self._scratch
 
 
-def _in_lanes(net: SpringNet) -> Float64Array:
+def _packed(net: SpringNet) -> Float64Array:
     """Constants of all particles as the kernel reads them, blocks of strands side by side."""
     free = (~net.is_held).astype(np.float64)
     single = [net.damping, net.altitude_stiffness, net.rest_altitude, free, net.mass]
     azimuth = np.zeros((*net.mass.shape, 2))
     azimuth[:, GHOSTS + 1 :: 2] = net.azimuth
     table = np.concatenate([net.stiffness, net.rest_length, np.stack(single, axis=-1), azimuth], axis=-1)
-    blocks = -(-len(table) // LANE_COUNT)
-    padded = table[np.minimum(np.arange(blocks * LANE_COUNT), len(table) - 1)]
-    lanes_last = padded.reshape(blocks, LANE_COUNT, *table.shape[1:]).transpose(0, 2, 3, 1)
-    return np.ascontiguousarray(lanes_last).reshape(blocks, table.shape[1], -1)
+    blocks = to_blocks(table, repeat_last=True)
+    return blocks.reshape(*blocks.shape[:2], -1)
 
 
 def _with_given_constants(net: SpringNet, model: StrandModel, params: SpringParams) -> SpringNet:

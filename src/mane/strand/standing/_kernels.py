@@ -28,7 +28,8 @@ if the block-tridiagonal matrix of its second variation has a Cholesky factor.
 import math
 
 import numpy as np
-from numba import njit, prange
+
+from mane.simd.jit import njit, prange
 
 # Factors are looked for in this range; beyond it a strand needs no stiffness at all, or stands with none.
 LOWEST_FACTOR = 1e-6

@@ -48,9 +48,9 @@ class StandingStrand:
         off_rest = np.array([_off_rest(m, *k) for m, k in zip(seen, stiffness, strict=True)])
         return cls(edges, weights, moments, stiffness, frames, off_rest)
 
-    def energy(self, turns: Float64Array) -> float:
-        """Energy [J] with every segment turned by the rotation vectors `turns` (N, 3) from the groomed shape."""
-        now = quaternion.multiply(quaternion.exp(turns), self.frames[1:])
+    def energy(self, rotations: Float64Array) -> float:
+        """Energy [J] with every segment turned by the rotation vectors `rotations` (N, 3) from the groomed shape."""
+        now = quaternion.multiply(quaternion.exp(rotations), self.frames[1:])
         before = np.concatenate([self.frames[:1], now[:-1]])
         groomed = quaternion.multiply(quaternion.conjugate(self.frames[:-1]), self.frames[1:])
         rest = quaternion.multiply(groomed, quaternion.conjugate(self.off_rest))
@@ -58,7 +58,7 @@ class StandingStrand:
         off = quaternion.multiply(quaternion.conjugate(rest), joint)
         bend, twist = self.stiffness.T
         elastic = (4 * bend * (1 - off[:, 3]) + 2 * (twist - bend) * off[:, 2] ** 2).sum()
-        fall = -(self.weights * quaternion.rotate(quaternion.exp(turns), self.edges)).sum()
+        fall = -(self.weights * quaternion.rotate(quaternion.exp(rotations), self.edges)).sum()
         return float(elastic + fall)
 
     def second_variation(self) -> Float64Array:
@@ -82,8 +82,8 @@ class StandingStrand:
         x, y, z, w = self.off_rest[j]
         g = np.array([-y, x, w])
         local = (bend * w - (twist - bend) * z * z) * np.eye(3) + (twist - bend) * np.outer(g, g)
-        turn = quaternion.to_matrix(self.frames[j + 1])
-        world: Float64Array = turn @ local @ turn.T
+        rotation = quaternion.to_matrix(self.frames[j + 1])
+        world: Float64Array = rotation @ local @ rotation.T
         return world
 
 

@@ -3,15 +3,15 @@
 import numpy as np
 from numba import njit
 
-from mane.geometry._kernels_fours import lane, load, together
-from mane.geometry._kernels_lanes import store
+from mane.simd.f64x4 import extract, from_numbers, load
+from mane.simd.memory import store
 
 
 @njit(error_model="numpy")
 def _mix(numbers, out):
-    value = load(numbers, 1) * 2.0 + together(numbers[0], 0.0, 1.0, numbers[5])
+    value = load(numbers, 1) * 2.0 + from_numbers(numbers[0], 0.0, 1.0, numbers[5])
     store(out, 1, value)
-    return lane(value, 0), lane(value, 3)
+    return extract(value, 0), extract(value, 3)
 
 
 def test_four_numbers_are_one_value():

@@ -4,28 +4,30 @@ import numpy as np
 import pytest
 from numba import config, njit
 
-from mane.geometry._kernels_lanes import WIDTH, choose, greater, lesser, magnitude, narrow, root, store
-from mane.geometry._kernels_sixteens import (
+from mane.simd.f32x16 import (
+    WIDTH,
+    compress_indices,
+    compress_numbers,
     copy_numbers,
+    fill_numbers,
     first_lanes,
+    gather_fours,
     load,
-    marked,
-    pack_numbers,
-    pack_places,
-    pick_fours,
-    repeat_number,
-    unmark,
-    write_rows,
+    load_mask,
+    store_transposed,
 )
+from mane.simd.masks import clear_marks, select
+from mane.simd.math import absolute, maximum, minimum, sqrt, to_float32
+from mane.simd.memory import store
 
 
 @njit(error_model="numpy")
 def _operate(rows, number, out):
     a, b = load(rows, 0), load(rows, WIDTH)
     results = (
-        a + b, a - number, number - a, a * b, a / b, lesser(a, b), greater(a, number), magnitude(a), root(b),
-        choose((a < b) & ~(a > number) | (b == 2.0), a, number),
-        choose((a <= number) | (a >= b), number, b),
+        a + b, a - number, number - a, a * b, a / b, minimum(a, b), maximum(a, number), absolute(a), sqrt(b),
+        select((a < b) & ~(a > number) | (b == 2.0), a, number),
+        select((a <= number) | (a >= b), number, b),
     )  # fmt: skip
     for k, value in enumerate(results):
         store(out, k * WIDTH, value)
@@ -51,12 +53,12 @@ def test_operations_are_those_of_every_lane(kind):
 @njit(error_model="numpy")
 def _list(rows, numbers, marks, count, values, chosen, places):
     mask = (load(rows, 0) < 0.0) & first_lanes(count)
-    here = pack_places(mask, 100, places, 1)
-    there = pack_numbers(mask, numbers, 2, chosen, 1)
-    before = pack_places(marked(marks, 1), 0, places, WIDTH + 2)
-    unmark(mask, marks, 1)
+    here = compress_indices(mask, 100, places, 1)
+    there = compress_numbers(mask, numbers, 2, chosen, 1)
+    before = compress_indices(load_mask(marks, 1), 0, places, WIDTH + 2)
+    clear_marks(mask, marks, 1)
     copy_numbers(numbers, 1, values, 2)
-    repeat_number(7, values, 2 + WIDTH)
+    fill_numbers(7, values, 2 + WIDTH)
     return here, there, before
 
 
@@ -85,7 +87,7 @@ def test_lists_hold_what_a_mask_has_chosen_in_order(count):
 
 @njit(error_model="numpy")
 def _pick(table, numbers, out):
-    columns = pick_fours(table, numbers, 1, 7, 2)
+    columns = gather_fours(table, numbers, 1, 7, 2)
     for k in range(4):
         store(out, k * WIDTH, columns[k])
 
@@ -93,7 +95,7 @@ def _pick(table, numbers, out):
 @njit(error_model="numpy")
 def _write(rows, out, at, stride):
     a, b, c, d = load(rows, 0), load(rows, WIDTH), load(rows, 2 * WIDTH), load(rows, 3 * WIDTH)
-    write_rows((a, b, c, d, d, c, b, a, b, c, d, a, d, d, a, b), out, at, stride)
+    store_transposed((a, b, c, d, d, c, b, a, b, c, d, a, d, d, a, b), out, at, stride)
 
 
 def test_rows_of_a_table_become_columns_and_back():
@@ -112,7 +114,7 @@ def test_rows_of_a_table_become_columns_and_back():
 
 @njit(error_model="numpy")
 def _narrow(rows, out):
-    store(out, 0, narrow(load(rows, 0)))
+    store(out, 0, to_float32(load(rows, 0)))
 
 
 def test_narrow_rounds():

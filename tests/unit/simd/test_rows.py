@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mane.strand._kernels_rows import LINE, aligned_rows, copy_in, copy_out
+from mane.simd.align import CACHE_LINE, zeros_aligned
+from mane.simd.rows import copy_in, copy_out
 
 STRIDE, TO = 56, 16  # numbers: records of seven rows, the columns from the second row on
 
@@ -30,7 +31,7 @@ def test_every_number_gets_to_the_row_of_its_column_and_back(strands, records, c
 
 def test_rows_begin_where_lines_of_the_cache_do():
     for count in (1, 3, 40):
-        rows = aligned_rows(count, 24)
-        assert rows.ctypes.data % LINE == 0
+        rows = zeros_aligned((count, 24))
+        assert rows.ctypes.data % CACHE_LINE == 0
         assert rows.shape == (count, 24)
         assert not rows.any()

@@ -1,0 +1,159 @@
+"""Everything that is used of Numba and llvmlite beyond their documented functions, in one file.
+
+Numba documents `njit`, `prange` and threads; kernels may import those. Vector types are written with its extension API
+and the LLVM builder below it, the cache of compiled kernels with classes of its own. All of that is imported here, and
+from here only (`tests/house/test_numba_imports.py`); `tests/unit/simd/test_numba_internals.py` checks each of the names
+and behaviours by itself, so that a new version of Numba fails with the name of what it has changed.
+
+Importing this module changes two things about how functions of this package are kept and linked, and of no others: see
+`keep_by_stamp` and `make_copies_private`.
+"""
+
+# mypy: allow-untyped-defs
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from llvmlite import binding as llvm
+from llvmlite import ir as ir
+from numba import types as types
+from numba.core import caching, cgutils, codegen, config
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.core.typing.templates import signature as signature
+from numba.extending import intrinsic as _intrinsic
+from numba.extending import lower_builtin as lower_builtin
+from numba.extending import models as models
+from numba.extending import register_model as register_model
+
+from mane.simd.kernel_cache import PACKAGE, stamp_of
+
+# Options that Numba would take over from the first caller, with the values that they have without one.
+INHERITED = {"fastmath": False, "forceinline": False, "error_model": "python", "_nrt": True}
+# Numba counts every array that a function is handed as in use, with an atomic instruction each way. Undocumented.
+WITHOUT_REFERENCE_COUNTS: dict[str, Any] = {"_nrt": False}
+MANGLED = f"_ZN{len(PACKAGE.name)}{PACKAGE.name}"  # how names of functions of this package begin in machine code
+
+
+def is_compiler_off() -> bool:
+    """Whether NUMBA_DISABLE_JIT is set: kernels are then plain Python."""
+    return bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
+
+
+def checks_bounds() -> bool:
+    """Whether NUMBA_BOUNDSCHECK is set: every index of every kernel is then checked."""
+    return bool(config.BOUNDSCHECK)  # type: ignore[attr-defined]
+
+
+# -- operations ------------------------------------------------------------------------------------------------------
+
+
+def intrinsic(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate the typing function of an operation, which `plain` does where the compiler is off."""
+    return lambda typed: plain if is_compiler_off() else _intrinsic(typed)
+
+
+def declare(operation: Any, generic: Callable[..., Any]) -> None:
+    """Tell Numba the types of an operator or function: `generic(self, args, kws)` returns a signature or None."""
+    template = type(f"_Simd_{operation.__name__}", (AbstractTemplate,), {"key": operation, "generic": generic})
+    infer_global(operation)(template)
+
+
+def call_llvm(builder, name, result, args, fastmath=()):
+    """Call an intrinsic of LLVM, which gives a value of type `result`."""
+    kind = ir.FunctionType(result, [one.type for one in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args, fastmath=fastmath)
+
+
+def unpack_tuple(builder, value):
+    """Values of a tuple."""
+    return cgutils.unpack_tuple(builder, value)
+
+
+def array_of(context, builder, kind, value):
+    """An array with its pointer `data` and its count `nitems`."""
+    return context.make_array(kind)(context, builder, value)
+
+
+def raise_error(context, builder, error, message):
+    """Have a kernel end with an exception."""
+    context.call_conv.return_user_exc(builder, error, (message,))
+
+
+def add_attribute(builder, text):
+    """Give the function that is being built an attribute with a value.
+
+    llvmlite knows the attributes without one only; they are a set of what is printed behind the function.
+    """
+    set.add(builder.function.attributes, text)
+
+
+# -- kernels on disk -------------------------------------------------------------------------------------------------
+
+
+class _OfPackage:
+    """Mixed into Numba's own places to keep kernels: for files of this package only, with a wider stamp."""
+
+    _py_file: str
+
+    def get_source_stamp(self) -> str:
+        return stamp_of(Path(self._py_file).resolve())
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        if not Path(py_file).resolve().is_relative_to(PACKAGE):
+            return None
+        return super().from_function(py_func, py_file)  # type: ignore[misc]
+
+
+class _UserProvided(_OfPackage, caching.UserProvidedCacheLocator):
+    """The folder that $NUMBA_CACHE_DIR names."""
+
+
+class _InTree(_OfPackage, caching.InTreeCacheLocator):
+    """Beside the source."""
+
+
+class _UserWide(_OfPackage, caching.UserWideCacheLocator):
+    """The user's cache folder, where the source cannot be written beside."""
+
+
+def keep_by_stamp() -> None:
+    """Let Numba look at everything that a kernel is made of before it takes one from disk (`kernel_cache.stamp_of`)."""
+    caching.CacheImpl._locator_classes[:0] = [_UserProvided, _InTree, _UserWide]
+
+
+def make_copies_private() -> None:
+    """Let a library of kernels of this package keep its copies of what it calls.
+
+    In the process that compiles a kernel, the linker takes the first copy of a called function that it met instead,
+    that of another kernel or of the function by itself, which may be optimised and thus rounded differently; from disk
+    the kernel comes with its own. So the first run would not give the bytes of all later ones.
+    """
+    finalize = codegen.CPUCodeLibrary._finalize_final_module
+
+    def finalized(library: Any) -> None:
+        module = library._final_module
+        names = [function.name for function in module.functions if not function.is_declaration]
+        if any(name.startswith(MANGLED) for name in names):
+            # What other libraries are compiled with stays as Numba has it: one copy of each function for all.
+            if library._shared_module is None:
+                library._shared_module = _relinked(module.clone(), names, llvm.Linkage.external, "linkonce_odr")
+            _relinked(module, names, llvm.Linkage.linkonce_odr, "internal")
+        finalize(library)
+
+    setattr(codegen.CPUCodeLibrary, "_finalize_final_module", finalized)  # noqa: B010 - a method of Numba's own
+
+
+def _relinked(module: Any, names: list[str], before: Any, after: str) -> Any:
+    for name in names:
+        function = module.get_function(name)
+        if function.linkage == before:
+            function.linkage = after
+    return module
+
+
+keep_by_stamp()
+make_copies_private()

@@ -1,0 +1,171 @@
+"""What `simd` needs of Numba and llvmlite beyond their documentation, one by one: a failure names what has changed."""
+
+import inspect
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+from llvmlite import binding, ir
+from numba import types
+from numba.core import caching, cgutils, codegen, config, dispatcher
+from numba.core.typing import templates
+
+from mane.simd import f64x8, numba_internals
+from mane.simd.jit import inline, njit
+from mane.simd.kernel_cache import PACKAGE
+from mane.simd.memory import store, use_wide_registers
+
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="about the compiler")
+NEEDED = {
+    "operators of new types": (
+        (templates, "AbstractTemplate"), (templates, "infer_global"), (templates, "signature"),
+        (numba.extending, "lower_builtin"), (numba.extending, "intrinsic"),
+    ),
+    "types as LLVM knows them": (
+        (numba.extending, "register_model"), (numba.extending.models, "PrimitiveModel"), (types, "Type"),
+        (types, "Number"), (types, "UniTuple"), (ir, "VectorType"), (ir, "FloatType"), (ir, "DoubleType"),
+    ),
+    "code of operations": (
+        (cgutils, "get_or_insert_function"), (cgutils, "unpack_tuple"), (ir.IRBuilder, "shuffle_vector"),
+        (ir.IRBuilder, "insert_element"), (ir.IRBuilder, "extract_element"), (ir.IRBuilder, "fcmp_ordered"),
+        (ir.IRBuilder, "select"), (ir.IRBuilder, "bitcast"), (ir.IRBuilder, "gep"), (ir.IRBuilder, "ctpop"),
+    ),
+    "settings": ((config, "DISABLE_JIT"), (config, "BOUNDSCHECK"), (config, "NUMBA_NUM_THREADS")),
+    "places of kernels on disk": (
+        (caching, "CacheImpl"),
+        (caching, "UserProvidedCacheLocator"), (caching, "InTreeCacheLocator"), (caching, "UserWideCacheLocator"),
+        (caching.InTreeCacheLocator, "get_source_stamp"), (caching.InTreeCacheLocator, "from_function"),
+    ),
+    "linking": (
+        (codegen.CPUCodeLibrary, "_finalize_final_module"), (binding.Linkage, "external"),
+        (binding.Linkage, "linkonce_odr"), (binding.ModuleRef, "clone"), (binding.ModuleRef, "get_function"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("use", "owner", "name"), [(use, *one) for use, names in NEEDED.items() for one in names], ids=str
+)
+def test_names_are_where_they_were(use, owner, name):
+    where = getattr(owner, "__name__", owner)
+    assert hasattr(owner, name), f"{use}: Numba {numba.__version__} has no {where}.{name}"
+
+
+def test_the_list_of_places_can_be_put_in_front_of():
+    """`keep_by_stamp`: without it, kernels on disk are used after files that they took code from have changed."""
+    first = caching.CacheImpl._locator_classes[:3]
+    assert [one.__name__ for one in first] == ["_UserProvided", "_InTree", "_UserWide"]
+
+
+@compiled
+def test_a_kernel_of_the_package_is_kept_with_its_wide_stamp():
+    from mane.geometry import _kernels_arclength as kernels
+    from mane.geometry._kernels_arclength import __file__ as file
+
+    kernel = next(one for one in vars(kernels).values() if isinstance(one, dispatcher.Dispatcher))
+    locator = kernel._cache._impl.locator
+    assert isinstance(locator, numba_internals._OfPackage)
+    assert locator.get_source_stamp() == numba_internals.stamp_of(type(PACKAGE)(file))
+
+
+@compiled
+def test_options_that_callers_would_hand_on_are_given():
+    """`INHERITED`: Numba takes options that a function lacks over from its first caller."""
+    options = njit(lambda x: x).targetoptions
+    missing = set(numba_internals.INHERITED.items()) - set(options.items())
+    assert not missing, f"jit no longer keeps {missing}"
+    own = inspect.signature(dispatcher.Dispatcher.__init__).parameters
+    assert "targetoptions" in own, "Dispatcher no longer takes targetoptions"
+
+
+@compiled
+@pytest.mark.parametrize(("counts", "option"), [(True, {}), (False, numba_internals.WITHOUT_REFERENCE_COUNTS)])
+def test_the_option_nrt_leaves_out_reference_counts(counts, option):
+    """`_nrt`: without it a contact takes twice as long."""
+
+    @numba.njit(**option)
+    def first_of(pair):
+        rows, _ = pair
+        return rows[0]
+
+    @numba.njit
+    def call(rows):
+        return first_of((rows, rows))
+
+    call(np.ones(3))
+    code = "\n".join(first_of.inspect_llvm().values())
+    assert "call void @NRT_incref" in code or "call void @NRT_decref" in code or not counts, "the test sees nothing"
+    assert counts or "NRT_" not in code.replace("declare", ""), "_nrt=False no longer leaves out reference counts"
+
+
+@compiled
+def test_attributes_with_a_value_reach_llvm():
+    """`add_attribute`: without it CPUs with AVX-512 use half of their registers."""
+
+    @numba.njit
+    def double(rows):
+        use_wide_registers()
+        store(rows, 0, f64x8.load(rows, 0) * 2.0)
+
+    double(np.ones(8))
+    assert any('"prefer-vector-width"="512"' in code for code in double.inspect_llvm().values())
+
+
+@compiled
+def test_inlined_functions_are_no_calls():
+    """`forceinline`: vectors are never handed from one function to another in memory."""
+
+    @inline
+    def plus_one(x):
+        return x + 1.0
+
+    @numba.njit
+    def kernel(rows):
+        store(rows, 0, plus_one(f64x8.load(rows, 0)))
+
+    kernel(np.ones(8))
+    for code in kernel.inspect_asm().values():
+        assert not [line for line in code.split("\n") if line.strip().startswith("call") and "plus_one" in line]
+
+
+@compiled
+def test_functions_of_the_package_are_known_by_their_names_in_machine_code(tmp_path):
+    """`make_copies_private` tells them by how Numba mangles names."""
+    code = """
+import numpy as np
+from mane.simd.align import empty_in_kernel
+from numba import types
+empty_in_kernel.compile((types.int64, types.NumberClass(types.float64)))
+names = [o.fndesc.llvm_func_name for o in empty_in_kernel.overloads.values()]
+library = next(iter(empty_in_kernel.overloads.values())).library
+linkages = {f.name: f.linkage.name for f in library._final_module.functions if not f.is_declaration}
+print(names[0], library._shared_module is not None, [kind for name, kind in linkages.items() if "_from_line" in name])
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    name, shared, *kinds = done.stdout.split(maxsplit=2)
+    assert name.startswith(numba_internals.MANGLED), f"names are mangled as {name}"
+    assert shared == "True", "the library has no _shared_module"
+    assert "external" not in "".join(kinds), f"copies of called functions are still shared: {kinds}"
+
+
+@compiled
+def test_llvm_knows_the_intrinsics_by_their_names():
+    """Compressing and masked loads and stores: their names and arguments change with LLVM."""
+    kinds = {
+        "llvm.experimental.vector.compress.v16i32": "<16 x i32> @{}(<16 x i32>, <16 x i1>, <16 x i32>)",
+        "llvm.masked.load.v8f64.p0": "<8 x double> @{}(ptr, i32 immarg, <8 x i1>, <8 x double>)",
+        "llvm.masked.store.v8f64.p0": "void @{}(<8 x double>, ptr, i32 immarg, <8 x i1>)",
+        "llvm.prefetch.p0": "void @{}(ptr, i32, i32, i32)",
+        "llvm.copysign.v8f64": "<8 x double> @{}(<8 x double>, <8 x double>)",
+    }
+    for name, kind in kinds.items():
+        text = f'target triple = "{binding.get_default_triple()}"\ndeclare {kind.format(name)}\n'
+        try:
+            binding.parse_assembly(text).verify()
+        except RuntimeError as error:
+            pytest.fail(f"{name}: LLVM {binding.llvm_version_info} takes other arguments: {error}")
