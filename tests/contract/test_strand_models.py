@@ -322,14 +322,14 @@ def with_value(array, index, value):
         ),
         (
             lambda m: {"rest_points": with_value(m.rest_points, (4, 5), m.rest_points[4, 4])},
-            "segments must have a length above zero, got 0 at strand 4, place 4",
+            "segments must have a length above zero, got 0 at strand 4, index 4",
         ),
         (
             lambda m: {"bend_stiffness": with_value(m.bend_stiffness, (2, 3), -1.0)},
             "bend_stiffness: must be above zero",
         ),
         (lambda m: {"damping": with_value(m.damping, (2, 3), -1.0)}, "damping: must be at least zero, got -1"),
-        (lambda m: {"mass": with_value(m.mass, (0, 0), 0.0)}, "mass: must be above zero, got 0 at strand 0, place 0"),
+        (lambda m: {"mass": with_value(m.mass, (0, 0), 0.0)}, "mass: must be above zero, got 0 at strand 0, index 0"),
         (lambda m: {"rest_points": np.zeros((0, 5, 3))}, "guides: must hold at least one strand, got none"),
         (lambda m: {"root_kind": np.full(STRANDS, 3)}, "root_kind: must be 0 "),
     ],

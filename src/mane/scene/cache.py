@@ -33,7 +33,7 @@ from mane.scene.scene_file import scene_from_dict
 from mane.stage import memory as checkpoints
 from mane.strand.frame import GuideFrame, InsertedGuides
 
-FORMAT = 1
+FORMAT = 2
 HEADER, GUIDES, CHECKPOINT = "cache.json", "guides.npz", "checkpoint.npz"
 FRAME_NAME = re.compile(r"frame\.(-?\d+)\.npz")
 FRAME_INDEX = "frame"
@@ -169,7 +169,7 @@ class Cache:
     def read_frame(self, index: int) -> GuideFrame:
         """Read a frame; ValueError says what is wrong with its file."""
         path = self.frame_file(index)
-        arrays = {_present_name(name): array for name, array in _load(path).items()}
+        arrays = _load(path)
         try:
             own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
             return GuideFrame(
@@ -190,12 +190,12 @@ class Cache:
             np.savez(file, allow_pickle=False, **{FRAME_INDEX: np.array([index]), **arrays})
 
     def last_checkpoint(self) -> int | None:
-        """Return the frame that can be gone on from; None where no frame was finished."""
+        """Return the frame that a run can resume after; None where no frame was finished."""
         path = self.path / CHECKPOINT
         return int(_load(path, (FRAME_INDEX,))[FRAME_INDEX][0]) if path.is_file() else None
 
     def read_checkpoint(self) -> tuple[int, dict[str, NDArray[Any]]] | None:
-        """Return the frame that can be gone on from and the arrays to do so; None where no frame was finished."""
+        """Return the frame that a run can resume after and the arrays for that; None where no frame was finished."""
         path = self.path / CHECKPOINT
         if not path.is_file():
             return None
@@ -229,11 +229,6 @@ def _inserted(arrays: Arrays) -> InsertedGuides | None:
     if "inserted.parents" not in arrays:
         return None
     return InsertedGuides(**{name: arrays[f"inserted.{name}"] for name in INSERTED})
-
-
-def _present_name(name: str) -> str:
-    """Name of an array of a frame; orientations were called frames once."""
-    return f"{name.removesuffix('frames')}orientations" if name in ("frames", "inserted.frames") else name
 
 
 def _pose_row(pose: Pose) -> NDArray[np.float64]:

@@ -231,7 +231,7 @@ class StrandTable:
         material: straight, wavy, curly, fine or coarse
         root: "clamped", "hinged" or "free"
         sag_free: the groom is what gravity makes of it, so that it does not sag
-        stiffen_to_stand: strands that could not stand as groomed: "on", "report" or "off"
+        stiffen_to_stand: strands that could not stand as groomed: "on" stiffens, "report" counts, "off" leaves them
         gravity: [m/s^2]
         drag: air drag, as a share of that of a single hair
         substeps: steps per frame; without it as few as are no longer than 1/192 s, and more where the head moves fast

@@ -79,7 +79,8 @@ class Simulation(GuideSource):
         contact: settings of the contact with body and solids, see `ContactParams`: mode, friction, thickness...
         root: "clamped", "hinged" or "free", for all guides or one per guide.
         sag_free: solve for a rest shape such that the groom is what gravity makes of it.
-        stiffen_to_stand: what to do with strands that could not stand as groomed: "on", "report" or "off".
+        stiffen_to_stand: "on" stiffens strands that could not stand as groomed, "report" only counts them, "off" does
+            neither.
         gravity: [m/s^2].
         frame_rate: frames per second.
         substeps: per frame, or "auto": as few as make none longer than 1/192 s, and more while the head moves so fast

@@ -34,7 +34,7 @@ Job = Callable[[], None]
 
 @dataclass(frozen=True, eq=False)
 class OutputRequest:
-    """What somebody wants to be written.
+    """Which outputs were requested.
 
     Attributes:
         assembly: what is run.

@@ -125,6 +125,23 @@ def keep_by_stamp() -> None:
     caching.CacheImpl._locator_classes[:0] = [_UserProvided, _InTree, _UserWide]
 
 
+def forget_unreadable_kernels() -> None:
+    """Let an index on disk that names types which are no longer there count as empty, as one of another Numba does.
+
+    Numba reads the types of all kept kernels before it compares stamps. Types that moved with a new version of this
+    package would make every kernel fail that was compiled with the old one.
+    """
+    load_index = caching.IndexDataCacheFile._load_index
+
+    def loaded(file: Any) -> Any:
+        try:
+            return load_index(file)
+        except (ImportError, AttributeError):
+            return {}
+
+    setattr(caching.IndexDataCacheFile, "_load_index", loaded)  # noqa: B010 - a method of Numba's own
+
+
 def make_copies_private() -> None:
     """Let a library of kernels of this package keep its copies of what it calls.
 
@@ -156,4 +173,5 @@ def _relinked(module: Any, names: list[str], before: Any, after: str) -> Any:
 
 
 keep_by_stamp()
+forget_unreadable_kernels()
 make_copies_private()

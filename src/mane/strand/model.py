@@ -173,5 +173,5 @@ def _checked(name: str, value: ArrayLike, shape: tuple[int | str, ...]) -> Float
 def _require(rule: str, holds: NDArray[np.bool_], values: NDArray[np.generic]) -> None:
     if not holds.all():
         where = np.unravel_index(int((~holds).argmax()), holds.shape)
-        place = ", ".join(f"{what} {index}" for what, index in zip(("strand", "place"), where, strict=False))
+        place = ", ".join(f"{what} {index}" for what, index in zip(("strand", "index"), where, strict=False))
         raise ValueError(f"{rule}, got {values[where]:.6g} at {place}")

@@ -171,7 +171,8 @@ class Force(Part):
     def amend(self, strands: StrandView, load: Load, attempt: int) -> IntArray:
         """Change `load`, now that `strands` shows where it leads; return whose step to take again, sorted, shape (A,).
 
-        Asked after every solve of a step, of which `attempt` counts the earlier ones, while anybody amends.
+        Asked after every solve of a step, of which `attempt` counts the earlier ones, until no force asks for another
+        solve.
         """
         return NO_STRANDS
 

@@ -47,7 +47,7 @@ class StrandSolver(Stage):
     def taken(self, rows: IntArray) -> StrandSolver:
         """Return a solver of some of the strands, which steps them as this one does, to the last bit.
 
-        What makes slots free; a solver that never meets any may do without.
+        Needed so that inactive slots cost nothing; a solver that never meets slots may do without.
         """
         raise NotImplementedError(f"{type(self).__name__} cannot step some of its strands alone")
 

@@ -165,7 +165,7 @@ class Stepper:
                 found[name] = max(found.get(name, 0.0), value)
 
     def _solve(self, source: StrandState, out: StrandState, roots: RootPose, h: float) -> None:
-        """Step all strands but the slots that nobody needs, which stay as they are."""
+        """Step all strands but inactive slots, which stay as they are."""
         if not self._has_slots or not (self._is_slot & ~self.active).any():
             self.solver.step(source, out, roots, self._load, dt=h)
             return

@@ -104,7 +104,7 @@ def test_damage_is_named(filled):
     [
         ("{", "cache.json: is damaged"),
         ("[]", "cache.json: is damaged"),
-        (json.dumps({"format": 99}), "must be a cache of format 1, got 99"),
+        (json.dumps({"format": 99}), "must be a cache of format 2, got 99"),
     ],
 )
 def test_a_header_that_is_none(filled, header, message):

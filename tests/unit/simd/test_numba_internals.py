@@ -38,6 +38,7 @@ NEEDED = {
         (caching, "CacheImpl"),
         (caching, "UserProvidedCacheLocator"), (caching, "InTreeCacheLocator"), (caching, "UserWideCacheLocator"),
         (caching.InTreeCacheLocator, "get_source_stamp"), (caching.InTreeCacheLocator, "from_function"),
+        (caching.IndexDataCacheFile, "_load_index"),
     ),
     "linking": (
         (codegen.CPUCodeLibrary, "_finalize_final_module"), (binding.Linkage, "external"),
@@ -69,6 +70,21 @@ def test_a_kernel_of_the_package_is_kept_with_its_wide_stamp():
     locator = kernel._cache._impl.locator
     assert isinstance(locator, numba_internals._OfPackage)
     assert locator.get_source_stamp() == numba_internals.stamp_of(type(PACKAGE)(file))
+
+
+def test_an_index_of_types_that_are_gone_counts_as_empty(tmp_path):
+    """`forget_unreadable_kernels`: without it, a new version of mane cannot be run beside kernels of an old one."""
+    (tmp_path / "moved_types.py").write_text("class Lanes:\n    pass\n")
+    code = (
+        "import moved_types; from numba.core.caching import IndexDataCacheFile; "
+        "IndexDataCacheFile('.', 'f', 'stamp')._save_index({moved_types.Lanes(): 'f.1.nbc'})"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    assert (tmp_path / "f.nbi").is_file()
+    file = caching.IndexDataCacheFile(str(tmp_path), "f", "stamp")
+    assert file._load_index() == {}
+    file.save("key", b"data")
+    assert file.load("key") == b"data"
 
 
 @compiled

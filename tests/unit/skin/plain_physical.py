@@ -2,7 +2,7 @@
 
 Nothing is read from a skin: places on guides, loads of guides, rests of hairs and turns at the roots are found from
 groom, guides, material, settings and frame. Equations with numbers are those of hsu2024 section 4, the others those of
-the docstrings of `mane.skin.physical.loads`, `physical_rest` and `physical`. Where the skin has a closed form, this
+the docstrings of `mane.skin.physical.loads`, `rest` and `skin`. Where the skin has a closed form, this
 solves the equation itself, by bisection.
 """
 
@@ -281,7 +281,7 @@ def placed(load: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Given:
-    """What the sweeps of `_reference_physical` want, and how far each hair hangs on its guides."""
+    """What the sweeps of `mane.skin.physical._reference` want, and how far each hair hangs on its guides."""
 
     hairs: reference.Hairs
     guidance: reference.Guidance

@@ -176,7 +176,7 @@ class AdaptiveGuides(Part):
         self._present &= self._wanted | (self._faded > 0)
 
     def _decide(self, drift: Float64Array) -> None:
-        """Say who is wanted; within the two thresholds everybody stays what it is."""
+        """Set which slots should be active, with hysteresis between `closes_at` and `opens_at`."""
         self._wanted &= drift >= self.params.closes_at * self.opens_at
         opened = (drift > self.opens_at) & ~self._wanted
         self._wanted |= opened & self._present  # on the way out, and called back
@@ -195,7 +195,7 @@ class AdaptiveGuides(Part):
         return {"inserted guides": float(self._present.sum())}
 
     def memory(self) -> dict[str, NDArray[Any]]:
-        """Who is inserted and wanted, how far each has faded in, and the balance of momentum."""
+        """Which slots are inserted, and which should be, how far each has faded in, and the balance of momentum."""
         return {
             "wanted": self._wanted.copy(),
             "faded": self._faded.copy(),

@@ -40,7 +40,7 @@ def link_forces(
         local: likewise.
         stiffness: of each link as it is now [N/m], shape (G, N, count).
         damping: of each link [kg/s], likewise.
-        give: response of the pair [1/kg], likewise; see `links_compliance`.
+        give: response of the pair [1/kg], likewise; see `contact.compliance`.
         dt: length of the step [s].
     """
     force = np.zeros_like(points)

@@ -18,7 +18,7 @@ in balance. A hair offers next to no resistance to such a turn (it would twist a
 segment, which its two ends could not take up, is zero. Sum and moment of all forces are then zero in any state.
 
 Stiffness is given by a rate, so that it means the same for hair of any mass and for any number of vertices, and the
-pull is solved implicitly per link (`links_compliance`), so that no rate is too large for a step; beyond some 1 / dt a
+pull is solved implicitly per link (`contact.compliance`), so that no rate is too large for a step; beyond some 1 / dt a
 link just grows no stiffer.
 """
 

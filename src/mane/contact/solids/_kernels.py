@@ -291,7 +291,7 @@ def find_contacts(
     slope = solid.slope
     for s in prange(len(points)):
         count[s] = 0
-        # Where vertices alone are tested, the search asks each of them the same.
+        # Where only vertices are tested, `find_on_strand` makes the same test for each of them.
         if is_active[s] and not (
             inner > 0
             and stays_away(slope, poses, inner, is_held[s], arc[s, 1], points[s], velocity[s], dt, margin, measured[s])

@@ -41,7 +41,7 @@ class ProjectionParams:
 
     @property
     def limits(self) -> tuple[float, float, float]:
-        """What `_kernels_projection.test_place` calls the limits."""
+        """What `_kernels_projection.check_site` calls the limits."""
         return self.thickness, self.tolerance, self.push_out_speed
 
 

@@ -28,7 +28,7 @@ def load_strands(count, touched, laws, dt, records, busy):
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def give_way(table, busy, give):
-    """Fill `give` (G, V) with |W| (G, V, V) times `busy` (G, V); see `links_compliance`."""
+    """Fill `give` (G, V) with |W| (G, V, V) times `busy` (G, V); see `contact.compliance`."""
     for g in prange(busy.shape[0]):
         for v in range(busy.shape[1]):
             give[g, v] = 0.0

@@ -115,7 +115,7 @@ def push_forces(
     laws: tuple[float, float, float, float],
     dt: float,
 ) -> Float64Array:
-    """Forces of all contacts on the vertices [N], shape (G V, 3); `table` is |W| (G, V, V) of `links_compliance`."""
+    """Forces of all contacts on the vertices [N], shape (G V, 3); `table` is |W| (G, V, V) of `contact.compliance`."""
     rate, ratio, friction, fastest = laws
     strands, vertices = table.shape[:2]
     busy = np.zeros(strands * vertices)

@@ -9,7 +9,7 @@ A tie keeps a group of vertices within a ball of its radius: about their common 
 or about a place of the head (a pin, a clip). Within the ball nothing pulls; hair there rubs on its neighbours, which
 slows it down relative to the tie, but not as it moves and turns with it.
 
-A bundle's pulls add up to nothing, force and moment; a step that they act in is taken twice (`ties_bundle`), so that
+A bundle's pulls add up to nothing, force and moment; a step that they act in is taken twice (`bundle`), so that
 they are as large as they must be. A tie of 19 mm that holds a ponytail in this way alone opens to 25 mm while the head
 shakes by 40 degrees 2.5 times a second. A pull to the head enters the strand's own implicit solve, which is taken once
 and harder still: use it where a tie sits at the head.

@@ -70,7 +70,7 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
         "beside, not promised away."
     )
     report.note(
-        "It takes steps of two milliseconds, a stiff push and a search at every step (`refresh=0`): with the "
+        "It takes steps of two milliseconds, a stiff push and a broad phase at every step (`refresh=0`): with the "
         "defaults, five milliseconds, hair that is pulled hard over other hair sinks in."
     )
     tell("done", 1.0)

@@ -98,10 +98,10 @@ def _add_figures(report: Report, tips: Float64Array, speeds: Float64Array, rest:
     moved = np.linalg.norm(tips, axis=2)
     strong, weak = speeds > 0.75 * STRENGTH, speeds < 0.25 * STRENGTH
     front = rest[:, 0, 2] > np.median(rest[:, 0, 2])
-    report.add("wind above three quarters", "mean way of the tips", 1e3 * float(_mean(moved[strong])), "mm")
-    report.add("wind below a quarter", "mean way of the tips", 1e3 * float(_mean(moved[weak])), "mm")
-    report.add("rooted in front", "mean way of the tips", 1e3 * float(moved[:, front].mean()), "mm")
-    report.add("rooted behind, in the lee", "mean way of the tips", 1e3 * float(moved[:, ~front].mean()), "mm")
+    report.add("wind above three quarters", "mean displacement of the tips", 1e3 * float(_mean(moved[strong])), "mm")
+    report.add("wind below a quarter", "mean displacement of the tips", 1e3 * float(_mean(moved[weak])), "mm")
+    report.add("rooted in front", "mean displacement of the tips", 1e3 * float(moved[:, front].mean()), "mm")
+    report.add("rooted behind, in the lee", "mean displacement of the tips", 1e3 * float(moved[:, ~front].mean()), "mm")
 
 
 def _mean(values: Float64Array) -> float:

@@ -179,7 +179,7 @@ def _add_quarter_circle(figures: Figures, model: str, segments: int) -> None:
     way = settle(solver, force=force)[0].points[0, -1, 2]
     reference = exact.quarter_circle_deflection(force[0, -1, 2], radius, BENDING, TWISTING)
     case = f"quarter circle pushed out of its plane, {model}, {segments} segments"
-    figures.add(case, "way of the tip", 1e6 * way, "um", reference=1e6 * reference, source="Castigliano")
+    figures.add(case, "deflection of the tip", 1e6 * way, "um", reference=1e6 * reference, source="Castigliano")
     target = TORSION_TARGET if model == "cosserat" else None
     figures.add(case, "relative error", abs(way / reference - 1), "1", target=target)
 

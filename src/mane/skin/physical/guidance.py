@@ -51,7 +51,7 @@ class Guidance:
             parameter: places on them that go with the hairs' vertices, shape (M, 3, V), as in `Bundles`.
             load_places: the same for loads.
             guides: how many there are, and their vertex count.
-            keep: share of the gap between hairs and targets that is not felt.
+            keep: 1 - `drift_gain`.
         """
         count, vertices = guides
         segments = vertices - 1

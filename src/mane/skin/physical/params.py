@@ -99,7 +99,7 @@ class PhysicalParams:
 
     @property
     def drift_gain_used(self) -> float:
-        """Share of the gap that the correction feels, all of it where the paper's own forces are taken."""
+        """Part of the gap that the correction closes, all of it where the paper's own forces are taken."""
         if not self.carries_moments:
             return 1.0
         return USUAL_DRIFT_GAIN if self.drift_gain is None else self.drift_gain

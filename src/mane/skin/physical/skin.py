@@ -18,7 +18,7 @@ from mane.skin.base import Skin
 from mane.skin.inserted import Regrouped
 from mane.skin.linear_blend import LinearBlend
 from mane.skin.physical import _kernels as _kernels_physical
-from mane.skin.physical import _kernels_given as _kernels_physical_given
+from mane.skin.physical import _kernels_general as _kernels_physical_given
 from mane.skin.physical.chain import ChainSolve
 from mane.skin.physical.contact import SkinSolids, leave_solids
 from mane.skin.physical.forces import InheritedForces, rotations_at_roots
@@ -294,7 +294,7 @@ class PhysicalSkin(LinearBlend):
 
     @property
     def _keep(self) -> float:
-        """Share of the gap between hairs and their targets that the drift correction does not feel."""
+        """1 - `drift_gain`: part of the gap that the drift correction does not close."""
         return 1 - self.params.drift_gain_used
 
     @property

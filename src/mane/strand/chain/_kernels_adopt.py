@@ -24,9 +24,9 @@ def direction_towards(gx, gy, gz, length, ox, oy, oz):
 def half_way(ax, ay, az, px, py, pz, dx, dy, dz):
     """Axis a of the frame along p, turned half of the smallest turn from p to d."""
     cos_half = np.sqrt(0.5 * max(1.0 + dot(px, py, pz, dx, dy, dz), FOLD))
-    theta = 0.5 * dot(ax, ay, az, dx, dy, dz) / (cos_half * (1.0 + cos_half))
+    part = 0.5 * dot(ax, ay, az, dx, dy, dz) / (cos_half * (1.0 + cos_half))
     mid = 0.5 / cos_half
-    return ax - theta * (px + mid * (px + dx)), ay - theta * (py + mid * (py + dy)), az - theta * (pz + mid * (pz + dz))
+    return ax - part * (px + mid * (px + dx)), ay - part * (py + mid * (py + dy)), az - part * (pz + mid * (pz + dz))
 
 
 @inline_fast

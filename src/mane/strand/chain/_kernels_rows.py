@@ -1,4 +1,4 @@
-"""Rows of the buffer in which eight chains are stepped side by side, and what all of its kernels theta.
+"""Rows of the buffer in which eight chains are stepped side by side, and what all of its kernels share.
 
 A row is one number of eight strands, one per SIMD lane. There is a slot of rows for every vertex: slot 0 has the root
 and what holds it, slot t the vertex t, the link (segment t - 1) that ends there and the joint that it starts at.
@@ -41,7 +41,7 @@ START, GUESS, ALONG, PULL, BESIDE = row_offsets(3, 3, 3, 1, 3, start=31)
 AXES, HINGE, DRIVE = row_offsets(6, 1, 2, start=44)
 # The rate as it was eliminated, RATE - GAIN_W w - GAIN_V v, two rows of it; solved velocity of the vertex.
 GAIN_W, GAIN_V, RATE, VERTEX_V = row_offsets(6, 6, 2, 3, start=53)
-SLOT_ROWS = 71  # odd, or slots would theta the same few places in the cache
+SLOT_ROWS = 71  # odd, or slots would share the same few cache sets
 STRIDE = LANES * np.uint64(SLOT_ROWS)
 
 # Of slot 0 instead of a joint: length of the stage [s], one over it, one over its theta of the step; angular momentum

@@ -190,13 +190,13 @@ def size_of_coupling(buf, b):
 def go_on(slots, dt, is_spine, constants, buf):
     """Shape and velocities at the end of the step, from the motion of the stage."""
     use_wide_registers()
-    h, inv_share = load(buf, STAGE), load(buf, INV_THETA)
+    h, inv_theta = load(buf, STAGE), load(buf, INV_THETA)
     q = base_at_end(constants, buf, h, dt)
     p = third_axis(*q)
     end = plus3(load3(buf, X), dt, load3(buf, VERTEX_V))
     store3(buf, X, *end)
     # A root that is held moves steadily.
-    quicker = select(load(constants, FREE) > 0.0, inv_share, 1.0)
+    quicker = select(load(constants, FREE) > 0.0, inv_theta, 1.0)
     store_velocity(buf, ZERO, quicker)
     for t in range(ONE, slots):
         b, c = t * STRIDE, t * CONSTANT_STRIDE
@@ -206,7 +206,7 @@ def go_on(slots, dt, is_spine, constants, buf):
         end = plus3(end, load(constants, c + LENGTH), d)
         vertex = plus3(end, 1.0, quat_rotate(*q, load3(constants, c + OFFSET))) if is_spine else end
         store3(buf, b + X, *vertex)
-        store_velocity(buf, b, inv_share)
+        store_velocity(buf, b, inv_theta)
 
 
 @inline_fast

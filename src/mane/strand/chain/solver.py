@@ -1,6 +1,6 @@
 """`ChainSolver`: guides as serial multibody chains in generalized coordinates (chang2002 section 3).
 
-A strand is a chain of rigid links. Joints have two degrees of freedom and no twist (`chain_shape`), springs with
+A strand is a chain of rigid links. Joints have two degrees of freedom and no twist (`shape`), springs with
 nonzero rest curvature and Kelvin-Voigt damping; masses sit on the vertices. Lengths are exact, because points come from
 the directions of the links and never the other way round.
 
@@ -96,7 +96,7 @@ class ChainSolver(StrandSolver):
         offset: from the end of each link to its vertex, in the frame of the link [m], shape (G, N, 3); zero unless
             `spine`.
         stiffness: of the joints [N m], shape (G, N); zero at joint 0 where nothing clamps the root.
-        rest_curvature: of the joints without moment, shape (G, N, 2); see `chain_shape`.
+        rest_curvature: of the joints without moment, shape (G, N, 2); see `shape`.
         spin_inertia: of each strand about its own axis [kg m^2], shape (G,), which a free root turns with.
     """
 

@@ -47,7 +47,7 @@ from mane.strand.cosserat._kernels_rows import (
 
 @in_block
 def choose_stages(vertices, dt, theta, constants, buf):
-    """Length of each strand's stage: `theta` of a calm step, up to all of it; see `_kernels_stage`."""
+    """Length of each strand's stage: `theta` of a calm step, up to all of it; see `strand/_kernels_stage`."""
     use_wide_registers()
     resisted = push = turn = broadcast(0.0)
     for j in range(np.uint64(vertices)):

@@ -1,6 +1,6 @@
 """Numba kernels of the spring model: forces and matrix of a Newton step of implicit Euler, eight strands side by side.
 
-A strand's particles, in the order of `spring_net`, are coupled over at most three places, so the matrix of a Newton
+A strand's particles, in the order of `net`, are coupled over at most three places, so the matrix of a Newton
 step is a band of 3 x 3 blocks, which `_kernels_solve` factorises and solves in O(particles).
 
 Each particle has a record of ROWS numbers for each of eight strands (lanes); lane s of the record at o is

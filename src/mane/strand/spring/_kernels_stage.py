@@ -1,4 +1,4 @@
-"""Numba kernels of the spring model: the length of a step's implicit stage, and the way on from it (`_kernels_stage`).
+"""Numba kernels of the spring model: the length of a step's implicit stage, and the way on from it (`strand/_kernels_stage`).
 
 A segment and its auxiliary particle are a rigid triangle all but for the strain that carries its load. Going on, every
 triangle turns by itself and is laid at the end of the one before it: particles that went straight on would be too far
@@ -48,7 +48,7 @@ SUM, SUM_MASS = ALONG, ALONG + LANES_3  # of the records from the root to here: 
 
 @in_block
 def choose_stages(buf, records, dt, theta):
-    """Length of each strand's stage: `scale` of a calm step, up to all of it. Masses, load and spins are loaded."""
+    """Length of each strand's stage: `theta` of a calm step, up to all of it. Masses, load and spins are loaded."""
     use_wide_registers()
     resisted = push = turning = broadcast(0.0)
     for p in range(ROOT, records, TWO):

@@ -95,7 +95,7 @@ class SpringNet:
 
     @property
     def joint_stiffness(self) -> Float64Array:
-        """Stiffness [N/m] of the five springs of each joint, as in `spring_joints`, shape (G, N, 5); a copy."""
+        """Stiffness [N/m] of the five springs of each joint, as in `joints`, shape (G, N, 5); a copy."""
         twist, bend = self.stiffness[:, AUXILIARY, TO_NEXT], self.stiffness[:, AUXILIARY, TO_FAR]
         altitudes = (self.altitude_stiffness[:, AUXILIARY], self.altitude_stiffness[:, VERTEX])
         return np.stack([twist, bend, self.stiffness[:, VERTEX, TO_FAR], *altitudes], axis=-1)

@@ -1,6 +1,6 @@
 """`SpringSolver`: guides as particles and springs (Selle, Lentine, Fedkiw 2008), as chai2017 and lee2018 use them.
 
-`spring_net` says which particles and springs there are and how they get the rod's stiffness, `spring_rest` how their
+`net` says which particles and springs there are and how they get the rod's stiffness, `rest` how their
 rest lengths carry the weight. One step is implicit Euler over a part theta of it: Newton steps from where the present
 motion would lead, each solved exactly in O(particles) by one banded elimination (`_kernels_solve`), springs,
 damping and loads taken at the end of that stage, so that none of them limits its length. Strain limiting then brings
@@ -98,8 +98,8 @@ PRESETS = {
 class SpringSolver(StrandSolver):
     """Particles and springs, with an auxiliary particle beside every segment.
 
-    Limitations: auxiliary particles have far more inertia against twist than a hair has (`spring_net.AUXILIARY_MASS`).
-    A twisting moment bends joints a little, to sides that go round along the strand (`spring_net.FARTHEST`), so strands
+    Limitations: auxiliary particles have far more inertia against twist than a hair has (`net.AUXILIARY_MASS`).
+    A twisting moment bends joints a little, to sides that go round along the strand (`net.FARTHEST`), so strands
     that are shaken kink a quarter more than rods do. Bending is that of the rod for joints within some 30 degrees of
     the groomed shape; beyond, either side of a joint answers differently.
 

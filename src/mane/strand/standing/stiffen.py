@@ -79,7 +79,7 @@ class StandingReport:
     def __str__(self) -> str:
         count = len(self.critical)
         loose = count - int(self.held.sum())
-        aside = f"; {loose} with hinged or free roots not held" if loose else ""
+        aside = f"; {loose} with hinged or free roots not stiffened" if loose else ""
         if self.raised_count == 0:
             return f"all {count - loose} clamped strands stand as groomed{aside}"
         deed = (
