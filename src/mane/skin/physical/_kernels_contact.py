@@ -83,7 +83,7 @@ def sweep_out_of_solids(
 ):
     """Sweep hairs whose targets are in `points (H, V, 3)`, each segment once more where its end is inside a solid.
 
-    Args as in `_kernels_chain.solve_hairs`, of float32; `solids` and `poses` as in `nearest_solid`,
+    Args as in `_kernels_plain.plain_physical_sweep`, of float32; `solids` and `poses` as in `nearest_solid`,
     `push` as `PhysicalParams.penetration`.
     """
     taken = pull - overshoot

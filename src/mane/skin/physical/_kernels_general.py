@@ -1,4 +1,4 @@
-"""The first sweep in the general case: a head that deforms, any number of guides, given targets, eq. 12 and 22 as printed.
+"""The first sweep in the general case: a head that deforms, any guides, given targets, eq. 12 and 22 as printed.
 
 The same sums as in `_kernels`, in the same lanes; targets and weights are gathered before each block.
 """

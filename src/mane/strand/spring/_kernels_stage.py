@@ -1,4 +1,4 @@
-"""Numba kernels of the spring model: the length of a step's implicit stage, and the way on from it (`strand/_kernels_stage`).
+"""Kernels of the spring model: length of a step's implicit stage, and the way on from it (`strand/_kernels_stage`).
 
 A segment and its auxiliary particle are a rigid triangle all but for the strain that carries its load. Going on, every
 triangle turns by itself and is laid at the end of the one before it: particles that went straight on would be too far
