@@ -83,6 +83,72 @@ def test_strands_of_every_root_share_a_block():
             np.testing.assert_array_equal(getattr(single, name)[0], getattr(state, name)[strand], err_msg=name)
 
 
+def test_ten_steps_stay_with_the_dense_system():
+    """Of every root, in motion and under contacts; rounding grows along the way, 1e-16 of 10 cm to begin with."""
+    model = curls(3, 12, root=np.array([0, 1, 2], np.int8), damping=0.004, seed=3)
+    solver, load = ChainSolver(model), random_load(model, 6)
+    state = solver.rest_state(still(model))
+    expected = state.copy()
+    for number in range(10):
+        roots = shifted_roots(model, 7, shift=2e-4 * number, turn=0.01 * number)
+        steps = [reference_step(solver, expected, roots, load, dt=0.004, strand=strand) for strand in range(3)]
+        solver.step(state, state, roots, load, dt=0.004)
+        for name in NAMES:
+            getattr(expected, name)[...] = [step[name] for step in steps]
+        expected.extra["clamp"][...] = state.extra["clamp"]
+        np.testing.assert_allclose(state.points, expected.points, atol=1e-9, err_msg=f"step {number}")
+
+
+@pytest.mark.parametrize("spine", [False, True], ids=["chain", "spine"])
+def test_strands_that_are_taken_step_to_the_same_bytes(spine):
+    """In other lanes, beside other strands; only some of them are coupled and only some roots are clamped."""
+    kinds = np.array([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 1, 2, 0, 0, 0, 0], np.int8)
+    model = curls(17, 10, root=kinds, damping=0.002)
+    solver = ChainSolver(model, spine=spine)
+    state, roots, load = moving(solver, 1), shifted_roots(model, 2), random_load(model, 3)
+    load.coupling[np.arange(17) % 5 > 0] = 0.0
+    for rows in (
+        np.array([3]),
+        np.array([9, 1, 2, 16]),
+        np.arange(16, -1, -1),
+        np.array([1, 2, 3, 4, 6, 7, 13, 14, 8]),
+    ):
+        part, few = solver.taken(rows), state.taken(rows)
+        few_roots = RootPose(roots.positions[rows], roots.rotations[rows])
+        all_of_them = state.copy()
+        for _ in range(3):
+            part.step(few, few, few_roots, load.taken(rows), dt=0.004)
+            solver.step(all_of_them, all_of_them, roots, load, dt=0.004)
+        for name, array in few.arrays().items():
+            assert array.tobytes() == all_of_them.arrays()[name][rows].tobytes(), name
+
+
+@pytest.mark.parametrize("name", ["force", "resistance", "coupling"])
+def test_a_load_that_is_no_number_is_not_hidden(name):
+    model = curls(9, 10)
+    solver, load = ChainSolver(model), no_load(model)
+    getattr(load, name)[4, 5] = np.nan
+    state = solver.rest_state(still(model))
+    solver.step(state, state, still(model), load, dt=0.004)
+    assert np.isfinite(state.points).all(axis=(1, 2)).tolist() == [strand != 4 for strand in range(9)]
+
+
+@pytest.mark.parametrize("root", [0, 1, 2], ids=["clamped", "hinged", "free"])
+def test_a_strand_that_folds_back_keeps_its_lengths_and_unit_frames(root):
+    model = straight(1, 6, 0.12, direction=(0, -1, 0), root=root)
+    solver = ChainSolver(model)
+    state = solver.rest_state(still(model))
+    state.points[0, 4:] = 2 * state.points[0, 3] - model.rest_points[0, 4:]
+    solver.adopt(state, np.ones(1, bool))
+    run(solver, state, still(model), 5, 0.002)
+    assert np.isfinite(state.points).all()
+    assert np.abs(solver.stretch(state)).max() < 1e-13
+    np.testing.assert_allclose(np.linalg.norm(state.orientations, axis=2), 1.0, atol=1e-13)
+    np.testing.assert_allclose(
+        shape.axis(state.orientations, 2), np.diff(state.points, axis=1) / model.rest_length[..., None], atol=1e-7
+    )
+
+
 def test_a_lumped_coupling_resists_a_common_motion_alike():
     model = curls(2, 20, seed=3)
     solver = ChainSolver(model, spine=True)

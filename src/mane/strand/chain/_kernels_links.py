@@ -19,17 +19,18 @@ which goes from link to link as a tuple (A, B, C, a, b) in registers. Functions 
 
 # mypy: allow-untyped-defs
 
-from mane.simd.f64x8 import load
+from mane.simd.f64x8 import broadcast, load
 from mane.simd.jit import inline_fast
-from mane.simd.math import maximum, sqrt
+from mane.simd.math import absolute, maximum, sqrt
 from mane.simd.memory import store
-from mane.simd.rows import LANES, LANES_3, load3, load6, store3, store6
+from mane.simd.rows import LANES, LANES_3, LANES_6, load3, load6, load9, store3, store6
 from mane.strand._kernels_small import dot, symmetric_times_vector, transposed_times_vector
 from mane.strand.chain._kernels_rows import (
     ALONG,
     AXES,
     BESIDE,
     COUPLE,
+    CROSS,
     DRIVE,
     FOLD,
     GAIN_V,
@@ -49,6 +50,7 @@ from mane.strand.chain._kernels_rows import (
     STRIDE,
     VERTEX_V,
     VISCOUS,
+    choose3,
     less3,
     minus3,
     plus3,
@@ -104,13 +106,51 @@ def predict_joint(constants, c, buf, b, h, is_spine, x, y):
     return x, y
 
 
+# -- coupling --------------------------------------------------------------------------------------------------------
+
+
+@inline_fast
+def is_coupled(buf, b):
+    """Mask of the lanes whose vertex is coupled to the one before it, also by what is not a number."""
+    xx, yy, zz, xy, xz, yz = load6(buf, b + COUPLE)
+    size = absolute(xx) + absolute(yy) + absolute(zz) + absolute(xy) + absolute(xz) + absolute(yz)
+    return ~(size <= 0.0)
+
+
+@inline_fast
+def cross_coupling(constants, c, buf, b):
+    """Fill CROSS. Lanes without coupling keep a zero of either sign: no strand may notice those beside it."""
+    zero, mask = broadcast(0.0), is_coupled(buf, b)
+    none = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    half_u = times3(0.5 * load(constants, c + LENGTH), load3(buf, b + ALONG))
+    m = plus_cross_symmetric(none, half_u, load6(buf, b + COUPLE))
+    store3(buf, b + CROSS, *choose3(mask, m[:3], none[:3]))
+    store3(buf, b + CROSS + LANES_3, *choose3(mask, m[3:6], none[:3]))
+    store3(buf, b + CROSS + LANES_6, *choose3(mask, m[6:], none[:3]))
+
+
+@inline_fast
+def coupled(buf, b, mover):
+    """Momentum, twice, of the coupling between a vertex and the one before it; `mover` is the slot of the one of both
+    that moves."""
+    zero = broadcast(0.0)
+    momentum = symmetric_times_vector(*load6(buf, b + COUPLE), *load3(buf, mover + VERTEX_V))
+    return choose3(is_coupled(buf, b), momentum, (zero, zero, zero))
+
+
 # -- from tip to root ------------------------------------------------------------------------------------------------
 
 
 @inline_fast
-def plus6(a, s, b):
-    """Six numbers a + s b."""
-    return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2], a[3] + s * b[3], a[4] + s * b[4], a[5] + s * b[5]
+def plus6(a, b):
+    """Six numbers a + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
+
+
+@inline_fast
+def plus9(a, b):
+    """Nine numbers a + b."""
+    return (*plus3(a[:3], 1.0, b[:3]), *plus6(a[3:], b[3:]))
 
 
 @inline_fast
@@ -163,14 +203,14 @@ def plus_vertex_beside(beyond, mass, momentum, o):
     zero = 0.0 * o[0]
     arm = plus_cross_symmetric((zero, zero, zero, zero, zero, zero, zero, zero, zero), o, mass)
     B = plus_cross_symmetric(B, o, mass)
-    return plus_cross_rows(A, o, arm), B, plus6(C, 1.0, mass), plus_cross(p, o, momentum), plus3(q, 1.0, momentum)
+    return plus_cross_rows(A, o, arm), B, plus6(C, mass), plus_cross(p, o, momentum), plus3(q, 1.0, momentum)
 
 
 @inline_fast
-def gather_link(constants, c, buf, b, h, is_spine, is_coupled, beyond):
+def gather_link(constants, c, buf, b, is_spine, beyond):
     """Quadratic function of the motion of a link's start, from that of all `beyond` its end.
 
-    It adds the vertex, what couples it to the vertex before, and the tension.
+    It adds the vertex, the tension, and what couples the vertex to the one before, h v_end.Q v.
     """
     u = times3(load(constants, c + LENGTH), load3(buf, b + ALONG))
     mass, momentum = load6(buf, b + INERTIA), load3(buf, b + IMPULSE)
@@ -178,11 +218,10 @@ def gather_link(constants, c, buf, b, h, is_spine, is_coupled, beyond):
         beyond = plus_vertex_beside(beyond, mass, momentum, load3(buf, b + BESIDE))
     else:
         A, B, C, p, q = beyond
-        beyond = A, B, plus6(C, 1.0, mass), p, plus3(q, 1.0, momentum)
+        beyond = A, B, plus6(C, mass), p, plus3(q, 1.0, momentum)
     A, B, C, p, q = seen_from_start(beyond, u, load(buf, b + PULL), load3(buf, b + GUESS))
-    if is_coupled:  # never where vertices are beside their links: `ChainSolver._lumped`
-        coupling = load6(buf, b + COUPLE)
-        B, C = plus_cross_symmetric(B, times3(h, u), coupling), plus6(C, 2.0 * h, coupling)
+    if not is_spine:  # vertices beside their links are not coupled: `ChainSolver._lumped`
+        B, C = plus9(B, load9(buf, b + CROSS)), plus6(C, load6(buf, b + COUPLE))
     return A, B, C, p, q
 
 
@@ -216,7 +255,7 @@ def less_dyad9(m, x, p):
 
 
 @inline_fast
-def eliminate_turn(A, p, e, hinge, drive):
+def eliminate_angular(A, p, e, hinge, drive):
     """Solve A and a for the rate about the axis e; return them without it, and what the rate sees: A e, its inverse."""
     a = symmetric_times_vector(*A, *e)
     inv, goal = 1.0 / (hinge + dot(*e, *a)), drive + dot(*e, *p)
@@ -225,7 +264,7 @@ def eliminate_turn(A, p, e, hinge, drive):
 
 
 @inline_fast
-def eliminate_way(B, C, q, e, a, inv, goal):
+def eliminate_linear(B, C, q, e, a, inv, goal):
     """The same for B, C and b."""
     b = transposed_times_vector(B, *e)
     v = times3(inv, b)
@@ -237,15 +276,15 @@ def eliminate_joint(buf, b, gathered):
     """Eliminate the rates about both axes of a joint, the first one first; fills GAIN_W, GAIN_V and RATE."""
     A, B, C, p, q = gathered
     hinge, e1, e2 = load(buf, b + HINGE), load3(buf, b + AXES), load3(buf, b + AXES + LANES_3)
-    A, p, a1, w1, inv1, goal1 = eliminate_turn(A, p, e1, hinge, load(buf, b + DRIVE))
+    A, p, a1, w1, inv1, goal1 = eliminate_angular(A, p, e1, hinge, load(buf, b + DRIVE))
     store3(buf, b + GAIN_W, *w1)
     store(buf, b + RATE, inv1 * goal1)
-    A, p, a2, w2, inv2, goal2 = eliminate_turn(A, p, e2, hinge, load(buf, b + DRIVE + LANES))
+    A, p, a2, w2, inv2, goal2 = eliminate_angular(A, p, e2, hinge, load(buf, b + DRIVE + LANES))
     store3(buf, b + GAIN_W + LANES_3, *w2)
     store(buf, b + RATE + LANES, inv2 * goal2)
-    B, C, q, v1 = eliminate_way(B, C, q, e1, a1, inv1, goal1)
+    B, C, q, v1 = eliminate_linear(B, C, q, e1, a1, inv1, goal1)
     store3(buf, b + GAIN_V, *v1)
-    B, C, q, v2 = eliminate_way(B, C, q, e2, a2, inv2, goal2)
+    B, C, q, v2 = eliminate_linear(B, C, q, e2, a2, inv2, goal2)
     store3(buf, b + GAIN_V + LANES_3, *v2)
     return A, B, C, p, q
 
@@ -255,12 +294,6 @@ def unbalanced(buf, b):
     """Momentum that acts on a vertex, less what its own velocity takes."""
     taken = symmetric_times_vector(*load6(buf, b + INERTIA), *load3(buf, b + VERTEX_V))
     return less3(load3(buf, b + IMPULSE), taken)
-
-
-@inline_fast
-def coupled(buf, b, mover):
-    """Force of the coupling between a vertex and the one before it, as that of both moves whose slot is `mover`."""
-    return symmetric_times_vector(*load6(buf, b + COUPLE), *load3(buf, mover + VERTEX_V))
 
 
 @inline_fast

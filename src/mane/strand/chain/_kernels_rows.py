@@ -31,8 +31,8 @@ CONSTANT_STRIDE = LANES * np.uint64(CONSTANT_ROWS)
 # of the strand about its own axis.
 LOOSE, FREE, SPIN_INERTIA = row_offsets(1, 1, 1, start=2)
 
-# State and load as they come in, COUPLE with the vertex before; later as they go out. Momentum m v + h f and inertia
-# m + h resistance of the stage of h seconds take the place of force and resistance.
+# State and load as they come in, later as they go out; COUPLE is with the vertex before. Of a stage of h seconds,
+# momentum m v + h f, inertia m + h resistance and 2 h Q take the place of force, resistance and coupling Q.
 X, V, Q, SPIN, CUT, IMPULSE, INERTIA, COUPLE = row_offsets(3, 3, 4, 3, 3, 3, 6, 6)
 # Of a link: direction at the start of the step, angular velocity of its prediction, where that takes its direction, h^2
 # tension / length where it pulls, from its end to its vertex as predicted.
@@ -41,10 +41,12 @@ START, GUESS, ALONG, PULL, BESIDE = row_offsets(3, 3, 3, 1, 3, start=31)
 AXES, HINGE, DRIVE = row_offsets(6, 1, 2, start=44)
 # The rate as it was eliminated, RATE - GAIN_W w - GAIN_V v, two rows of it; solved velocity of the vertex.
 GAIN_W, GAIN_V, RATE, VERTEX_V = row_offsets(6, 6, 2, 3, start=53)
-SLOT_ROWS = 71  # odd, or slots would share the same few cache sets
+# One number above zero if the vertex of any lane is coupled to the one before it; [u]x h Q of that coupling (9).
+COUPLED, CROSS = row_offsets(1, 9, start=70)
+SLOT_ROWS = 81  # odd, or slots would share the same few cache sets
 STRIDE = LANES * np.uint64(SLOT_ROWS)
 
-# Of slot 0 instead of a joint: length of the stage [s], one over it, one over its theta of the step; angular momentum
+# Of slot 0 instead of a joint: length of the stage [s], one over it, one over its part of the step; angular momentum
 # of the strand about its own axis; frame that the first link is carried from (direction, first and second axis).
 STAGE, INV_STAGE, INV_THETA, SPIN_MOMENTUM, BASE = row_offsets(1, 1, 1, 1, 9, start=44)
 
@@ -85,6 +87,12 @@ def plus_cross(a, u, b):
         a[1] + u[2] * b[0] - u[0] * b[2],
         a[2] + u[0] * b[1] - u[1] * b[0],
     )
+
+
+@inline_fast
+def choose3(mask, a, b):
+    """The vector a where the mask says yes, b elsewhere."""
+    return select(mask, a[0], b[0]), select(mask, a[1], b[1]), select(mask, a[2], b[2])
 
 
 @inline_fast

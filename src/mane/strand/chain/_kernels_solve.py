@@ -18,6 +18,7 @@ from mane.strand._kernels_small import (
 )
 from mane.strand.chain._kernels_links import (
     coupled,
+    cross_coupling,
     eliminate_joint,
     gather_link,
     plus6,
@@ -31,6 +32,7 @@ from mane.strand.chain._kernels_rows import (
     ALONG,
     BASE,
     CONSTANT_STRIDE,
+    COUPLED,
     CUT,
     FREE,
     GAIN_W,
@@ -49,8 +51,10 @@ from mane.strand.chain._kernels_rows import (
     STRIDE,
     TWO,
     VERTEX_V,
+    choose3,
     in_block,
     less3,
+    minus3,
     plus3,
     times3,
     turned,
@@ -63,7 +67,10 @@ def predict(slots, is_spine, constants, buf):
     use_wide_registers()
     h = load(buf, STAGE)
     for t in range(ONE, slots):
-        predict_link(buf, t * STRIDE, h)
+        b = t * STRIDE
+        predict_link(buf, b, h)
+        if buf[b + COUPLED] > 0.0:  # most often not
+            cross_coupling(constants, t * CONSTANT_STRIDE, buf, b)
     # The frame of the clamp; of a strand that nothing clamps, that of its first link, which turns with it.
     half = times3(0.5 * load(constants, LOOSE) * h, load3(buf, STRIDE + GUESS))
     store3(buf, GUESS, *load3(buf, SPIN))
@@ -74,29 +81,27 @@ def predict(slots, is_spine, constants, buf):
 
 
 @in_block
-def eliminate(slots, is_spine, is_coupled, constants, buf):
+def eliminate(slots, is_spine, constants, buf):
     """Eliminate the joints from tip to root, then solve for the motion of roots that nothing clamps."""
     use_wide_registers()
-    # Three times the same loop, each without a branch: where branches meet, registers are put aside.
+    # Twice the same loop, each without a branch: where branches meet, registers are put aside.
     if is_spine:
-        eliminate_joints(slots, True, False, constants, buf)
-    elif is_coupled:
-        eliminate_joints(slots, False, True, constants, buf)
+        eliminate_joints(slots, True, constants, buf)
     else:
-        eliminate_joints(slots, False, False, constants, buf)
+        eliminate_joints(slots, False, constants, buf)
 
 
 @inline_fast
-def eliminate_joints(slots, is_spine, is_coupled, constants, buf):
-    """The same, for settings that are known when this is compiled."""
-    h, zero = load(buf, STAGE), broadcast(0.0)
+def eliminate_joints(slots, is_spine, constants, buf):
+    """The same, for a setting that is known when this is compiled."""
+    zero = broadcast(0.0)
     none3, none6 = (zero, zero, zero), (zero, zero, zero, zero, zero, zero)
     beyond = none6, (zero, zero, zero, zero, zero, zero, zero, zero, zero), none6, none3, none3
     for i in range(slots - TWO):
         t = slots - ONE - i
         b, c = t * STRIDE, t * CONSTANT_STRIDE
-        beyond = eliminate_joint(buf, b, gather_link(constants, c, buf, b, h, is_spine, is_coupled, beyond))
-    gathered = gather_link(constants, CONSTANT_STRIDE, buf, STRIDE, h, is_spine, is_coupled, beyond)
+        beyond = eliminate_joint(buf, b, gather_link(constants, c, buf, b, is_spine, beyond))
+    gathered = gather_link(constants, CONSTANT_STRIDE, buf, STRIDE, is_spine, beyond)
     eliminate_joint(buf, STRIDE, gathered)
     if reduce_max(load(constants, LOOSE)) > 0.0:
         solve_loose(constants, buf, gathered)
@@ -111,7 +116,7 @@ def solve_loose(constants, buf, gathered):
     A, B, C, p, q = gathered
     d, own = load3(buf, STRIDE + ALONG), load(constants, SPIN_INERTIA)
     s = times3(own, d)
-    A = plus6(A, 1.0, (s[0] * d[0], s[1] * d[1], s[2] * d[2], s[0] * d[1], s[0] * d[2], s[1] * d[2]))
+    A = plus6(A, (s[0] * d[0], s[1] * d[1], s[2] * d[2], s[0] * d[1], s[0] * d[2], s[1] * d[2]))
     p = plus3(p, load(buf, SPIN_MOMENTUM), d)
     inverse = symmetric_inverse(*A)
     v = choose3(load(constants, FREE) > 0.0, free_velocity(buf, inverse, B, C, p, q), load3(buf, VERTEX_V))
@@ -124,18 +129,18 @@ def solve_loose(constants, buf, gathered):
 
 
 @inline_fast
-def free_velocity(buf, inverse, B, C, p, q):
-    """Velocity of a free root: the rest of the strand, with its turning eliminated, and the root vertex balance."""
-    turn = symmetric_times_full(*inverse, B)
-    system = plus6(plus6(C, 1.0, load6(buf, INERTIA)), -1.0, transposed_times_full_symmetric(B, turn))
-    right = plus3(less3(q, transposed_times_vector(turn, *p)), 1.0, load3(buf, IMPULSE))
-    return symmetric_times_vector(*symmetric_inverse(*system), *right)
+def less6(a, b):
+    """Difference of symmetric matrices."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
 
 
 @inline_fast
-def choose3(mask, a, b):
-    """The vector a where the mask says yes, b elsewhere."""
-    return select(mask, a[0], b[0]), select(mask, a[1], b[1]), select(mask, a[2], b[2])
+def free_velocity(buf, inverse, B, C, p, q):
+    """Velocity of a free root: the rest of the strand, with its turning eliminated, and the root vertex balance."""
+    turn = symmetric_times_full(*inverse, B)
+    system = less6(plus6(C, load6(buf, INERTIA)), transposed_times_full_symmetric(B, turn))
+    right = plus3(less3(q, transposed_times_vector(turn, *p)), 1.0, load3(buf, IMPULSE))
+    return symmetric_times_vector(*symmetric_inverse(*system), *right)
 
 
 @in_block
@@ -150,7 +155,7 @@ def sweep(slots, is_spine, constants, buf):
 
 
 @in_block
-def sum_cut_forces(slots, is_coupled, constants, buf):
+def sum_cut_forces(slots, constants, buf):
     """Forces through all links from tip to root: what acts on all beyond, less what its acceleration takes."""
     use_wide_registers()
     h, inv_h, zero = load(buf, STAGE), load(buf, INV_STAGE), broadcast(0.0)
@@ -158,9 +163,10 @@ def sum_cut_forces(slots, is_coupled, constants, buf):
     for i in range(slots - ONE):
         t = slots - ONE - i
         b = t * STRIDE
-        force = plus3(force, inv_h, unbalanced(buf, b))
-        if is_coupled:
-            force = less3(less3(force, after), coupled(buf, b, b - STRIDE))
+        force = plus3(minus3(force, 0.5 * inv_h, after), inv_h, unbalanced(buf, b))
+        after = (zero, zero, zero)
+        if buf[b + COUPLED] > 0.0:
+            force = minus3(force, 0.5 * inv_h, coupled(buf, b, b - STRIDE))
             after = coupled(buf, b, b)
         store3(buf, b + CUT, *force)
         store(buf, b + PULL, pull_of(constants, t * CONSTANT_STRIDE, h, force, load3(buf, b + ALONG)))

@@ -10,18 +10,20 @@ from mane.geometry._kernels_quaternion import quat_multiply
 from mane.simd.f64x8 import broadcast, load
 from mane.simd.jit import inline_fast
 from mane.simd.masks import select
-from mane.simd.math import absolute, maximum, minimum, sqrt
+from mane.simd.math import maximum, minimum, sqrt
 from mane.simd.memory import store, use_wide_registers
 from mane.simd.reductions import reduce_max
-from mane.simd.rows import LANES, LANES_3, LANES_6, load3, load4, load6, store3, store4, store6
+from mane.simd.rows import LANES, LANES_3, LANES_6, load3, load4, load6, store3, store4, store6, store9
 from mane.strand._kernels_small import dot, third_axis
 from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
-from mane.strand.chain._kernels_links import pull_of
+from mane.strand.chain._kernels_links import is_coupled, pull_of
 from mane.strand.chain._kernels_rows import (
     ALONG,
     BASE,
     CONSTANT_STRIDE,
     COUPLE,
+    COUPLED,
+    CROSS,
     CUT,
     FREE,
     GUESS,
@@ -133,24 +135,20 @@ def choose_stages(slots, dt, theta, constants, buf):
 
 @in_block
 def prepare(slots, dt, gravity, constants, buf):
-    """Momentum and inertia of the vertices over the stage; what links are like at its start; the frame at the root.
-
-    Returns whether any vertices of the block are coupled. Most often none are, and adding zeros would change nothing.
-    """
+    """Momentum and inertia of the vertices over the stage; what links are like at its start; the frame at the root."""
     use_wide_registers()
-    h, coupling = load(buf, STAGE), broadcast(0.0)
+    h = load(buf, STAGE)
     prepare_base(dt, h, constants, buf)
     prepare_vertex(constants, ZERO, buf, ZERO, h, gravity)
     for t in range(ONE, slots):
         b, c = t * STRIDE, t * CONSTANT_STRIDE
         prepare_vertex(constants, c, buf, b, h, gravity)
-        coupling = coupling + size_of_coupling(buf, b)
+        prepare_coupling(buf, b, h)
         d = third_axis(*load4(buf, b + Q))
         store3(buf, b + START, *d)
         store(buf, b + PULL, pull_of(constants, c, h, load3(buf, b + CUT), d))
     along = dot(*load3(buf, STRIDE + SPIN), *load3(buf, STRIDE + START))
     store(buf, SPIN_MOMENTUM, load(constants, SPIN_INERTIA) * along)
-    return reduce_max(select(coupling <= 0.0, 0.0, broadcast(1.0))) > 0.0  # one that is not a number is passed on
 
 
 @inline_fast
@@ -180,10 +178,16 @@ def prepare_vertex(constants, c, buf, b, h, gravity):
 
 
 @inline_fast
-def size_of_coupling(buf, b):
-    """Sum of the magnitudes of the coupling between a vertex and the one before it."""
-    xx, yy, zz, xy, xz, yz = load6(buf, b + COUPLE)
-    return absolute(xx) + absolute(yy) + absolute(zz) + absolute(xy) + absolute(xz) + absolute(yz)
+def prepare_coupling(buf, b, h):
+    """Whether any lane is coupled, and 2 h Q if so."""
+    buf[b + COUPLED] = reduce_max(select(is_coupled(buf, b), broadcast(1.0), 0.0))
+    if buf[b + COUPLED] > 0.0:
+        xx, yy, zz, xy, xz, yz = load6(buf, b + COUPLE)
+        twice = h + h
+        store6(buf, b + COUPLE, twice * xx, twice * yy, twice * zz, twice * xy, twice * xz, twice * yz)
+        return
+    zero = broadcast(0.0)
+    store9(buf, b + CROSS, (zero, zero, zero, zero, zero, zero, zero, zero, zero))
 
 
 @in_block
