@@ -172,7 +172,7 @@ def test_starts_from_rest_at_the_identity(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["shake", "nod", "turn", "tilt"])
 def test_turns_have_stated_amplitude_period_and_axis(name: str) -> None:
-    axis = {"shake": 1, "rotation_vector": 1, "nod": 0, "tilt": 2}[name]
+    axis = {"shake": 1, "turn": 1, "nod": 0, "tilt": 2}[name]
     motion = make_motion(name, amplitude=0.4, rate=2.0)
     times = 1.0 + np.arange(100) / 200  # one period of 0.5 s, peaks included
     turned = np.array([angles(motion, time) for time in times])

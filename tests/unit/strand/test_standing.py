@@ -155,7 +155,7 @@ def test_only_clamped_strands_are_held():
     model = Material().model(points, root=["clamped", "hinged", "free"])
     stiff, report = stiffen_to_stand(model)
     assert (report.factor > 1).tolist() == [True, False, False]
-    assert str(report).endswith("; 2 with hinged or free roots not held")
+    assert str(report).endswith("; 2 with hinged or free roots not stiffened")
     np.testing.assert_array_equal(stiff.bend_stiffness[1:], model.bend_stiffness[1:])
 
 
