@@ -97,11 +97,12 @@ def use_wide_registers(typing_context):
     """Ask for the widest registers there are in the function that calls this.
 
     On CPUs with AVX-512 LLVM keeps to half of a register's width, since early ones slowed down when all of it was used.
+    Vectors that find no register go on the stack, which LLVM takes as it comes unless told to align it: what lies
+    across two lines of the cache takes longer to write and to read.
     """
 
     def emit(context, builder, sig, args):
         add_attribute(builder, '"prefer-vector-width"="512"')
-        # Vectors that do not fit into registers are then kept on lines of the cache.
         add_attribute(builder, '"stackrealign"')
         return context.get_dummy_value()
 

@@ -39,6 +39,7 @@ from mane.strand.chain._kernels_rows import (
     HINGE,
     IMPULSE,
     INERTIA,
+    INV_LENGTH,
     LENGTH,
     OFFSET,
     PULL,
@@ -119,7 +120,7 @@ def is_coupled(buf, b):
 
 @inline_fast
 def cross_coupling(constants, c, buf, b):
-    """Fill CROSS. Lanes without coupling keep a zero of either sign: no strand may notice those beside it."""
+    """Fill CROSS. Lanes without coupling get plain zeros, never -0: no strand may notice those beside it."""
     zero, mask = broadcast(0.0), is_coupled(buf, b)
     none = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
     half_u = times3(0.5 * load(constants, c + LENGTH), load3(buf, b + ALONG))
@@ -131,8 +132,7 @@ def cross_coupling(constants, c, buf, b):
 
 @inline_fast
 def coupled(buf, b, mover):
-    """Momentum, twice, of the coupling between a vertex and the one before it; `mover` is the slot of the one of both
-    that moves."""
+    """Twice the momentum of the coupling between a vertex and the one before it, where that in slot `mover` moves."""
     zero = broadcast(0.0)
     momentum = symmetric_times_vector(*load6(buf, b + COUPLE), *load3(buf, mover + VERTEX_V))
     return choose3(is_coupled(buf, b), momentum, (zero, zero, zero))
@@ -145,6 +145,12 @@ def coupled(buf, b, mover):
 def plus6(a, b):
     """Six numbers a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
+
+
+@inline_fast
+def less6(a, b):
+    """Six numbers a - b."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
 
 
 @inline_fast
@@ -200,7 +206,7 @@ def seen_from_start(beyond, u, pull, guess):
 def plus_vertex_beside(beyond, mass, momentum, o):
     """Add a vertex that is carried at `o` from the end of its link."""
     A, B, C, p, q = beyond
-    zero = 0.0 * o[0]
+    zero = broadcast(0.0)
     arm = plus_cross_symmetric((zero, zero, zero, zero, zero, zero, zero, zero, zero), o, mass)
     B = plus_cross_symmetric(B, o, mass)
     return plus_cross_rows(A, o, arm), B, plus6(C, mass), plus_cross(p, o, momentum), plus3(q, 1.0, momentum)
@@ -256,7 +262,10 @@ def less_dyad9(m, x, p):
 
 @inline_fast
 def eliminate_angular(A, p, e, hinge, drive):
-    """Solve A and a for the rate about the axis e; return them without it, and what the rate sees: A e, its inverse."""
+    """Eliminate the rate r about the axis e from A and a; with (a, b) = (A e, B^T e), r = inv (goal - a.w - b.v).
+
+    Returns what remains of A and a, then A e, inv A e, inv and goal.
+    """
     a = symmetric_times_vector(*A, *e)
     inv, goal = 1.0 / (hinge + dot(*e, *a)), drive + dot(*e, *p)
     w = times3(inv, a)
@@ -265,7 +274,7 @@ def eliminate_angular(A, p, e, hinge, drive):
 
 @inline_fast
 def eliminate_linear(B, C, q, e, a, inv, goal):
-    """The same for B, C and b."""
+    """Eliminate that rate from B, C and b; returns what remains of them, then inv B^T e."""
     b = transposed_times_vector(B, *e)
     v = times3(inv, b)
     return less_dyad9(B, a, v), less_dyad6(C, b, v), minus3(q, goal, v), v
@@ -299,7 +308,7 @@ def unbalanced(buf, b):
 @inline_fast
 def pull_of(constants, c, h, force, d):
     """What a link in direction d resists turning with under a cut force, where that pulls: h^2 tension / length."""
-    return h * h * maximum(dot(*force, *d), 0.0) / load(constants, c + LENGTH)
+    return h * h * load(constants, c + INV_LENGTH) * maximum(dot(*force, *d), 0.0)
 
 
 # -- from root to tip ------------------------------------------------------------------------------------------------

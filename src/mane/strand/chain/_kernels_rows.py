@@ -21,11 +21,11 @@ FOLD = 1e-8  # least 1 + cos of a joint's angle: a strand that folds back has no
 FLAT = 1e-16  # least square of a turn's quaternion before it has unit length: closer to a fold, it has no axis either
 FARTHEST = 1.0  # [rad] a link is predicted to turn in one step; beyond it a prediction is worth nothing
 
-# Constants of a slot: mass of the vertex, and one over it unless something holds it; length of the link, k [N m] and
-# damping [N m s] of its joint, curvature of the joint without moment (2), from the end of the link to the vertex in the
-# frame of the link (3).
-MASS, INV_MASS, LENGTH, SPRING, VISCOUS, REST, OFFSET = row_offsets(1, 1, 1, 1, 1, 2, 3)
-CONSTANT_ROWS = 10
+# Constants of a slot: mass of the vertex, one over it unless something holds it; length of the link and one over it,
+# k [N m] and damping [N m s] of its joint, curvature of the joint without moment (2), from the end of the link to the
+# vertex in the frame of the link (3).
+MASS, INV_MASS, LENGTH, INV_LENGTH, SPRING, VISCOUS, REST, OFFSET = row_offsets(1, 1, 1, 1, 1, 1, 2, 3)
+CONSTANT_ROWS = 11
 CONSTANT_STRIDE = LANES * np.uint64(CONSTANT_ROWS)
 # Of slot 0, which has no link: 1 if nothing clamps the strand, 1 if nothing holds it at all, else 0; inertia [kg m^2]
 # of the strand about its own axis.
@@ -41,7 +41,8 @@ START, GUESS, ALONG, PULL, BESIDE = row_offsets(3, 3, 3, 1, 3, start=31)
 AXES, HINGE, DRIVE = row_offsets(6, 1, 2, start=44)
 # The rate as it was eliminated, RATE - GAIN_W w - GAIN_V v, two rows of it; solved velocity of the vertex.
 GAIN_W, GAIN_V, RATE, VERTEX_V = row_offsets(6, 6, 2, 3, start=53)
-# One number above zero if the vertex of any lane is coupled to the one before it; [u]x h Q of that coupling (9).
+# One number above zero if the vertex of any lane is coupled to the one before it; [u]x h Q of that coupling (9), zero
+# between steps.
 COUPLED, CROSS = row_offsets(1, 9, start=70)
 SLOT_ROWS = 81  # odd, or slots would share the same few cache sets
 STRIDE = LANES * np.uint64(SLOT_ROWS)

@@ -21,6 +21,7 @@ from mane.strand.chain._kernels_links import (
     cross_coupling,
     eliminate_joint,
     gather_link,
+    less6,
     plus6,
     predict_joint,
     predict_link,
@@ -84,7 +85,7 @@ def predict(slots, is_spine, constants, buf):
 def eliminate(slots, is_spine, constants, buf):
     """Eliminate the joints from tip to root, then solve for the motion of roots that nothing clamps."""
     use_wide_registers()
-    # Twice the same loop, each without a branch: where branches meet, registers are put aside.
+    # Twice the same loop, each without a branch: where branches meet, values leave their registers.
     if is_spine:
         eliminate_joints(slots, True, constants, buf)
     else:
@@ -126,12 +127,6 @@ def solve_loose(constants, buf, gathered):
     store3(buf, SPIN, *choose3(loose, w, load3(buf, SPIN)))
     for row in range(GAIN_W, RATE + LANES + LANES, LANES):
         store(buf, STRIDE + row, select(loose, 0.0, load(buf, STRIDE + row)))
-
-
-@inline_fast
-def less6(a, b):
-    """Difference of symmetric matrices."""
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
 
 
 @inline_fast

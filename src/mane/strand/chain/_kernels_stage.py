@@ -50,6 +50,7 @@ from mane.strand.chain._kernels_rows import (
     V,
     X,
     carried_frame,
+    choose3,
     first_axis,
     in_block,
     less3,
@@ -185,23 +186,19 @@ def prepare_coupling(buf, b, h):
         xx, yy, zz, xy, xz, yz = load6(buf, b + COUPLE)
         twice = h + h
         store6(buf, b + COUPLE, twice * xx, twice * yy, twice * zz, twice * xy, twice * xz, twice * yz)
-        return
-    zero = broadcast(0.0)
-    store9(buf, b + CROSS, (zero, zero, zero, zero, zero, zero, zero, zero, zero))
 
 
 @in_block
 def go_on(slots, dt, is_spine, constants, buf):
     """Shape and velocities at the end of the step, from the motion of the stage."""
     use_wide_registers()
-    h, inv_theta = load(buf, STAGE), load(buf, INV_THETA)
+    h, inv_theta, zero = load(buf, STAGE), load(buf, INV_THETA), broadcast(0.0)
     q = base_at_end(constants, buf, h, dt)
     p = third_axis(*q)
     end = plus3(load3(buf, X), dt, load3(buf, VERTEX_V))
     store3(buf, X, *end)
     # A root that is held moves steadily.
-    quicker = select(load(constants, FREE) > 0.0, inv_theta, 1.0)
-    store_velocity(buf, ZERO, quicker)
+    store3(buf, V, *choose3(load(constants, FREE) > 0.0, velocity_at_end(buf, ZERO, inv_theta), load3(buf, VERTEX_V)))
     for t in range(ONE, slots):
         b, c = t * STRIDE, t * CONSTANT_STRIDE
         d = direction_at_end(buf, b, h, dt - h)
@@ -210,7 +207,9 @@ def go_on(slots, dt, is_spine, constants, buf):
         end = plus3(end, load(constants, c + LENGTH), d)
         vertex = plus3(end, 1.0, quat_rotate(*q, load3(constants, c + OFFSET))) if is_spine else end
         store3(buf, b + X, *vertex)
-        store_velocity(buf, b, inv_theta)
+        store3(buf, b + V, *velocity_at_end(buf, b, inv_theta))
+        if buf[b + COUPLED] > 0.0:  # leave zeros to those who come next
+            store9(buf, b + CROSS, (zero, zero, zero, zero, zero, zero, zero, zero, zero))
 
 
 @inline_fast
@@ -232,7 +231,7 @@ def direction_at_end(buf, b, h, rest):
 
 
 @inline_fast
-def store_velocity(buf, b, quicker):
+def velocity_at_end(buf, b, inv_theta):
     """The velocity of a vertex goes on as it changed over the stage."""
     before = load3(buf, b + V)
-    store3(buf, b + V, *plus3(before, quicker, less3(load3(buf, b + VERTEX_V), before)))
+    return plus3(before, inv_theta, less3(load3(buf, b + VERTEX_V), before))

@@ -16,6 +16,7 @@ References: chang2002 3.1, 3.2 and 8; Featherstone's articulated-body method.
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -142,7 +143,7 @@ class ChainSolver(StrandSolver):
         """Go one step of `dt` [s]; see `StrandSolver.step`."""
         from mane.strand.chain._kernels import step_chains
 
-        if not (np.isfinite(dt) and dt > 0):
+        if not (math.isfinite(dt) and dt > 0):
             raise ValueError(f"dt: must be a finite number of seconds above zero, got {dt}")
         resistance, coupling = self._lumped(load)
         step_chains(
@@ -224,8 +225,9 @@ class ChainSolver(StrandSolver):
         numbers[..., 0], numbers[..., 1] = model.mass, 1.0 / model.mass
         numbers[~free, 0, 1] = 0.0
         links = numbers[:, 1:]
-        links[..., 2], links[..., 3], links[..., 4] = self.length, self.stiffness, self.stiffness * model.damping
-        links[..., 5:7], links[..., 7:] = self.rest_curvature, self.offset
+        links[..., 2], links[..., 3] = self.length, 1.0 / self.length
+        links[..., 4], links[..., 5] = self.stiffness, self.stiffness * model.damping
+        links[..., 6:8], links[..., 8:] = self.rest_curvature, self.offset
         numbers[:, 0, 2:5] = np.stack([~self._clamped, free, self.spin_inertia], axis=1)
         blocks = to_blocks(numbers, repeat_last=True)
         return blocks.reshape(len(blocks), -1)
