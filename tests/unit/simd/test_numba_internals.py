@@ -1,9 +1,8 @@
 """What `simd` needs of Numba and llvmlite beyond their documentation, one by one: a failure names what has changed."""
 
 import inspect
-import os
-import subprocess
-import sys
+import math
+import re
 
 import numba
 import numpy as np
@@ -147,41 +146,65 @@ def test_inlined_functions_are_no_calls():
         assert not [line for line in code.split("\n") if line.strip().startswith("call") and "plus_one" in line]
 
 
-@compiled
-def test_functions_of_the_package_are_known_by_their_names_in_machine_code(tmp_path):
-    """`make_copies_private` tells them by how Numba mangles names."""
-    code = """
-import numpy as np
-from mane.simd.align import empty_in_kernel
-from numba import types
-empty_in_kernel.compile((types.int64, types.NumberClass(types.float64)))
-names = [o.fndesc.llvm_func_name for o in empty_in_kernel.overloads.values()]
-library = next(iter(empty_in_kernel.overloads.values())).library
-linkages = {f.name: f.linkage.name for f in library._final_module.functions if not f.is_declaration}
-print(names[0], library._shared_module is not None, [kind for name, kind in linkages.items() if "_from_line" in name])
-"""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    name, shared, *kinds = done.stdout.split(maxsplit=2)
-    assert name.startswith(numba_internals.MANGLED), f"names are mangled as {name}"
-    assert shared == "True", "the library has no _shared_module"
-    assert "external" not in "".join(kinds), f"copies of called functions are still shared: {kinds}"
+LOOP = "    for k in range(n):\n        x += math.sin(x + k) * math.exp(-x)\n"
+# A function that is too long to be inlined, and a kernel that calls it.
+CALLS = f"def long(n):\n    x = 0.0\n{12 * LOOP}    return x\n"
+CALLS += "def kernel(n):\n    return long(n) + long(n + 1) + long(n + 2)\n"
 
 
 @compiled
-def test_llvm_knows_the_intrinsics_by_their_names():
-    """Compressing and masked loads and stores: their names and arguments change with LLVM."""
-    kinds = {
-        "llvm.experimental.vector.compress.v16i32": "<16 x i32> @{}(<16 x i32>, <16 x i1>, <16 x i32>)",
-        "llvm.masked.load.v8f64.p0": "<8 x double> @{}(ptr, i32 immarg, <8 x i1>, <8 x double>)",
-        "llvm.masked.store.v8f64.p0": "void @{}(<8 x double>, ptr, i32 immarg, <8 x i1>)",
-        "llvm.prefetch.p0": "void @{}(ptr, i32, i32, i32)",
-        "llvm.copysign.v8f64": "<8 x double> @{}(<8 x double>, <8 x double>)",
-    }
-    for name, kind in kinds.items():
-        text = f'target triple = "{binding.get_default_triple()}"\ndeclare {kind.format(name)}\n'
-        try:
-            binding.parse_assembly(text).verify()
-        except RuntimeError as error:
-            pytest.fail(f"{name}: LLVM {binding.llvm_version_info} takes other arguments: {error}")
+@pytest.mark.parametrize(("package", "linkage"), [(PACKAGE.name, "internal"), ("another", "linkonce_odr")])
+def test_kernels_of_the_package_keep_their_copies_of_what_they_call(package, linkage):
+    """`make_copies_private`: without it the first run does not give the bytes of later ones."""
+    names = {"math": math, "__name__": f"{package}.made_up"}
+    exec(CALLS, names)
+    names["long"] = njit(names["long"])
+    kernel = njit(names["kernel"])
+    kernel(3)
+    library = next(iter(kernel.overloads.values())).library
+    found = {one.name: one.linkage.name for one in library._final_module.functions if not one.is_declaration}
+    mangled = numba_internals.MANGLED.replace(f"{len(PACKAGE.name)}{PACKAGE.name}", f"{len(package)}{package}")
+    copies = [kind for name, kind in found.items() if name.startswith(f"{mangled}7made_up4long")]
+    assert copies == [linkage], f"names are mangled or linked in another way: {found}"
+
+
+# Name, result and arguments of intrinsics that change with LLVM; the constants among the arguments as in `simd`.
+V, M, I = "<8 x double>", "<8 x i1>", "<16 x i32>"
+INTRINSICS = {
+    "llvm.experimental.vector.compress.v16i32": (I, f"{I} %i, <16 x i1> %k, {I} zeroinitializer"),
+    "llvm.masked.load.v8f64.p0": (V, f"ptr %p, i32 8, {M} %m, {V} zeroinitializer"),
+    "llvm.masked.store.v8f64.p0": ("void", f"{V} %v, ptr %p, i32 8, {M} %m"),
+    "llvm.prefetch.p0": ("void", "ptr %p, i32 1, i32 3, i32 1"),
+    "llvm.copysign.v8f64": (V, f"{V} %v, {V} %v"),
+    "llvm.sqrt.v8f64": (V, f"{V} %v"),
+    "llvm.fabs.v8f64": (V, f"{V} %v"),
+}
+
+
+def machine_code(name, result, arguments):
+    """Machine code of a function that calls an intrinsic of LLVM."""
+    kinds = ", ".join(re.sub(r" (%\w+|\w+)$", "", one) for one in re.split(r", (?=[<ip])", arguments))
+    call = f"call {result} @{name}({arguments})"
+    body = f"{call}\nret void" if result == "void" else f"%r = {call}\nret {result} %r"
+    text = f"define {result} @f(ptr %p, {V} %v, {M} %m, {I} %i, <16 x i1> %k) {{\n{body}\n}}\n"
+    module = binding.parse_assembly(text + f"declare {result} @{name}({kinds})\n")
+    module.verify()
+    return binding.Target.from_default_triple().create_target_machine().emit_assembly(module)
+
+
+@compiled
+@pytest.mark.parametrize("name", INTRINSICS)
+def test_llvm_knows_intrinsics_by_their_names_and_arguments(name):
+    """One that LLVM does not know is a call of a function that does not exist."""
+    try:
+        code = machine_code(name, *INTRINSICS[name])
+    except RuntimeError as error:
+        pytest.fail(f"LLVM {binding.llvm_version_info} takes other arguments for {name}: {error}")
+    assert name not in code, f"LLVM {binding.llvm_version_info} does not know {name}"
+
+
+@compiled
+def test_the_check_of_intrinsics_finds_what_it_looks_for():
+    assert "llvm.sqroot.v8f64" in machine_code("llvm.sqroot.v8f64", V, f"{V} %v")
+    with pytest.raises(RuntimeError, match="Intrinsic has incorrect argument type"):
+        machine_code("llvm.sqrt.v8f64", V, f"{I} %i")
