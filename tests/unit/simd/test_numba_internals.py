@@ -3,6 +3,8 @@
 import inspect
 import math
 import re
+import subprocess
+import sys
 
 import numba
 import numpy as np

@@ -203,32 +203,27 @@ def seen_from_start(beyond, u, pull, guess):
 
 
 @inline_fast
-def plus_vertex_beside(beyond, mass, momentum, o):
-    """Add a vertex that is carried at `o` from the end of its link."""
+def plus_vertex(buf, b, is_spine, beyond):
+    """Add the vertex to the quadratic function of all `beyond` its link, of the motion of the link's end."""
     A, B, C, p, q = beyond
-    zero = broadcast(0.0)
-    arm = plus_cross_symmetric((zero, zero, zero, zero, zero, zero, zero, zero, zero), o, mass)
-    B = plus_cross_symmetric(B, o, mass)
-    return plus_cross_rows(A, o, arm), B, plus6(C, mass), plus_cross(p, o, momentum), plus3(q, 1.0, momentum)
+    mass, momentum = load6(buf, b + INERTIA), load3(buf, b + IMPULSE)
+    if is_spine:
+        zero, o = broadcast(0.0), load3(buf, b + BESIDE)
+        arm = plus_cross_symmetric((zero, zero, zero, zero, zero, zero, zero, zero, zero), o, mass)
+        A, B, p = plus_cross_rows(A, o, arm), plus9(B, arm), plus_cross(p, o, momentum)
+    return A, B, plus6(C, mass), p, plus3(q, 1.0, momentum)
 
 
 @inline_fast
-def gather_link(constants, c, buf, b, is_spine, beyond):
-    """Quadratic function of the motion of a link's start, from that of all `beyond` its end.
+def gather_link(constants, c, buf, b, beyond):
+    """Quadratic function of the motion of a link's start, from that of its end.
 
-    It adds the vertex, the tension, and what couples the vertex to the one before, h v_end.Q v.
+    It adds the tension, and what couples its vertex to the one before, h v_end.Q v. Vertices beside their links are not
+    coupled (`ChainSolver._lumped`).
     """
     u = times3(load(constants, c + LENGTH), load3(buf, b + ALONG))
-    mass, momentum = load6(buf, b + INERTIA), load3(buf, b + IMPULSE)
-    if is_spine:
-        beyond = plus_vertex_beside(beyond, mass, momentum, load3(buf, b + BESIDE))
-    else:
-        A, B, C, p, q = beyond
-        beyond = A, B, plus6(C, mass), p, plus3(q, 1.0, momentum)
     A, B, C, p, q = seen_from_start(beyond, u, load(buf, b + PULL), load3(buf, b + GUESS))
-    if not is_spine:  # vertices beside their links are not coupled: `ChainSolver._lumped`
-        B, C = plus9(B, load9(buf, b + CROSS)), plus6(C, load6(buf, b + COUPLE))
-    return A, B, C, p, q
+    return A, plus9(B, load9(buf, b + CROSS)), plus6(C, load6(buf, b + COUPLE)), p, q
 
 
 @inline_fast

@@ -9,6 +9,7 @@ Vectors are tuples of three values; `_kernels_small` says how matrices are writt
 
 import numpy as np
 
+from mane.simd.f64x8 import broadcast
 from mane.simd.jit import inline_fast, njit
 from mane.simd.layout import row_offsets
 from mane.simd.masks import select
@@ -117,7 +118,7 @@ def quat_times(ax, ay, az, aw, bx, by, bz, bw):
 @inline_fast
 def turned_frame(q, half):
     """Turn the frame q, four numbers, by the Cayley rotation of 2 half, and bring it to unit length."""
-    x, y, z, w = quat_times(*half, 1.0, *q)
+    x, y, z, w = quat_times(*half, broadcast(1.0), *q)
     unit = 1.0 / sqrt(x * x + y * y + z * z + w * w)
     return x * unit, y * unit, z * unit, w * unit
 

@@ -2,6 +2,8 @@
 
 # mypy: allow-untyped-defs
 
+import numpy as np
+
 from mane.simd.f64x8 import broadcast, load
 from mane.simd.jit import inline_fast
 from mane.simd.masks import select
@@ -23,6 +25,7 @@ from mane.strand.chain._kernels_links import (
     gather_link,
     less6,
     plus6,
+    plus_vertex,
     predict_joint,
     predict_link,
     pull_of,
@@ -61,6 +64,9 @@ from mane.strand.chain._kernels_rows import (
     turned,
 )
 
+# Constants to LLVM, but of one type to Numba, which would compile functions anew for a True and a False.
+YES, NO = np.True_, np.False_
+
 
 @in_block
 def predict(slots, is_spine, constants, buf):
@@ -87,25 +93,27 @@ def eliminate(slots, is_spine, constants, buf):
     use_wide_registers()
     # Twice the same loop, each without a branch: where branches meet, values leave their registers.
     if is_spine:
-        eliminate_joints(slots, True, constants, buf)
+        beyond = eliminate_joints(slots, YES, constants, buf)
     else:
-        eliminate_joints(slots, False, constants, buf)
+        beyond = eliminate_joints(slots, NO, constants, buf)
+    gathered = gather_link(constants, CONSTANT_STRIDE, buf, STRIDE, beyond)
+    eliminate_joint(buf, STRIDE, gathered)
+    if reduce_max(load(constants, LOOSE)) > 0.0:
+        solve_loose(constants, buf, gathered)
 
 
 @inline_fast
 def eliminate_joints(slots, is_spine, constants, buf):
-    """The same, for a setting that is known when this is compiled."""
+    """Eliminate all joints but the first; return what remains, a function of the motion of the first link's end."""
     zero = broadcast(0.0)
     none3, none6 = (zero, zero, zero), (zero, zero, zero, zero, zero, zero)
     beyond = none6, (zero, zero, zero, zero, zero, zero, zero, zero, zero), none6, none3, none3
     for i in range(slots - TWO):
         t = slots - ONE - i
         b, c = t * STRIDE, t * CONSTANT_STRIDE
-        beyond = eliminate_joint(buf, b, gather_link(constants, c, buf, b, is_spine, beyond))
-    gathered = gather_link(constants, CONSTANT_STRIDE, buf, STRIDE, is_spine, beyond)
-    eliminate_joint(buf, STRIDE, gathered)
-    if reduce_max(load(constants, LOOSE)) > 0.0:
-        solve_loose(constants, buf, gathered)
+        gathered = gather_link(constants, c, buf, b, plus_vertex(buf, b, is_spine, beyond))
+        beyond = eliminate_joint(buf, b, gathered)
+    return plus_vertex(buf, STRIDE, is_spine, beyond)
 
 
 @inline_fast
