@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from mane.geometry.checks import as_array
 from mane.simd.align import empty_aligned
 from mane.simd.f32x32 import QUARTER
-from mane.skin.physical import _kernels_newton as _kernels_physical_newton
-from mane.skin.physical import _kernels_sweeps as _kernels_physical_sweeps
+from mane.skin.physical import _kernels_newton, _kernels_sweeps
 from mane.skin.physical._kernels_rows import LANES
 from mane.skin.physical.forces import InheritedForces
 from mane.skin.physical.lanes import Lanes
@@ -75,10 +74,10 @@ class ChainSolve:
         )
         out = points.reshape(len(points), -1)
         if isinstance(params.sweeps, str):
-            _kernels_physical_newton.converge_hairs(*given, out)
+            _kernels_newton.converge_hairs(*given, out)
             return
         more = params.sweeps - (0 if self._has_turned else 1)
-        _kernels_physical_sweeps.sweep_often(*given, more, self._has_turned, self._turned, out)
+        _kernels_sweeps.sweep_often(*given, more, self._has_turned, self._turned, out)
         self._has_turned = len(self._turned) > 0
 
     def memory(self) -> dict[str, NDArray[Any]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, IntArray
-from mane.skin.physical import _kernels_loads as _kernels_physical_loads
+from mane.skin.physical import _kernels_loads
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.model import STANDARD_GRAVITY, Float64Array, StrandModel
 
@@ -141,7 +141,7 @@ class ByBundle:
 def rotations_at_roots(frame: GuideFrame) -> Float64Array:
     """How the skin has turned at each guide's root, then the head (G + 1, 4), all with the sign of the head's."""
     rotations = np.empty((len(frame.root_rotations) + 1, 4))
-    _kernels_physical_loads.fill_root_rotations(frame.root_rotations, frame.head.rotation, rotations)
+    _kernels_loads.fill_root_rotations(frame.root_rotations, frame.head.rotation, rotations)
     return rotations
 
 
@@ -151,5 +151,5 @@ def place_loads(load: Float64Array, guide: NDArray[np.int32], parameter: FloatAr
     `guide (B, K)` and `parameter (B, K, N + 1)` as in `Bundles`.
     """
     placed = np.empty((*guide.shape, parameter.shape[2] - 1, 3), np.float32)
-    _kernels_physical_loads.place_loads(load, guide, parameter, placed)
+    _kernels_loads.place_loads(load, guide, parameter, placed)
     return placed

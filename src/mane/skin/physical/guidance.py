@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray
 from mane.skin import _kernels_linear
-from mane.skin.physical import _kernels as _kernels_physical
+from mane.skin.physical import _kernels
 from mane.strand.model import Float64Array
 
 
@@ -69,7 +69,7 @@ class Guidance:
             np.ascontiguousarray(4 * at.transpose(0, 3, 2, 1)).astype(np.int32).reshape(len(guide), -1),
             np.ascontiguousarray(share.transpose(0, 3, 2, 1)).astype(np.float32).reshape(len(guide), -1),
             keep,
-            np.empty((len(guide), parameter.shape[2] * _kernels_physical.PER_GUIDES), np.float32),
+            np.empty((len(guide), parameter.shape[2] * _kernels.PER_GUIDES), np.float32),
         )
 
     def fill(self, points: FloatArray, rest: Float64Array, rotation: Float64Array, load: Float64Array) -> FloatArray:
@@ -83,7 +83,7 @@ class Guidance:
         """
         _kernels_linear.fill_guide_motion(points, rest, rotation, self.shift)
         self.load[..., :3] = load
-        _kernels_physical.fill_guidance(self.motion, self.at, self.share, np.float32(self.keep), self.rows)
+        _kernels.fill_guidance(self.motion, self.at, self.share, np.float32(self.keep), self.rows)
         return self.rows
 
     @property

@@ -17,8 +17,7 @@ from mane.skin import _kernels_linear
 from mane.skin.base import Skin
 from mane.skin.inserted import Regrouped
 from mane.skin.linear_blend import LinearBlend
-from mane.skin.physical import _kernels as _kernels_physical
-from mane.skin.physical import _kernels_general as _kernels_physical_given
+from mane.skin.physical import _kernels, _kernels_general
 from mane.skin.physical.chain import ChainSolve
 from mane.skin.physical.contact import SkinSolids, leave_solids
 from mane.skin.physical.forces import InheritedForces, rotations_at_roots
@@ -211,7 +210,7 @@ class PhysicalSkin(LinearBlend):
             # A rigid head with all its guides, three for each hair: what nearly every frame is.
             if (rotation[self.guides.active] == rotation[first]).all():
                 guidance = self._guidance.fill(frame.points, self._guide_rest, rotation, share * inherited.load)
-                _kernels_physical.sweep_hairs(
+                _kernels.sweep_hairs(
                     self._data.reshape(-1),
                     lanes.hair.reshape(-1),
                     lanes.bundle,
@@ -226,7 +225,7 @@ class PhysicalSkin(LinearBlend):
                 )
                 return
         self._fill_targets(frame, out)
-        _kernels_physical_given.sweep_hairs_to(
+        _kernels_general.sweep_hairs_to(
             self._data.reshape(-1),
             lanes.hair,
             lanes.bundle,
@@ -263,7 +262,7 @@ class PhysicalSkin(LinearBlend):
         points = np.ascontiguousarray(targets[:, : out.shape[1]]).reshape(len(part.hairs), -1)
         lanes, data = self._lanes_of(part)
         pull = np.float32(params.alpha * params.drift)
-        _kernels_physical_given.sweep_hairs_to(
+        _kernels_general.sweep_hairs_to(
             data.reshape(-1),
             lanes.hair,
             lanes.bundle,
@@ -300,7 +299,7 @@ class PhysicalSkin(LinearBlend):
     @property
     def _is_simple(self) -> bool:
         """Whether hairs of a rigid head can be swept with targets summed on the way."""
-        is_usual = self._guide.shape[1] == _kernels_physical.GROUP and self._target is None
+        is_usual = self._guide.shape[1] == _kernels.GROUP and self._target is None
         return is_usual and not (self._chain or self.params.overshoots or self.params.stretch_by_blend)
 
     def _leave_solids(self, frame: GuideFrame, inherited: InheritedForces, out: FloatArray) -> None:
