@@ -2,7 +2,7 @@
 
 `SolidArrays` is one solid in its own frame: a table of primitives, or a distance field. It is handed from function to
 function by value, so it holds no more than most of them need; what few ask for comes apart, as `SolidBlocks` and
-`SurfaceMotion`. `SolidTable` is several solids behind each other, since a tuple of them would be compiled anew for each
+`SurfaceMotion`. `SolidList` is several solids behind each other, since a tuple of them would be compiled anew for each
 number of them; `solid_at` cuts one out of it, and all functions take what it returns. Where a solid is comes beside it,
 as a pose: 12 numbers, its rotation row by row and then its position [m]. A pose pair is two poses, at the start of a
 step and at its end.
@@ -67,7 +67,7 @@ class SurfaceMotion(NamedTuple):
     inv_cell: np.float32  # [1/m]
 
 
-class SolidTable(NamedTuple):
+class SolidList(NamedTuple):
     """Z rigid solids: the arrays of all `SolidArrays` behind each other."""
 
     kinds: NDArray[np.int32]  # (K,): primitives of all shapes
@@ -83,7 +83,7 @@ class SolidTable(NamedTuple):
 
 @njit(cache=True, error_model="numpy")
 def solid_at(table, s):
-    """Solid number s of a `SolidTable`."""
+    """Solid number s of a `SolidList`."""
     a, b, c = table.nodes[s, 0], table.nodes[s, 1], table.nodes[s, 2]
     start = table.first_value[s]
     own = slice(table.first_kind[s], table.first_kind[s + 1])

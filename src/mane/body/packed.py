@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mane.body import _kernels_shapes as shape_kinds
 from mane.body._kernels_shapes import PARAM_COUNT
-from mane.body._kernels_solid import AFTER, POSE_SIZE, SolidArrays, SolidBlocks, SolidTable, SurfaceMotion
+from mane.body._kernels_solid import AFTER, POSE_SIZE, SolidArrays, SolidBlocks, SolidList, SurfaceMotion
 from mane.body.motion import Pose
 from mane.body.sdf import SignedDistanceField
 from mane.body.shapes import Shape
@@ -174,9 +174,9 @@ def _arrays_of_field(field: SignedDistanceField) -> SolidArrays:
     return known
 
 
-def solid_table(solids: Sequence[SolidArrays]) -> SolidTable:
+def solid_list(solids: Sequence[SolidArrays]) -> SolidList:
     """Put rigid solids behind each other for one kernel; their arrays are copied."""
-    return SolidTable(
+    return SolidList(
         kinds=np.concatenate([one.kinds for one in solids]),
         params=np.concatenate([one.params for one in solids]),
         first_kind=_starts([len(one.kinds) for one in solids]),

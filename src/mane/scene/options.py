@@ -266,21 +266,24 @@ def title(where: str) -> str:
     return f"[[{table}]]" if index.isdigit() else f"[{where}]" if where else "the scene"
 
 
-# Keys that had another name once.
+# Keys that had another name once, with their names of today.
 RENAMED = {
-    "closing": "drift_gain",
-    "hold": "stiffen_to_stand",
-    "share": "theta",
-    "turn": "rotation_vector",
-    "way": "keyframes",
+    "closing": ("drift_gain",),
+    "hold": ("stiffen_to_stand",),
+    "refresh": ("broad_phase_interval", "shelter_interval"),
+    "retouch": ("narrow_phase_interval",),
+    "share": ("theta",),
+    "turn": ("rotation_vector",),
+    "way": ("keyframes",),
 }
 
 
 def unknown_key(table: str, name: str, known: Iterable[str]) -> str:
     """Say that a table has no such key, what it has, and what may have been meant."""
     names = list(known)
-    if RENAMED.get(name) in names:
-        return f"{table} has no key {name!r} any more; it is called {RENAMED[name]!r} now"
+    for today in RENAMED.get(name, ()):
+        if today in names:
+            return f"{table} has no key {name!r} any more; it is called {today!r} now"
     text = f"{table} has no key {name!r}; known keys are {', '.join(names)}" if names else f"{table} has no keys"
     near = difflib.get_close_matches(name, names, 1)
     return f"{text}; did you mean {near[0]!r}?" if near else text

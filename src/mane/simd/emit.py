@@ -84,7 +84,7 @@ def _crossed(builder, mixed, rows, even, odd, low, high):
     return [mixed(builder, ab[k], cd[k], part) for k in range(2) for part in (low, high)]
 
 
-def transposed_fours(builder, rows):
+def transpose_4x4(builder, rows):
     """Transpose fours within four rows: number 4 g + k of row r becomes number 4 g + r of row k."""
     return _crossed(builder, _mixed, rows, (0, 4, 1, 5), (2, 6, 3, 7), (0, 1, 4, 5), (2, 3, 6, 7))
 
@@ -92,7 +92,7 @@ def transposed_fours(builder, rows):
 def transposed(builder, rows):
     """Transpose a square of 16 by 16 numbers: fours within fours of rows, then the fours as if numbers."""
     width = len(rows)
-    within = [column for k in range(0, width, 4) for column in transposed_fours(builder, rows[k : k + 4])]
+    within = [column for k in range(0, width, 4) for column in transpose_4x4(builder, rows[k : k + 4])]
     columns = [None] * width
     for k in range(4):
         evens, odds = (0, 2, 4, 6), (1, 3, 5, 7)
@@ -102,7 +102,7 @@ def transposed(builder, rows):
     return columns
 
 
-def transposed_eights(builder, rows):
+def transpose_8x8(builder, rows):
     """Transpose a square of 8 by 8 numbers."""
     rows = _crossed_apart(builder, rows, 1, (0, 8, 2, 10, 4, 12, 6, 14), (1, 9, 3, 11, 5, 13, 7, 15))
     for apart in (2, 4):  # pairs in the place of numbers

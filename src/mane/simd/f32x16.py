@@ -6,7 +6,7 @@ A list is an array of whole numbers, of int32, that begins where one says and en
 # mypy: allow-untyped-defs
 
 from mane.simd import plain
-from mane.simd.emit import address, read, repeat, shuffle, transposed, transposed_fours, write
+from mane.simd.emit import address, read, repeat, shuffle, transpose_4x4, transposed, write
 from mane.simd.masks import first_lanes_maker, mask_loader
 from mane.simd.memory import loader
 from mane.simd.numba_internals import call_llvm, intrinsic, ir, types, unpack_tuple
@@ -103,7 +103,7 @@ def gather_fours(typing_context, table, numbers, at, width, offset):
             a, b, c, d = parts[k::4]
             ab, cd = (shuffle(builder, *two, list(range(8))) for two in ((a, b), (c, d)))
             rows.append(shuffle(builder, ab, cd, list(range(16))))
-        columns = transposed_fours(builder, rows)
+        columns = transpose_4x4(builder, rows)
         return context.make_tuple(builder, sig.return_type, columns)
 
     return types.UniTuple(F32X16, 4)(table, numbers, types.int64, types.int64, types.int64), emit

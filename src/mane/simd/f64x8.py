@@ -130,8 +130,8 @@ def add_points(typing_context, points, at, limit, x, y, z):
     return types.void(points, types.int64, types.int64, F64X8, F64X8, F64X8), emit
 
 
-@intrinsic(plain.add_sixes)
-def add_sixes(typing_context, numbers, at, limit, a, b, c, d, e, f):
+@intrinsic(plain.add_symmetric)
+def add_symmetric(typing_context, numbers, at, limit, a, b, c, d, e, f):
     """Add to eight times six numbers, the first at `numbers[at : at + 6]`."""
 
     def emit(context, builder, sig, args):

@@ -251,7 +251,7 @@ def _add_interleaved(numbers, at, limit, *parts):
     known += values[: len(known)]
 
 
-add_points = add_sixes = _add_interleaved
+add_points = add_symmetric = _add_interleaved
 
 
 def store_points(points, at, x, y, z):

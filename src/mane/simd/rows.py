@@ -8,7 +8,7 @@ A row is eight float64 numbers that lie one behind the other, one of each strand
 import numpy as np
 
 from mane.simd import plain
-from mane.simd.emit import address, read, transposed_eights, write
+from mane.simd.emit import address, read, transpose_8x8, write
 from mane.simd.f64x8 import NUMBERS, WIDTH, load
 from mane.simd.jit import inline, njit
 from mane.simd.memory import store, use_wide_registers
@@ -30,7 +30,7 @@ def copy_transposed(typing_context, source, places, target, goals):
                 for index in unpack_tuple(builder, args[indices])
             ]
 
-        rows = transposed_eights(builder, [read(builder, place, NUMBERS) for place in addresses(0, 1)])
+        rows = transpose_8x8(builder, [read(builder, place, NUMBERS) for place in addresses(0, 1)])
         for row, place in zip(rows, addresses(2, 3), strict=True):
             write(builder, row, place)
         return context.get_dummy_value()

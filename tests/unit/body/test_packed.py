@@ -17,7 +17,7 @@ from mane.body.packed import (
     fill_pose_pair,
     lowest_of_blocks,
     packed_poses,
-    solid_table,
+    solid_list,
 )
 from mane.body.sdf import SignedDistanceField, build_sdf
 from mane.body.shapes import Box, Capsule, Plane, Sphere, Torus, Union
@@ -129,7 +129,7 @@ def test_a_solid_cut_out_of_a_table_answers_as_it_does_alone():
     poses = [HERE if number % 2 else THERE for number in range(len(solids))]
     points = np.stack([some_points(pose, seed=number) for number, pose in enumerate(poses)])
     found = np.zeros((*points.shape[:2], 4), np.float32)
-    ask_table(solid_table([one.arrays for one in each]), packed_poses(poses), points, found)
+    ask_table(solid_list([one.arrays for one in each]), packed_poses(poses), points, found)
     for number, one in enumerate(each):
         alone = np.zeros((points.shape[1], 6), np.float32)
         ask_for_hair(one.arrays, one.blocks, packed_poses([poses[number]])[0], points[number], alone)
@@ -138,7 +138,7 @@ def test_a_solid_cut_out_of_a_table_answers_as_it_does_alone():
 
 def test_a_table_holds_everything_that_its_solids_do():
     arrays = [PackedSolid.of(make()).arrays for make in SOLIDS.values()]
-    table = solid_table(arrays)
+    table = solid_list(arrays)
     for number, one in enumerate(arrays):
         cut = kernels.solid_at(table, number)
         for name in one._fields:
@@ -263,7 +263,7 @@ def test_kernels_get_arrays_that_may_be_written_and_a_field_stays_as_it_was():
 
 def test_kernels_on_disk_are_made_anew_when_the_fields_of_a_solid_change():
     """Two fields of one type that change places leave the signature of a kernel as it was."""
-    fields, readers = PACKAGE / "body/_kernels_solid.py", ("solid.slope", "solid.kinds", "SolidArrays", "SolidTable")
+    fields, readers = PACKAGE / "body/_kernels_solid.py", ("solid.slope", "solid.kinds", "SolidArrays", "SolidList")
     files = [file for file in PACKAGE.rglob("_kernels*.py") if any(word in file.read_text() for word in readers)]
     assert len(files) > 5
     for file in files:

@@ -188,7 +188,7 @@ def test_shelter_is_part_of_the_memory():
     moved = view(model, points + [0.0, 0.0, 0.05] * rng.random((30, 6, 1)), time=0.03)
 
     def sheltered():
-        return prepared(model, [0, 0, 2.0], shelters=[HairShelter()], refresh=0.05)
+        return prepared(model, [0, 0, 2.0], shelters=[HairShelter()], shelter_interval=0.05)
 
     whole, first, second = sheltered(), sheltered(), sheltered()
     load_of(whole, view(model, time=0.01))
@@ -220,7 +220,7 @@ def test_a_segment_without_length_feels_nothing():
     [
         ({"density": 0.0}, "density: must be a finite number above zero"),
         ({"viscosity": -1.0}, "viscosity: must be a finite number above zero"),
-        ({"refresh": 0.0}, "refresh: must be a finite number above zero"),
+        ({"shelter_interval": 0.0}, "shelter_interval: must be a finite number above zero"),
     ],
 )
 def test_air_that_cannot_be_is_refused(options, message):

@@ -19,7 +19,7 @@ ROUNDING = 1e-12
 
 
 def strips(model, **settings) -> TriangleStrips:
-    part = TriangleStrips(**{"thickness": THICK, "refresh": 0.0, **settings})
+    part = TriangleStrips(**{"thickness": THICK, "broad_phase_interval": 0.0, **settings})
     part.prepare(model)
     return part
 
@@ -140,7 +140,7 @@ def curtain(width=0.012, **settings):
     """Two held guides with a strip between them, and a third strand that may come near it, groomed far away."""
     guides = np.stack([straight([x, 0, 0], [0, -1, 0], 5) for x in (0.0, width, 1.0)])
     model = brush(points=guides, root=[RootKind.CLAMPED, RootKind.CLAMPED, RootKind.FREE])
-    part = TriangleStrips(**{"thickness": THICK, "refresh": 0.0, **settings})
+    part = TriangleStrips(**{"thickness": THICK, "broad_phase_interval": 0.0, **settings})
     part.prepare(model)
     part.set_pairs([[0, 1]])
     return model, part
@@ -192,7 +192,7 @@ def test_a_strip_thins_out_breaks_and_heals_at_the_stated_widths():
 def test_a_strand_stops_at_the_strip_and_passes_where_there_are_only_wisps():
     def flown(kind):
         model, _ = curtain(width=0.024)
-        part = kind(thickness=THICK, refresh=0.0)
+        part = kind(thickness=THICK, broad_phase_interval=0.0)
         scene = rods(model, part)
         part.prepare(model)
         if kind is TriangleStrips:
@@ -226,7 +226,7 @@ def test_segments_that_slipped_through_are_brought_back():
 def test_hair_that_has_not_moved_is_not_searched_again(monkeypatch):
     points = crossing(np.pi / 2, 0.5 * THICK)
     model = far_apart(points)
-    part = strips(model, strips=False, refresh=1e-9)
+    part = strips(model, strips=False, broad_phase_interval=1e-9)
     searches = []
     find = part._broad_phase.find
     monkeypatch.setattr(part._broad_phase, "find", lambda *given: (searches.append(1), find(*given)))
@@ -256,9 +256,12 @@ def test_a_contact_that_slides_on_to_the_next_segment_keeps_its_side():
 def test_a_contact_that_goes_on_without_being_looked_at_pushes_as_much():
     """Two crossing strands fly together and stop each other where they cross, looked at as often or half as often."""
 
-    def closing(retouch):
+    def closing(narrow_phase_interval):
         points = crossing(np.pi / 2, 1.2 * THICK)
-        scene = Scene(PointSolver(far_apart(points)), [TriangleStrips(thickness=THICK, strips=False, retouch=retouch)])
+        scene = Scene(
+            PointSolver(far_apart(points)),
+            [TriangleStrips(thickness=THICK, strips=False, narrow_phase_interval=narrow_phase_interval)],
+        )
         scene.state.points[...] = points
         scene.state.velocity[0] = [0.0, -0.2, 0.0]
         scene.run(0.08, DT)
@@ -302,7 +305,9 @@ def test_who_takes_no_part_is_not_touched():
 def test_colliding_bundles_keep_their_momentum_and_gain_no_energy():
     one, two = brush(2, vertices=5).rest_points, brush(2, vertices=5).rest_points[:, :, [1, 0, 2]]
     model = brush(points=np.concatenate([one, two + [0.05, -0.04, 0.03]]))
-    scene = rods(model, TriangleStrips(thickness=THICK, refresh=0.0, rate=1e5, groups=[0, 0, 0, 0, 1, 1, 1, 1]))
+    scene = rods(
+        model, TriangleStrips(thickness=THICK, broad_phase_interval=0.0, rate=1e5, groups=[0, 0, 0, 0, 1, 1, 1, 1])
+    )
     scene.state.velocity[4:] = [0, 0, -0.4]
     before = momentum(model, scene.state.velocity)
     energy = kinetic(model, scene.state.velocity)
@@ -319,7 +324,7 @@ def test_colliding_bundles_keep_their_momentum_and_gain_no_energy():
 def test_loose_vertices_keep_their_angular_momentum_without_friction():
     points = crossing(np.pi / 3, 2 * THICK)
     model = brush(points=points)
-    scene = Scene(PointSolver(model), [TriangleStrips(thickness=THICK, refresh=0.0, friction=0.0)])
+    scene = Scene(PointSolver(model), [TriangleStrips(thickness=THICK, broad_phase_interval=0.0, friction=0.0)])
     scene.state.velocity[0] = [0.1, -0.5, 0.2]
     before = spin(model, scene.state.points, scene.state.velocity)
     assert max(scene.step(DT).parts["hair contacts"] for _ in range(5)) > 0
@@ -327,24 +332,29 @@ def test_loose_vertices_keep_their_angular_momentum_without_friction():
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12 * np.abs(before).max())
 
 
-def tossed(refresh, retouch):
+def tossed(broad_phase_interval, narrow_phase_interval):
     """A brush whose strands are thrown against each other, after some steps."""
     model = brush(root=RootKind.CLAMPED, gravity=(6.0, -5.0, 1.0))
-    scene = rods(model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
+    scene = rods(
+        model,
+        TriangleStrips(
+            thickness=THICK, broad_phase_interval=broad_phase_interval, narrow_phase_interval=narrow_phase_interval
+        ),
+    )
     rng = np.random.default_rng(6)
     scene.state.velocity[...] = rng.normal(0, 0.5, (9, 1, 3)) * np.linspace(0, 1, 6)[:, None]
     scene.run(0.084, DT)
     return scene
 
 
-@pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.01)])
-def test_threads_change_no_byte(refresh, retouch, on_threads):
+@pytest.mark.parametrize(("broad_phase_interval", "narrow_phase_interval"), [(0.0, 0.0), (0.02, 0.01)])
+def test_threads_change_no_byte(broad_phase_interval, narrow_phase_interval, on_threads):
     groomed = brush(4)
     model = far_apart(groomed.rest_points)
     points, velocity = disturbed(groomed, 2, shift=0.008, speed=0.3)
 
     def three_steps():
-        part = strips(model, refresh=refresh, retouch=retouch)
+        part = strips(model, broad_phase_interval=broad_phase_interval, narrow_phase_interval=narrow_phase_interval)
         part.set_pairs([[0, 1], [5, 6], [10, 11], [14, 15]], rest_points=groomed.rest_points)
         times = DT * np.arange(3)
         forces = [forces_of(part, model, points + t * velocity, velocity, dt=DT, time=t) for t in times]
@@ -353,10 +363,15 @@ def test_threads_change_no_byte(refresh, retouch, on_threads):
     on_threads(three_steps)
 
 
-@pytest.mark.parametrize(("refresh", "retouch"), [(0.0, 0.0), (0.02, 0.0), (0.02, 0.01)])
-def test_it_goes_on_from_what_it_remembers(refresh, retouch):
-    one = tossed(refresh, retouch)
-    fresh = rods(one.solver.model, TriangleStrips(thickness=THICK, refresh=refresh, retouch=retouch))
+@pytest.mark.parametrize(("broad_phase_interval", "narrow_phase_interval"), [(0.0, 0.0), (0.02, 0.0), (0.02, 0.01)])
+def test_it_goes_on_from_what_it_remembers(broad_phase_interval, narrow_phase_interval):
+    one = tossed(broad_phase_interval, narrow_phase_interval)
+    fresh = rods(
+        one.solver.model,
+        TriangleStrips(
+            thickness=THICK, broad_phase_interval=broad_phase_interval, narrow_phase_interval=narrow_phase_interval
+        ),
+    )
     fresh.state.assign(one.state)
     fresh.time = one.time
     memory = one.forces[0].memory()

@@ -77,6 +77,10 @@ def refused(text, settings=()):
             GROOM + "[skin]\nclosing = 1.0",
             "scene.toml:4: [skin] has no key 'closing' any more; it is called 'drift_gain' now",
         ),
+        (
+            GROOM + '[[interactions]]\nkind = "strips"\nrefresh = 0.0',
+            "scene.toml:5: [[interactions]] has no key 'refresh' any more; it is called 'broad_phase_interval' now",
+        ),
         (GROOM + "guides = 3", "scene.toml:3: [groom] has no key 'guides'"),
         ("guides = 3\n" + GROOM, "scene.toml:1: guides: must be a table, [guides], got 3"),
         (GROOM + "[gides]", "scene.toml:3: the scene has no key 'gides'; known keys are groom, seed,"),

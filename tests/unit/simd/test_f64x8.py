@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from mane.simd.f64x8 import WIDTH, add_points, add_sixes, gather_pairs, load, load_points, shift_up, store_points
+from mane.simd.f64x8 import WIDTH, add_points, add_symmetric, gather_pairs, load, load_points, shift_up, store_points
 from mane.simd.masks import select
 from mane.simd.math import copysign, exp, log, maximum, sqrt
 from mane.simd.memory import store
@@ -40,7 +40,7 @@ def _functions(numbers, logarithms, powers):
 def _add(points, start, limit, sixes):
     x, y, z = load_points(points, 3 * start, limit)
     add_points(points, 3 * start, limit, 2.0 * x, 3.0 * y, 4.0 * z)
-    add_sixes(sixes, 6 * start, 2 * limit, x, y, z, 10.0 * x, 10.0 * y, 10.0 * z)
+    add_symmetric(sixes, 6 * start, 2 * limit, x, y, z, 10.0 * x, 10.0 * y, 10.0 * z)
 
 
 @njit(error_model="numpy")

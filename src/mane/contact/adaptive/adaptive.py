@@ -45,7 +45,7 @@ class AdaptiveParams:
     """Settings of `AdaptiveGuides`.
 
     Attributes:
-        limit: most inserted guides at a time; the pairs that have drifted farthest come first, and nobody is put out
+        limit: most inserted guides at a time; the pairs that have drifted farthest come first, and none is taken out
             for another.
         opens_at: a guide is inserted between two that have come farther apart by this much [m]; None for the usual
             distance between neighbouring roots.

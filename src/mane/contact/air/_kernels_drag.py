@@ -8,7 +8,7 @@ whole number of such blocks, so that the half segment behind a block belongs to 
 
 import numpy as np
 
-from mane.simd.f64x8 import WIDTH, add_points, add_sixes, broadcast, load_points, load_row, shift_up
+from mane.simd.f64x8 import WIDTH, add_points, add_symmetric, broadcast, load_points, load_row, shift_up
 from mane.simd.jit import inline, njit, prange
 from mane.simd.math import exp, log, maximum, minimum, sqrt
 from mane.simd.memory import use_wide_registers
@@ -90,7 +90,7 @@ def drag_of_strands(points, velocity, air, is_windy, rows, first, end, force, re
                 dxy * wx + dyy * wy + dyz * wz,
                 dxz * wx + dyz * wy + dzz * wz,
             )
-        add_sixes(resistance, 6 * vertex, 2 * limit, dxx, dyy, dzz, dxy, dxz, dyz)
+        add_symmetric(resistance, 6 * vertex, 2 * limit, dxx, dyy, dzz, dxy, dxz, dyz)
         ax, ay, az, a = bx, by, bz, b
 
 

@@ -52,7 +52,7 @@ class Drag(Force):
         wind: velocity of the air: a vector [m/s], a `Wind`, a function of (points, time), or None for still air.
         scale: factor on the drag, any `Varying`; below 1 for hair in a lock, which shields itself.
         shelters: what keeps wind away, such as `SolidShelter()` and `HairShelter()`. Still air is everywhere.
-        refresh: shelter is looked at again after this time [s].
+        shelter_interval: shelter is looked at again after this time [s].
         density: of the air [kg/m^3].
         viscosity: of the air [Pa s].
         guides: whose painted maps `scale` may name.
@@ -69,17 +69,17 @@ class Drag(Force):
         *,
         scale: Varying = 1.0,
         shelters: Sequence[Shelter] = (),
-        refresh: float = 0.04,
+        shelter_interval: float = 0.04,
         density: float = AIR_DENSITY,
         viscosity: float = AIR_VISCOSITY,
         guides: Guides | Groom | None = None,
     ) -> None:
         require_positive("density", density)
         require_positive("viscosity", viscosity)
-        require_positive("refresh", refresh)
+        require_positive("shelter_interval", shelter_interval)
         self.wind = as_wind(wind)
         self.shelters = tuple(shelters)
-        self.refresh = refresh
+        self.shelter_interval = shelter_interval
         self.density = density
         self.viscosity = viscosity
         self._scale_given = scale
@@ -143,7 +143,7 @@ class Drag(Force):
         self._passing.fill(1.0)
         for shelter in self._prepared:
             self._passing *= shelter.passing(strands, upwind).reshape(self._passing.shape)
-        self._next_look = strands.time + self.refresh
+        self._next_look = strands.time + self.shelter_interval
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """What shelter there was when it was last looked at, and when to look again."""

@@ -29,10 +29,10 @@ class StripParams:
         breaks_at: a triangle this many times as wide as at rest breaks.
         heals_at: and heals when it is less than this many times as wide.
         densest: most that the force of a strip grows when its guides come together; 1 is the strip at rest.
-        refresh: after this time [s] the broad phase runs again for hair that has moved; 0 runs it at every
+        broad_phase_interval: after this time [s] the broad phase runs again for hair that has moved; 0 runs it at every
             substep, which misses nothing. In between, parts that come near from beyond three and a half thicknesses are
             seen late, and so are parts that turn across each other.
-        retouch: after this time [s] the narrow phase runs again; 0 runs it at every substep. In between
+        narrow_phase_interval: after this time [s] the narrow phase runs again; 0 runs it at every substep. In between
             a contact stays where it is on both parts, with the normal that it had; only its gap goes on.
         strips: False leaves all strips out: every guide is a wisp that collides with the others.
     """
@@ -47,14 +47,14 @@ class StripParams:
     breaks_at: float = 3.0
     heals_at: float = 2.0
     densest: float = 2.0
-    refresh: float = 0.01
-    retouch: float = 0.0
+    broad_phase_interval: float = 0.01
+    narrow_phase_interval: float = 0.0
     strips: bool = True
 
     def __post_init__(self) -> None:
         for name in ("thickness", "rate", "push_out_speed", "densest", "heals_at"):
             require_positive(f"strips.{name}", getattr(self, name))
-        for name in ("damping", "friction", "refresh", "retouch"):
+        for name in ("damping", "friction", "broad_phase_interval", "narrow_phase_interval"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"strips.{name}: must be a finite number, zero or more, got {value}")

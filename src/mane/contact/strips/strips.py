@@ -42,10 +42,10 @@ class TriangleStrips(Force):
 
     Limitations: a contact is seen coming from one thickness beyond its own, so parts that approach faster than two
     thicknesses per substep (1 m/s at 2 mm and 4 ms) can pass each other unnoticed, and so can parts that come from far
-    between two broad phases (`refresh`). A push grows no stiffer than a step allows, some mass / dt^2: hair that is
-    pulled hard over other hair sinks in, and a braid needs substeps of two milliseconds, a rate of 6000 and a refresh
-    of 0 to stay whole. Parts within 8 degrees of each other, whose force would be less than a hundredth, do not meet at
-    all.
+    between two broad phases (`broad_phase_interval`). A push grows no stiffer than a step allows, some mass / dt^2:
+    hair that is pulled hard over other hair sinks in, and a braid needs substeps of two milliseconds, a rate of 6000
+    and a broad phase interval of 0 to stay whole. Parts within 8 degrees of each other, whose force would be less than
+    a hundredth, do not meet at all.
 
     Args:
         groups: strips are made within a group alone, while all collide with each other (chang2002 7.2); one whole
@@ -54,7 +54,7 @@ class TriangleStrips(Force):
     """
 
     name = "strips"
-    examples = ({}, {"retouch": 0.01})
+    examples = ({}, {"narrow_phase_interval": 0.01})
     settings = StripParams
 
     def __init__(self, *, groups: ArrayLike | None = None, **settings: Any) -> None:
@@ -152,14 +152,18 @@ class TriangleStrips(Force):
             if strands.time >= self._next_broad_phase:
                 if self._has_moved(points, takes_part):
                     self._run_broad_phase(points, takes_part, there)
-                self._next_broad_phase = strands.time + self.params.refresh
-            self._touch(points, velocity, there, max(strands.dt, self.params.retouch))
-            self._next_touch = strands.time + self.params.retouch
+                self._next_broad_phase = strands.time + self.params.broad_phase_interval
+            self._touch(points, velocity, there, max(strands.dt, self.params.narrow_phase_interval))
+            self._next_touch = strands.time + self.params.narrow_phase_interval
         self._pushes.add((self._segment_contacts, self._face_contacts), velocity, strands.dt, not is_due, load)
 
     def _has_moved(self, points: Float64Array, takes_part: NDArray[np.bool_]) -> bool:
-        """Whether a broad phase could find anything new; with a refresh of 0 it is always asked."""
-        if self.params.refresh == 0 or self._next_broad_phase == -np.inf or (takes_part != self._took_part).any():
+        """Whether a broad phase could find anything new; with an interval of 0 it is always asked."""
+        if (
+            self.params.broad_phase_interval == 0
+            or self._next_broad_phase == -np.inf
+            or (takes_part != self._took_part).any()
+        ):
             return True
         return bool(np.abs(points - self._points_at_broad_phase).max() > STILL * self.params.thickness)
 
@@ -229,7 +233,7 @@ class TriangleStrips(Force):
         for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
             starts, keys, sides, _ = contacts.flat()
             named.update({f"{name}.starts": starts, f"{name}.keys": keys, f"{name}.sides": sides})
-            if self.params.retouch:
+            if self.params.narrow_phase_interval:
                 named[f"{name}.touched"], named[f"{name}.records"] = contacts.going_on()
         return named
 
@@ -245,7 +249,7 @@ class TriangleStrips(Force):
         self._broken[...] = memory["broken"]
         for name, contacts in (("segments", self._segment_contacts), ("faces", self._face_contacts)):
             contacts.fill(*(memory[f"{name}.{what}"] for what in ("starts", "keys", "sides")))
-            if self.params.retouch:
+            if self.params.narrow_phase_interval:
                 contacts.go_on(memory[f"{name}.touched"], memory[f"{name}.records"])
         self._pushes.forget()
         took_part = np.array(memory["took_part"])

@@ -109,7 +109,7 @@ class Tie:
         require_positive("tie.reach", reach)
         distance = np.linalg.norm(guides.rest[:, 1:] - place, axis=2)
         nearest = distance.argmin(axis=1)
-        caught = np.flatnonzero(guides.active & (_way_past(guides, place) <= reach))
+        caught = np.flatnonzero(guides.active & (_distance_to(guides, place) <= reach))
         if not len(caught):
             text = ", ".join(f"{x:g}" for x in place)
             raise ValueError(f"tie.point: no guide passes within {reach:g} m of ({text})")
@@ -336,7 +336,7 @@ def _check_members(name: str, tie: Tie, model: StrandModel) -> None:
         raise ValueError(f"{name}: must hold a vertex once, got {len(rows) - len(np.unique(rows))} of them again")
 
 
-def _way_past(guides: Guides, place: Float64Array) -> Float64Array:
+def _distance_to(guides: Guides, place: Float64Array) -> Float64Array:
     """Shortest distance from `place` to each guide [m], shape (C,)."""
     start = guides.rest[:, :-1].astype(np.float64)
     edge = guides.rest[:, 1:] - start
@@ -351,7 +351,7 @@ def _given(point: Vector | None, radius: float | None, style: str | None) -> str
     return " and ".join(name for name, value in named if value is not None) or "none of them"
 
 
-def _fitted(guides: Guides, place: styles.TiePlace, settings: Mapping[str, Any]) -> Tie:
+def _fitted(guides: Guides, place: styles.TieLocation, settings: Mapping[str, Any]) -> Tie:
     """Return the tie at `place`, as wide as the vertices that it holds lie apart in the groom."""
     holds = "head" if place.at_head else "bundle"
     tie = Tie.around(guides, place.point, place.radius, **{"holds": holds, **settings})

@@ -18,9 +18,9 @@ from mane.body.mesh import Mesh
 from mane.geometry.checks import require_choice
 from mane.groom.groom import Groom
 from mane.groom.styles.standing import fur
-from mane.groom.styles.tie_place import TiePlace
+from mane.groom.styles.tie_location import TieLocation
 
-__all__ = ["STYLES", "Style", "TiePlace", "body", "fur", "make", "ties"]
+__all__ = ["STYLES", "Style", "TieLocation", "body", "fur", "make", "ties"]
 
 DEFAULT_STRANDS = 20_000
 
@@ -97,7 +97,7 @@ def make(
     return style.grow(strands, count, seed, **options)
 
 
-def ties(name: str, **options: Any) -> tuple[TiePlace, ...]:
+def ties(name: str, **options: Any) -> tuple[TieLocation, ...]:
     """Return where a style needs ties to keep its shape once it moves; none for loose hair.
 
     Args:

@@ -8,7 +8,7 @@ from mane.geometry.checks import FloatArray, IntArray, require_positive
 from mane.groom.groom import Groom
 from mane.groom.styles import _shaping as shaping
 from mane.groom.styles.head import CLEARANCE, gather, load_head
-from mane.groom.styles.tie_place import TiePlace
+from mane.groom.styles.tie_location import TieLocation
 
 TAIL_POINTS = 160
 BRAID_SETS = 3
@@ -57,16 +57,16 @@ def braid(strands: int, vertices: int, seed: int, *, length: float = 0.27, cross
     )
 
 
-def ponytail_ties(*, length: float, tie_radius: float) -> tuple[TiePlace, ...]:
+def ponytail_ties(*, length: float, tie_radius: float) -> tuple[TieLocation, ...]:
     """Return the place of the one tie, from which the tail hangs."""
-    return (TiePlace(_ponytail_tie(), tie_radius, at_head=True),)
+    return (TieLocation(_ponytail_tie(), tie_radius, at_head=True),)
 
 
-def braid_ties(*, length: float, crossing: float) -> tuple[TiePlace, ...]:
+def braid_ties(*, length: float, crossing: float) -> tuple[TieLocation, ...]:
     """Return the places of two ties: where the sets enter the braid, and above the tuft that they end in."""
     spine = _braid_spine(length)
     end = round(TUFT * (TAIL_POINTS - 1))
-    return TiePlace(spine[0], BRAID_RADIUS, at_head=True), TiePlace(spine[end], BRAID_RADIUS, at_head=False)
+    return TieLocation(spine[0], BRAID_RADIUS, at_head=True), TieLocation(spine[end], BRAID_RADIUS, at_head=False)
 
 
 def _ponytail_tie() -> FloatArray:

@@ -44,7 +44,7 @@ FIELD_SIDES = (14, 20, 28, 40)  # several times as far as its hair leans: at the
 FIELD_SPACING, FIELD_LENGTH, FIELD_LEAN = 0.016, 0.2, 0.2  # [m], as on a head of 200 guides, and 0.2 across for 1 down
 FIELD_SHIFT = 0.04  # [m] to either side
 THICKNESS = 0.002  # [m] for 200 guides on a head
-RETOUCH = 0.007  # [s]: every second substep of 5 ms
+NARROW_PHASE_INTERVAL = 0.007  # [s]: every second substep of 5 ms
 FRAMES = 24
 FRAME_RATE = 24.0
 SWING = math.radians(20)
@@ -160,7 +160,7 @@ def growth_exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
 
 
 def _cases(count: int) -> dict[str, list[Part]]:
-    quick = {"refresh": 1 / FRAME_RATE, "retouch": RETOUCH}
+    quick = {"broad_phase_interval": 1 / FRAME_RATE, "narrow_phase_interval": NARROW_PHASE_INTERVAL}
     return {
         "alone": [],
         "links": [StaticLinks()],

@@ -70,8 +70,8 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
         "beside, not promised away."
     )
     report.note(
-        "It takes steps of two milliseconds, a stiff push and a broad phase at every step (`refresh=0`): with the "
-        "defaults, five milliseconds, hair that is pulled hard over other hair sinks in."
+        "It takes steps of two milliseconds, a stiff push and a broad phase at every step (`broad_phase_interval=0`): "
+        "with the defaults, five milliseconds, hair that is pulled hard over other hair sinks in."
     )
     tell("done", 1.0)
 
@@ -110,7 +110,7 @@ def _linked(sets: np.ndarray) -> list[Part]:
 
 
 def _colliding(sets: np.ndarray) -> list[Part]:
-    strips = TriangleStrips(groups=sets, thickness=THICKNESS, rate=RATE, friction=FRICTION, refresh=0.0)
+    strips = TriangleStrips(groups=sets, thickness=THICKNESS, rate=RATE, friction=FRICTION, broad_phase_interval=0.0)
     return [*_linked(sets), strips]
 
 

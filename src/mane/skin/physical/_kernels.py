@@ -210,7 +210,7 @@ def skinned(rows, row, guidance, starts, at, w1, w2, head):
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_block(data, at, count, guidance, starts, head, root, pull, close, places, hair, lanes, out):
+def sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain, places, hair, lanes, out):
     """Fill `places` of all `count` vertices of a block, rows x, y and z of each; arguments as in `sweep_hairs`.
 
     The block's rows begin at `data[at]`, the guidance of its halves or quarters at `starts`. Its lanes begin at
@@ -222,7 +222,7 @@ def sweep_block(data, at, count, guidance, starts, head, root, pull, close, plac
     bend, strain = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW)
     w1, w2 = load(data, at + WEIGHTS * ROW), load(data, at + (WEIGHTS + 1) * ROW)
     towards, before = broadcast(pull), broadcast(ZERO)
-    back = broadcast(close)
+    back = broadcast(close_gain)
     q = (
         broadcast(ROOT_TWO * root[0]),
         broadcast(ROOT_TWO * root[1]),
@@ -279,7 +279,7 @@ def sweep_hairs(
     head,
     root,
     pull,
-    close,
+    close_gain,
     blocks_per_task,
     # out
     out,
@@ -297,7 +297,7 @@ def sweep_hairs(
         head: rotation matrix of the head, row by row (9,).
         root: the same as a quaternion (4,).
         pull: alpha times drift.
-        close: `pull` times the drift gain, `PhysicalParams.drift_gain`; the rest of it is `keep`. The
+        close_gain: `pull` times the drift gain, `PhysicalParams.drift_gain`; the rest of it is `keep`. The
             way to the target starts between the target's own start and the hair's, and all but the hair's is known.
         blocks_per_task: blocks that share scratch memory.
         out: points, flat (S * 3 V) [m].
@@ -315,8 +315,8 @@ def sweep_hairs(
             a, b, c, d = bundle[block, 0], bundle[block, 1], bundle[block, 2], bundle[block, 3]
             if a == b and c == d:  # as most are, since halves spare instructions
                 starts = (a * of_bundle, c * of_bundle)
-                sweep_block(data, at, count, guidance, starts, head, root, pull, close, places, hair, lanes, out)
+                sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain, places, hair, lanes, out)
             else:
                 parts = (a * of_bundle, b * of_bundle, c * of_bundle, d * of_bundle)
-                sweep_block(data, at, count, guidance, parts, head, root, pull, close, places, hair, lanes, out)
+                sweep_block(data, at, count, guidance, parts, head, root, pull, close_gain, places, hair, lanes, out)
             store_points(places, hair, lanes, width, out)

@@ -1,6 +1,6 @@
 """Hairs of the physical skin that reach into solids: found, and swept one after another with the penetration torque.
 
-Solids that are asked together come as one `SolidTable` of `body._kernels_solid`, so that any number of them is one
+Solids that are asked together come as one `SolidList` of `body._kernels_solid`, so that any number of them is one
 kernel.
 """
 

@@ -52,13 +52,13 @@ from mane.skin.physical._kernels_sweeps import (
     dot3,
     pulled_to,
     scaled,
+    segment_vector,
     sum_of,
     sweep_again,
     sweep_first,
     third_axis,
     times,
     torque_axis,
-    way_on,
 )
 
 ROUNDS_AT_MOST = 100
@@ -265,7 +265,7 @@ def try_step(rest, at, segments, pull, blend_yield, rows, steps):
         pulled = pulled_to(load_vector(rows, here + VERTEX + TARGET), place, pull)
         torque = cross(d, torque_axis(push, pulled))
         torque, stiff = (torque[0] - moment[0], torque[1] - moment[1], torque[2] - moment[2]), k
-        place = sum_of(place, way_on(d, push, pulled, l, strain, blend_yield, pull))
+        place = sum_of(place, segment_vector(d, push, pulled, l, strain, blend_yield, pull))
         store_quaternion(steps, i * STEP + NEXT, q)
         store_vector(steps, i * STEP + END, place)
         before = q

@@ -145,7 +145,7 @@ def turned_exactly(v, b, guess):
 
 
 @inline
-def way_on(d, push, pulled, l, strain, blend_yield, pull):
+def segment_vector(d, push, pulled, l, strain, blend_yield, pull):
     """Eq. 12: from the start of a segment to its end; `pulled` is the way to the target times `pull`."""
     own = pull * l
     return (
@@ -198,7 +198,7 @@ def sweep_first(rest, at, segments, pull, overshoot, blend_yield, rows):
         b = (k * free[0], k * free[1], k * free[2], k * free[3])
         q = turned_to(b, act(v, b), sqrt(dot3(v, v)) + k)
         store_quaternion(rows, here + FRAME, q)
-        place = sum_of(place, way_on(third_axis(q), push, inherited, l, strain, blend_yield, pull - overshoot))
+        place = sum_of(place, segment_vector(third_axis(q), push, inherited, l, strain, blend_yield, pull - overshoot))
         store_vector(rows, here + VERTEX + PLACE, place)
 
 
@@ -228,7 +228,7 @@ def sweep_again(rest, at, segments, pull, blend_yield, rows):
         v = torque_axis(push, pulled)
         q = chosen(is_held, last, turned_exactly(v, b, guess - dot3(v, third_axis(last))))
         store_quaternion(rows, here + FRAME, q)
-        place = sum_of(place, way_on(third_axis(q), push, pulled, l, strain, blend_yield, pull))
+        place = sum_of(place, segment_vector(third_axis(q), push, pulled, l, strain, blend_yield, pull))
         store_vector(rows, here + VERTEX + PLACE, place)
 
 

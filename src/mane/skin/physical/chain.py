@@ -13,8 +13,8 @@ from mane.simd.align import empty_aligned
 from mane.simd.f32x32 import QUARTER
 from mane.skin.physical import _kernels_newton, _kernels_sweeps
 from mane.skin.physical._kernels_rows import LANES
+from mane.skin.physical.blocks import HairBlocks
 from mane.skin.physical.forces import InheritedForces
-from mane.skin.physical.lanes import Lanes
 from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joint_stiffness
 from mane.strand.model import Float64Array
@@ -31,7 +31,7 @@ class ChainSolve:
         params: settings of the skin.
     """
 
-    def __init__(self, lanes: Lanes, rest: HairRest, params: PhysicalParams) -> None:
+    def __init__(self, lanes: HairBlocks, rest: HairRest, params: PhysicalParams) -> None:
         self._params = params
         quarters = lanes.quarters()  # no hair twice, but in one block: targets are read where points are written
         pairs = np.minimum(np.arange(len(quarters) + len(quarters) % 2), len(quarters) - 1)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body._kernels_solid import SolidTable
-from mane.body.packed import PackedSolid, packed_poses, solid_table
+from mane.body._kernels_solid import SolidList
+from mane.body.packed import PackedSolid, packed_poses, solid_list
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray
 from mane.skin.base import require_poses
@@ -38,9 +38,9 @@ class SkinSolids:
                     "a finishing pass (SolidAdjustment) takes those"
                 )
         self._packed = packed
-        self._table = solid_table([one.arrays for one in packed])
+        self._table = solid_list([one.arrays for one in packed])
 
-    def at(self, frame: GuideFrame) -> tuple[SolidTable, FloatArray]:
+    def at(self, frame: GuideFrame) -> tuple[SolidList, FloatArray]:
         """Return all solids and their poses at a frame, as `_kernels_contact.nearest_solid` reads them."""
         return self._table, packed_poses(frame.solid_poses)
 
@@ -59,7 +59,7 @@ class SkinSolids:
 
 
 def leave_solids(
-    solids: tuple[SolidTable, FloatArray],
+    solids: tuple[SolidList, FloatArray],
     rest: tuple[Float64Array, ...],
     force: Float64Array,
     root: Float64Array,
@@ -70,7 +70,7 @@ def leave_solids(
 
     Args:
         solids: as of `SkinSolids.at`.
-        rest: of the hairs, as of `Lanes.unpack`.
+        rest: of the hairs, as of `HairBlocks.unpack`.
         force: on the hairs, in weights, shape (H, N, 3).
         root: how the skin has turned at each root, shape (H, 4).
         params: settings of the skin.

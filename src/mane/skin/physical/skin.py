@@ -18,11 +18,11 @@ from mane.skin.base import Skin
 from mane.skin.inserted import Regrouped
 from mane.skin.linear_blend import LinearBlend
 from mane.skin.physical import _kernels, _kernels_general
+from mane.skin.physical.blocks import HairBlocks
 from mane.skin.physical.chain import ChainSolve
 from mane.skin.physical.contact import SkinSolids, leave_solids
 from mane.skin.physical.forces import InheritedForces, rotations_at_roots
 from mane.skin.physical.guidance import Guidance
-from mane.skin.physical.lanes import Lanes
 from mane.skin.physical.loads import GuideLoads
 from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joined, pieces, solve_rest
@@ -101,7 +101,7 @@ class PhysicalSkin(LinearBlend):
         ones = np.ones(guides.capacity) if guide_stiffening is None else guide_stiffening
         self._guide_stiffening = as_array("guide_stiffening", ones, (guides.capacity,), np.float64)
         require_finite("guide_stiffening", self._guide_stiffening)
-        self._lanes = Lanes.cut(self.bundles)
+        self._lanes = HairBlocks.cut(self.bundles)
         self._data = self._lanes.empty_data(segments + 1)
         self._load_places = self._places_of_loads(self._parameter)
         self._stiffened = 0
@@ -280,15 +280,15 @@ class PhysicalSkin(LinearBlend):
         )
         out[part.hairs] = points.reshape(-1, *out.shape[1:])
 
-    def _lanes_of(self, part: Regrouped) -> tuple[Lanes, FloatArray]:
-        """Lanes of the hairs that follow inserted guides, numbered as in `part`, and what the kernel reads of them."""
+    def _lanes_of(self, part: Regrouped) -> tuple[HairBlocks, FloatArray]:
+        """Blocks of the hairs that follow inserted guides, numbered as in `part`, and what the kernel reads of them."""
         if "lanes" not in part.kept:
             local = np.full(self.bundles.bundle_count, -1)
             local[part.bundle] = np.arange(len(part.bundle))
             lanes, data = self._lanes.of_bundles(local >= 0, self._data)
             hair = np.searchsorted(part.hairs, lanes.hair).astype(np.int32)
-            part.kept["lanes"] = Lanes(hair, lanes.is_filled, local[lanes.bundle]), data
-        lanes_and_data: tuple[Lanes, FloatArray] = part.kept["lanes"]
+            part.kept["lanes"] = HairBlocks(hair, lanes.is_filled, local[lanes.bundle]), data
+        lanes_and_data: tuple[HairBlocks, FloatArray] = part.kept["lanes"]
         return lanes_and_data
 
     @property

@@ -31,9 +31,9 @@ DEFAULT_MARGIN = 1.5
 LARGEST_STRAIN = 0.5
 
 
-def stiffening(held: StrandModel, bare: StrandModel) -> Float64Array:
-    """Factor by which each strand of `held` is stiffer than the same strand of the `bare` material, shape (G,)."""
-    factor: Float64Array = held.bend_stiffness.mean(axis=1) / bare.bend_stiffness.mean(axis=1)
+def stiffening(stiffened: StrandModel, bare: StrandModel) -> Float64Array:
+    """Factor by which each strand of `stiffened` is stiffer than the same strand of the `bare` material, shape (G,)."""
+    factor: Float64Array = stiffened.bend_stiffness.mean(axis=1) / bare.bend_stiffness.mean(axis=1)
     return factor
 
 
@@ -44,12 +44,12 @@ class StandingReport:
     Attributes:
         critical: factor on the stiffness below which the groomed shape falls, shape (G,): from 1 on it is unstable as
             it is; next to 0 it hangs and needs no stiffness. 0 where the root is hinged or free: such strands are not
-            held, for no stiffness would do it.
+            looked at, for no stiffness would do it.
         factor: what the stiffness must be multiplied by to stand with the margin, shape (G,), 1 where it need not be;
             infinite where no stiffness is enough.
         strain: sine of half the angle by which the most strained joint is bent away from its rest, shape (G,), before
             stiffening and to first order: from 1 on there is no such angle.
-        held: whether the root is clamped, so that the strand was looked at, shape (G,).
+        is_clamped: whether the root is clamped, so that the strand was looked at, shape (G,).
         margin: over the critical factor.
         stiffened: whether the model that came back has `factor` in it.
     """
@@ -57,7 +57,7 @@ class StandingReport:
     critical: Float64Array
     factor: Float64Array
     strain: Float64Array
-    held: NDArray[np.bool_]
+    is_clamped: NDArray[np.bool_]
     margin: float
     stiffened: bool
 
@@ -78,7 +78,7 @@ class StandingReport:
 
     def __str__(self) -> str:
         count = len(self.critical)
-        loose = count - int(self.held.sum())
+        loose = count - int(self.is_clamped.sum())
         aside = f"; {loose} with hinged or free roots not stiffened" if loose else ""
         if self.raised_count == 0:
             return f"all {count - loose} clamped strands stand as groomed{aside}"
@@ -110,7 +110,7 @@ def stiffen_to_stand(
     require_choice("stiffen_to_stand", mode, MODES)
     if not (np.isfinite(margin) and margin > 1):
         raise ValueError(f"margin: must be a finite number above 1, got {margin}")
-    held = model.root_kind == RootKind.CLAMPED
+    is_clamped = model.root_kind == RootKind.CLAMPED
     critical, strain = np.zeros((2, model.strand_count))
     if mode != "off":
         kernels.find_stiffening(
@@ -119,7 +119,7 @@ def stiffen_to_stand(
             model.bend_stiffness,
             model.twist_stiffness,
             model.joint_length,
-            held,
+            is_clamped,
             model.gravity,
             critical,
             strain,
@@ -127,7 +127,7 @@ def stiffen_to_stand(
     # The strain falls in proportion as the stiffness rises.
     factor = np.maximum(1.0, np.maximum(margin * critical, strain / LARGEST_STRAIN))
     stiffened = mode == "on" and bool((factor > 1).any())
-    report = StandingReport(critical, factor, strain, held, margin, stiffened)
+    report = StandingReport(critical, factor, strain, is_clamped, margin, stiffened)
     return (_stiffened(model, factor) if stiffened else model), report
 
 

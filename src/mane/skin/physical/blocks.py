@@ -1,4 +1,4 @@
-"""`Lanes`: which hair goes into which lane of the kernel, and everything that the kernel reads of it, packed."""
+"""`HairBlocks`: which hair goes into which lane of the kernel, and everything that the kernel reads of it, packed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ E3 = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Lanes:
+class HairBlocks:
     """Hairs cut into B blocks of four quarters of 8 lanes; hairs of a quarter are of one bundle, so they share guides.
 
     Most blocks have two bundles, one for each half: that is quickest. Quarters are for what bundles leave over.
@@ -36,7 +36,7 @@ class Lanes:
     bundle: IntArray
 
     @classmethod
-    def cut(cls, bundles: Bundles) -> Lanes:
+    def cut(cls, bundles: Bundles) -> HairBlocks:
         """Cut hairs into quarters of blocks, bundle by bundle; single quarters come behind all that are pairs."""
         order, starts = bundles.by_bundle()
         sizes = np.diff(starts)
@@ -54,7 +54,7 @@ class Lanes:
         return cls._of_quarters(hair.astype(np.int32), is_filled, bundle)
 
     @classmethod
-    def _of_quarters(cls, hair: NDArray[np.int32], is_filled: NDArray[np.bool_], bundle: IntArray) -> Lanes:
+    def _of_quarters(cls, hair: NDArray[np.int32], is_filled: NDArray[np.bool_], bundle: IntArray) -> HairBlocks:
         chosen = _fours(len(bundle))
         is_filled = is_filled[chosen]
         is_filled.reshape(-1, QUARTER)[len(bundle) :] = False
@@ -64,7 +64,9 @@ class Lanes:
         """Numbers of the quarters that have hairs of their own, counted over all blocks."""
         return np.flatnonzero(self.is_filled[:, ::QUARTER])
 
-    def of_bundles(self, wanted: NDArray[np.bool_], data: NDArray[np.float32]) -> tuple[Lanes, NDArray[np.float32]]:
+    def of_bundles(
+        self, wanted: NDArray[np.bool_], data: NDArray[np.float32]
+    ) -> tuple[HairBlocks, NDArray[np.float32]]:
         """Return the lanes of the bundles that are `wanted (M,)`, and their part of `data`."""
         hair, is_filled = self.hair.reshape(-1, QUARTER), self.is_filled.reshape(-1, QUARTER)
         bundle, chosen = self.bundle.reshape(-1), self.quarters()

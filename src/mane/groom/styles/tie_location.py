@@ -1,4 +1,4 @@
-"""`TiePlace`: where a style needs a tie."""
+"""`TieLocation`: where a style needs a tie."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mane.geometry.checks import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class TiePlace:
+class TieLocation:
     """A tie as a style knows it; `mane.contact.ties.ties` makes one of it that holds.
 
     Attributes:
