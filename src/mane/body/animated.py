@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,16 @@ OFFSET = 1e-4
 NO_DIRECTION = 1e-6
 
 
+class PointSamples(Protocol):
+    """Points of a moving mesh at one sample after the other, such as a file that is read when it is needed."""
+
+    def __len__(self) -> int:
+        """Number of samples, F."""
+
+    def __getitem__(self, sample: int, /) -> ArrayLike:
+        """Points at a sample [m], shape (N, 3)."""
+
+
 class AnimatedMesh:
     """Samples of a moving mesh, joined by straight lines in time and held before the first and after the last.
 
@@ -28,16 +39,18 @@ class AnimatedMesh:
     hole that only the winding number closes, the distance changes its sign without being zero: there, unlike in a
     `SignedDistanceField`, it is that to the rim.
 
-    Cost in processor time, for 20,000 triangles: some 150 ms when a frame is entered, 15 ms at each new time, and 7
-    microseconds per point near the surface (half of it for the winding number) up to 11 far from it.
-
     Args:
-        mesh: the triangles; all facing inwards is noticed and turned.
+        mesh: the triangles; all facing inwards is noticed and turned. Its points are the rest pose, in which hair was
+            groomed.
         times: of the samples [s], shape (F,), rising.
-        frames: positions of the mesh's points at these times [m], shape (F, N, 3).
+        frames: positions of the mesh's points at these times [m], shape (F, N, 3), or `PointSamples`.
+
+    Attributes:
+        mesh: triangles that face outwards, in the rest pose.
+        times: of the samples [s], shape (F,), float64.
     """
 
-    def __init__(self, mesh: Mesh, times: ArrayLike, frames: ArrayLike) -> None:
+    def __init__(self, mesh: Mesh, times: ArrayLike, frames: ArrayLike | PointSamples) -> None:
         self.times: NDArray[np.float64] = as_array("times", times, ("F",), np.float64)
         require_finite("times", self.times)
         if len(self.times) == 0:
@@ -46,12 +59,57 @@ class AnimatedMesh:
         if falling.any():
             first = int(falling.argmax())
             raise ValueError(f"times: must rise, got {self.times[first]} s before {self.times[first + 1]} s at {first}")
-        self.frames = as_floats("frames", frames, (len(self.times), mesh.vertex_count, 3))
-        corners = self.frames[0][mesh.faces]
-        self.mesh = mesh if facing_out(corners) is corners else Mesh(mesh.points, mesh.faces[:, ::-1], mesh.uv)
+        self.mesh = mesh
+        self._samples = self._checked(frames)
+        self._read: dict[int, FloatArray] = {}
+        corners = self.sample(0)[mesh.faces]
+        if facing_out(corners) is not corners:
+            self.mesh = Mesh(mesh.points, mesh.faces[:, ::-1], mesh.uv)
         self._frame_trees: tuple[int, TriangleTree, TriangleTree, NDArray[np.int64]] | None = None
         self._latest: tuple[float, MeshAtTime] | None = None
         self._enter_frame(0)
+
+    def _checked(self, frames: Any) -> PointSamples:
+        if isinstance(frames, np.ndarray | list | tuple):
+            checked: PointSamples = as_floats("frames", frames, (len(self.times), self.mesh.vertex_count, 3))
+            return checked
+        if len(frames) != len(self.times):
+            raise ValueError(f"frames: must hold {len(self.times)} samples (= times), got {len(frames)}")
+        samples: PointSamples = frames
+        return samples
+
+    def sample(self, number: int) -> FloatArray:
+        """Points at sample `number` [m], shape (N, 3), float32; the last two that were asked for are kept."""
+        if number not in self._read:
+            points = as_floats(f"frames[{number}]", self._samples[number], (self.mesh.vertex_count, 3))
+            self._read = {**dict(list(self._read.items())[-1:]), number: points}
+        return self._read[number]
+
+    def points(self, time: float) -> FloatArray:
+        """Where the points of the mesh are at `time` [s], shape (N, 3), float32."""
+        before, after, fraction = self._between(time)
+        if before == after:
+            return self.sample(before)
+        start = self.sample(before)
+        return start + np.float32(fraction) * (self.sample(after) - start)
+
+    def velocities(self, time: float) -> FloatArray:
+        """How fast the points of the mesh move at `time` [m/s], shape (N, 3), float32; at a sample, after it."""
+        before, after, _ = self._between(time)
+        if before == after:
+            return np.zeros_like(self.sample(before))
+        step = np.float32(self.times[after] - self.times[before])
+        start = self.sample(before)
+        return (self.sample(after) - start) / step
+
+    def _between(self, time: float) -> tuple[int, int, float]:
+        """The samples before and after `time`, and the fraction of the way from one to the other."""
+        last = len(self.times) - 1
+        before = min(max(int(np.searchsorted(self.times, time, side="right")) - 1, 0), last)
+        if before == last or time < self.times[0]:
+            return before, before, 0.0
+        step = self.times[before + 1] - self.times[before]
+        return before, before + 1, float((time - self.times[before]) / step)
 
     def at(self, time: float) -> MeshAtTime:
         """Return the mesh as it is at `time` [s]; asking for the same time again costs nothing."""
@@ -60,21 +118,13 @@ class AnimatedMesh:
         return self._latest[1]
 
     def _make(self, time: float) -> MeshAtTime:
-        last = len(self.times) - 1
-        frame = min(max(int(np.searchsorted(self.times, time, side="right")) - 1, 0), last)
-        if frame == last or time < self.times[0]:
-            points, velocity = self.frames[frame], np.zeros_like(self.frames[frame])
-        else:
-            step = self.times[frame + 1] - self.times[frame]
-            moved = self.frames[frame + 1] - self.frames[frame]
-            points = self.frames[frame] + np.float32((time - self.times[frame]) / step) * moved
-            velocity = moved / np.float32(step)
-        all_tree, outer_tree, outer_faces = self._enter_frame(frame)
+        points = self.points(time)
+        all_tree, outer_tree, outer_faces = self._enter_frame(self._between(time)[0])
         center = points.mean(axis=0, dtype=np.float64).astype(np.float32)
         corners = (points - center)[self.mesh.faces]
         return MeshAtTime(
             self.mesh.with_points(points),
-            velocity,
+            self.velocities(time),
             center,
             outer_faces,
             all_tree.refitted(corners),
@@ -84,7 +134,7 @@ class AnimatedMesh:
     def _enter_frame(self, frame: int) -> tuple[TriangleTree, TriangleTree, NDArray[np.int64]]:
         """Return a tree of all triangles, one of those that bound the solid at `frame`, and which these are."""
         if self._frame_trees is None or self._frame_trees[0] != frame:
-            points = self.frames[frame]
+            points = self.sample(frame)
             corners = (points - points.mean(axis=0, dtype=np.float64).astype(np.float32))[self.mesh.faces]
             tree = TriangleTree(corners)
             outer = np.flatnonzero(is_bounding(tree, corners, OFFSET * float(np.ptp(corners, axis=(0, 1)).max())))
