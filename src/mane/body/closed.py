@@ -94,9 +94,7 @@ class ClosedMesh:
     def normals(self, points: FloatArray) -> Normals:
         """Normals with the points (N, 3) where they are. A face without area takes the mean of its neighbours'."""
         count = len(self.faces)
-        normals = Normals(
-            np.empty((count, 3), np.float32), np.empty((count, 3, 3), np.float32), np.empty_like(points)
-        )
+        normals = Normals(np.empty((count, 3), np.float32), np.empty((count, 3, 3), np.float32), np.empty_like(points))
         self.fill_normals(points, normals)
         return normals
 
