@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.body._boundary import INSIDE, is_bounding
+from mane.body.band.deforming import DeformingField
 from mane.body.mesh import Mesh
 from mane.body.sdf import facing_out
 from mane.body.triangle_tree import TriangleTree
@@ -110,6 +111,11 @@ class AnimatedMesh:
             return before, before, 0.0
         step = self.times[before + 1] - self.times[before]
         return before, before + 1, float((time - self.times[before]) / step)
+
+    @cached_property
+    def field(self) -> DeformingField:
+        """Distance field at any time, for those who ask for every hair: one that all of them share."""
+        return DeformingField(self)
 
     def at(self, time: float) -> MeshAtTime:
         """Return the mesh as it is at `time` [s]; asking for the same time again costs nothing."""

@@ -16,7 +16,6 @@ from mane.body import _kernels_shapes as shape_kinds
 from mane.body._kernels_shapes import PARAM_COUNT
 from mane.body._kernels_solid import AFTER, POSE_SIZE, SolidArrays, SolidBlocks, SolidList
 from mane.body.animated import AnimatedMesh
-from mane.body.band.deforming import DeformingField
 from mane.body.motion import Pose, Twist
 from mane.body.sdf import SignedDistanceField
 from mane.body.shapes import Shape
@@ -125,14 +124,14 @@ class PackedSolid:
         That of a solid that deforms is overwritten when anybody asks for another time.
         """
         animation = self.solid.animation
-        return self.arrays if animation is None else _packed_field(deforming_field(animation).at(time), np.inf)
+        return self.arrays if animation is None else _packed_field(animation.field.at(time), np.inf)
 
     def blocks_at(self, time: float) -> SolidBlocks:
         """Return what is known of the distance at `time` [s] beforehand, for kernels; see `arrays_at`."""
         animation = self.solid.animation
         if animation is None:
             return self.blocks
-        field = deforming_field(animation).at(time)
+        field = animation.field.at(time)
         known = _known_blocks.get(field)
         if known is None:
             known = _known_blocks[field] = field_blocks(field)
@@ -159,8 +158,7 @@ class PackedSolid:
         animation = self.solid.animation
         if animation is None:
             return self.solid.placed(pose, time)
-        field = deforming_field(animation)
-        values = field.far_at(time) if is_far else field.at(time)
+        values = animation.field.far_at(time) if is_far else animation.field.at(time)
         return _SampledSolid(self.solid, float(time), pose, Twist.zero(), values)
 
 
@@ -249,17 +247,8 @@ def _arrays_of_field(field: SignedDistanceField) -> SolidArrays:
     return known
 
 
-# Of solids that deform: their fields, which finishing passes, skins and metrics share, and the blocks of these.
-_known_deforming: WeakKeyDictionary[AnimatedMesh, DeformingField] = WeakKeyDictionary()
+# Blocks of fields of solids that deform, which are made for each time.
 _known_blocks: WeakKeyDictionary[SignedDistanceField, SolidBlocks] = WeakKeyDictionary()
-
-
-def deforming_field(animation: AnimatedMesh) -> DeformingField:
-    """Return the field of an animated mesh, one and the same for everybody who asks."""
-    known = _known_deforming.get(animation)
-    if known is None:
-        known = _known_deforming[animation] = DeformingField(animation)
-    return known
 
 
 def solid_list(solids: Sequence[SolidArrays]) -> SolidList:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from mane.body.animated import AnimatedMesh
 from mane.body.band.narrow_band import NarrowBand
 from mane.body.closed import ClosedMesh
 from mane.body.sdf import SignedDistanceField, default_cell_size
+
+if TYPE_CHECKING:
+    from mane.body.animated import AnimatedMesh
 
 # Cells of the field that is right far from the surface too are larger by this.
 COARSER = 4
