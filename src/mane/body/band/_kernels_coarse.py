@@ -40,6 +40,7 @@ class Coarse(NamedTuple):
     by_z: NDArray[np.float32]  # (3, MARGIN + X Y Z + MARGIN): closest points [cells], z the last axis
     by_y: NDArray[np.float32]  # the same with y the last axis
     is_sought: NDArray[np.uint8]  # (X, Y, Z): 1 for nodes that have to be found
+    is_used: NDArray[np.uint8]  # (X, Y): 1 for rows along z with nodes that are or were known
     chunks_z: NDArray[np.uint8]  # (X, Y, Z / WIDTH): 1 where one of so many nodes has to be
     chunks_y: NDArray[np.uint8]  # (X, Z, Y / WIDTH): the same
     distance: NDArray[np.float32]  # (X, Y, Z): to the closest points [cells]
@@ -65,6 +66,14 @@ def closer(of_x, of_y, of_z, at, x, y, z, best, px, py, pz):
     )
 
 
+@inline
+def closest_of_three(of_x, of_y, of_z, at, x, y, z, best, px, py, pz):
+    """The same for the closest points at `at` and beside it along the last axis."""
+    best, px, py, pz = closer(of_x, of_y, of_z, at - 1, x, y, z, best, px, py, pz)
+    best, px, py, pz = closer(of_x, of_y, of_z, at, x, y, z, best, px, py, pz)
+    return closer(of_x, of_y, of_z, at + 1, x, y, z, best, px, py, pz)
+
+
 @leaf()
 def take_over(of_x, of_y, of_z, at, x, y, z, steps, before, above, below):
     """Have WIDTH nodes from `at` on, at (x, y, z) and behind, take over closest points of nodes before them.
@@ -75,10 +84,9 @@ def take_over(of_x, of_y, of_z, at, x, y, z, steps, before, above, below):
     zs = load(steps, 0) * TWO + z
     px, py, pz = load(of_x, at), load(of_y, at), load(of_z, at)
     best = square_between(px, py, pz, x, y, zs)
-    for start in (before, above, below):
-        best, px, py, pz = closer(of_x, of_y, of_z, start, x, y, zs, best, px, py, pz)
-        best, px, py, pz = closer(of_x, of_y, of_z, start - 1, x, y, zs, best, px, py, pz)
-        best, px, py, pz = closer(of_x, of_y, of_z, start + 1, x, y, zs, best, px, py, pz)
+    best, px, py, pz = closest_of_three(of_x, of_y, of_z, before, x, y, zs, best, px, py, pz)
+    best, px, py, pz = closest_of_three(of_x, of_y, of_z, above, x, y, zs, best, px, py, pz)
+    best, px, py, pz = closest_of_three(of_x, of_y, of_z, below, x, y, zs, best, px, py, pz)
     store(of_x, at, px)
     store(of_y, at, py)
     store(of_z, at, pz)
@@ -167,6 +175,8 @@ def lower_chunk(coarse, i, j, chunk):
     ny, nz = coarse.is_sought.shape[1], coarse.is_sought.shape[2]
     x, y = TWO * np.float32(i), TWO * np.float32(j)
     for k in range(chunk * WIDTH, min((chunk + 1) * WIDTH, nz)):
+        if coarse.is_sought[i, j, k] == 0:
+            continue
         at = MARGIN + (i * nz + k) * ny + j
         cx, cy, cz = coarse.by_y[0, at], coarse.by_y[1, at], coarse.by_y[2, at]
         square = square_between(cx, cy, cz, x, y, TWO * np.float32(k))
@@ -182,6 +192,8 @@ def fill_distances(
     """Fill the distances of all nodes, where they are sought from the closest points of all sweeps."""
     for i in prange(coarse.is_sought.shape[0]):
         for j in range(coarse.is_sought.shape[1]):
+            if coarse.is_used[i, j] == 0:
+                continue
             fill_row(coarse, i, j, steps)
             for chunk in range(coarse.chunks_z.shape[2]):
                 if coarse.chunks_z[i, j, chunk]:
@@ -189,18 +201,47 @@ def fill_distances(
 
 
 @leaf()
-def spread_row(coarse, i, j, low, high, out):
-    """Fill `out` from node `low` to before `high` of row (i, j) of the whole grid; odd nodes take means of others."""
-    a, b = coarse.distance[i >> 1, j >> 1], coarse.distance[i >> 1, (j + 1) >> 1]
-    c, d = coarse.distance[(i + 1) >> 1, j >> 1], coarse.distance[(i + 1) >> 1, (j + 1) >> 1]
-    first = low >> 1
-    before = QUARTER * (a[first] + b[first] + c[first] + d[first])
-    out[2 * first] = before
-    for k in range(first + 1, (high >> 1) + 1):
-        here = QUARTER * (a[k] + b[k] + c[k] + d[k])
-        out[2 * k - 1] = HALF * (before + here)
-        out[2 * k] = here
-        before = here
+def mean_row(coarse, i, j, low, high, out):
+    """Fill `out` from coarser node `low` to `high` with means of the up to four rows around row (i, j) of the grid."""
+    a, b = coarse.distance[i >> 1, j >> 1, low : high + 1], coarse.distance[i >> 1, (j + 1) >> 1, low : high + 1]
+    c = coarse.distance[(i + 1) >> 1, j >> 1, low : high + 1]
+    d = coarse.distance[(i + 1) >> 1, (j + 1) >> 1, low : high + 1]
+    for k in range(len(a)):
+        out[k] = QUARTER * (a[k] + b[k] + c[k] + d[k])
+
+
+@leaf()
+def spread_row(means, out):
+    """Fill `out (2 K - 1,)` with `means (K,)` at even places, and between them with those of their neighbours."""
+    out[0] = means[0]
+    for k in range(len(means) - 1):
+        out[2 * k + 1] = HALF * (means[k] + means[k + 1])
+        out[2 * k + 2] = means[k + 1]
+
+
+@leaf()
+def replace_inside(row, far, limit, reach, cell):
+    """Replace what is inside and beyond the limit [m] in a row by what is farther [cells]."""
+    for k in range(len(row)):
+        row[k] = -cell * max(far[k], reach) if row[k] <= -limit else row[k]
+
+
+@leaf()
+def replace_outside(row, far, limit, reach, cell):
+    """The same outside."""
+    for k in range(len(row)):
+        row[k] = cell * max(far[k], reach) if row[k] >= limit else row[k]
+
+
+@leaf()
+def any_sought(coarse, i, j):
+    """Whether a row of the grid has nodes near to coarser ones that were sought."""
+    for a in range(i >> 1, ((i + 1) >> 1) + 1):
+        for b in range(j >> 1, ((j + 1) >> 1) + 1):
+            for chunk in range(coarse.chunks_z.shape[2]):
+                if coarse.chunks_z[a, b, chunk]:
+                    return True
+    return False
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -217,19 +258,19 @@ def fill_far(
     nx, ny, nz = values.shape
     limit = reach * cell
     for i in prange(nx):
-        far = np.empty(nz + 1, np.float32)
+        means, far = np.empty(nz // 2 + 1, np.float32), np.empty(nz + 2, np.float32)
         for j in range(ny):
             low, high = 0, nz - 1
             if not everywhere:
                 first, count = crossings.first[i, j], crossings.size[i, j]
-                if count == 0:
+                if count == 0 or not any_sought(coarse, i, j):
                     continue
-                low, high = crossings.node[first], crossings.node[first + count - 1] - 1
-            spread_row(coarse, i, j, low, high + 1, far)
-            for k in range(low, high + 1):
-                value = values[i, j, k]
-                size = cell * max(far[k], reach)
-                if value <= -limit:
-                    values[i, j, k] = -size
-                elif everywhere and value >= limit:
-                    values[i, j, k] = size
+                low, high = crossings.node[first], crossings.node[first + count - 1]
+            # From an even node to an even node.
+            start, end = low >> 1, (high + 1) >> 1
+            mean_row(coarse, i, j, start, end, means)
+            spread_row(means[: end - start + 1], far)
+            row = values[i, j, 2 * start : 2 * end + 1]
+            replace_inside(row, far, limit, reach, cell)
+            if everywhere:
+                replace_outside(row, far, limit, reach, cell)

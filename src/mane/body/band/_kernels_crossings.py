@@ -19,6 +19,7 @@ from mane.body.band._kernels_triangles import HEIGHT, ROW
 from mane.simd.jit import leaf, njit, prange
 
 STEPS = np.int64(65536)  # of the raster, per cell
+SLACK = 1e-4  # more than rounding to it moves a corner [cells]
 # How far from a triangle the winding number is looked up [cells]: the nearest node is then surely on that side.
 ASIDE = np.float32(1.0)
 
@@ -47,16 +48,32 @@ def is_left(side, ax, ay, bx, by):
 
 
 @leaf()
+def on_raster(coordinate):
+    """A coordinate [cells] as a whole number of steps."""
+    return np.int64(math.floor(STEPS * np.float64(coordinate) + 0.5))
+
+
+@leaf()
+def lines_across(corners, t, axis):
+    """First and last line of the grid that may cross a triangle along an axis."""
+    a, b, c = np.float64(corners[t, 0, axis]), np.float64(corners[t, 1, axis]), np.float64(corners[t, 2, axis])
+    low, high = min(a, min(b, c)), max(a, max(b, c))
+    return np.int64(math.ceil(low - SLACK)), np.int64(math.floor(high + SLACK))
+
+
+@leaf()
 def add_crossings(corners, t, begin, end, ny, line, node, change, count):
     """Add the crossings of triangle `t` with the lines of planes `begin` to `end`; returns their new count."""
-    ax, ay = np.int64(round(corners[t, 0, 0] * STEPS)), np.int64(round(corners[t, 0, 1] * STEPS))
-    bx, by = np.int64(round(corners[t, 1, 0] * STEPS)), np.int64(round(corners[t, 1, 1] * STEPS))
-    cx, cy = np.int64(round(corners[t, 2, 0] * STEPS)), np.int64(round(corners[t, 2, 1] * STEPS))
-    first_x, last_x = -(-min(ax, min(bx, cx)) // STEPS), max(ax, max(bx, cx)) // STEPS
-    first_y, last_y = -(-min(ay, min(by, cy)) // STEPS), max(ay, max(by, cy)) // STEPS
+    first_x, last_x = lines_across(corners, t, 0)
+    first_y, last_y = lines_across(corners, t, 1)
     first_x, last_x = max(first_x, begin), min(last_x, end - 1)
+    if first_x > last_x or first_y > last_y:
+        return count
+    ax, ay = on_raster(corners[t, 0, 0]), on_raster(corners[t, 0, 1])
+    bx, by = on_raster(corners[t, 1, 0]), on_raster(corners[t, 1, 1])
+    cx, cy = on_raster(corners[t, 2, 0]), on_raster(corners[t, 2, 1])
     area = side_of(ax, ay, bx, by, cx, cy)
-    if area == 0 or first_x > last_x or first_y > last_y:
+    if area == 0:
         return count
     az, bz, cz = np.float64(corners[t, 0, 2]), np.float64(corners[t, 1, 2]), np.float64(corners[t, 2, 2])
     # On its way up a line leaves the solid through a triangle that faces up.
@@ -107,6 +124,7 @@ def fill_crossings(
     room,
     order,
     slab,
+    scratch,
     # out
     crossings,
     extremes,
@@ -120,6 +138,7 @@ def fill_crossings(
         room: where the crossings of each slab begin, shape (slabs + 1,).
         order: in which slabs are done, so that each thread has some from everywhere, shape (slabs,).
         slab: planes of a slab.
+        scratch: as much room as `crossings` have, shape (3, C).
         crossings: a `Crossings`, out.
         extremes: out.
     """
@@ -128,8 +147,8 @@ def fill_crossings(
     for c in prange(len(order)):
         s = order[c]
         begin, end = s * slab, min((s + 1) * slab, nx)
-        size = room[s + 1] - room[s]
-        line, node, change = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+        own = scratch[:, room[s] : room[s + 1]]
+        line, node, change = own[0], own[1], own[2]
         total = 0
         for m in range(start[s], start[s + 1]):
             total = add_crossings(corners, members[m], begin, end, ny, line, node, change, total)

@@ -19,6 +19,7 @@ from mane.simd.jit import inline, leaf, njit, prange
 from mane.simd.masks import select
 from mane.simd.math import absolute, maximum, minimum
 from mane.simd.memory import loader, store, use_wide_registers
+from mane.simd.reductions import reduce_max
 
 WIDTH = 8  # nodes side by side along a row
 load = loader(WIDTH)
@@ -94,6 +95,13 @@ def closest_point(corners, t, x, y, z):
 
 
 @leaf()
+def negate(numbers):
+    """Turn the signs of all numbers (N,)."""
+    for k in range(len(numbers)):
+        numbers[k] = -numbers[k]
+
+
+@leaf()
 def turn_signs(crossings, i, j, row):
     """Turn the signs of a row (Z,) where the winding number is above zero; return the first node and one behind all."""
     first, count = crossings.first[i, j], crossings.size[i, j]
@@ -101,19 +109,8 @@ def turn_signs(crossings, i, j, row):
         return len(row), 0
     for c in range(first, first + count - 1):
         if crossings.winding[c] > 0:
-            for k in range(crossings.node[c], crossings.node[c + 1]):
-                row[k] = -row[k]
+            negate(row[crossings.node[c] : crossings.node[c + 1]])
     return crossings.node[first], crossings.node[first + count - 1]
-
-
-@leaf()
-def mark_rows(boxes, t, begin, end, low, high):
-    """Have the even rows of planes `begin` to `end` know which nodes triangle `t` may reach."""
-    for i in range((max(boxes[t, 0], begin) + 1) >> 1, (min(boxes[t, 3], end) + 1) >> 1):
-        for j in range((boxes[t, 1] + 1) >> 1, (boxes[t, 4] + 1) >> 1):
-            row = i - (begin >> 1)
-            low[row, j] = min(low[row, j], boxes[t, 2])
-            high[row, j] = max(high[row, j], boxes[t, 5])
 
 
 @leaf()
@@ -124,13 +121,10 @@ def take_roots(squares, cell):
 
 
 @leaf()
-def hand_over(corners, owners, row, i, j, low, high, everywhere, coarse):
-    """Write the closest points of an even row's even nodes to `coarse`, and mark those that have to be found.
-
-    `owners` and `row` are of the whole row; from `low` to before `high` there may be nodes within reach or inside.
-    """
+def hand_over_chunk(corners, owners, row, i, j, begin, end, everywhere, coarse):
+    """Do what `hand_over` does for nodes `begin` to `end` of the coarser row."""
     half_y, half_z = coarse.is_sought.shape[1], coarse.is_sought.shape[2]
-    for k in range((low + 1) >> 1, (high + 1) >> 1):
+    for k in range(begin, end):
         owner = np.int64(owners[2 * k])
         if owner >= 0:
             x, y, z = closest_point(corners, owner, np.float32(2 * i), np.float32(2 * j), np.float32(2 * k))
@@ -138,10 +132,26 @@ def hand_over(corners, owners, row, i, j, low, high, everywhere, coarse):
             coarse.by_z[0, at], coarse.by_z[1, at], coarse.by_z[2, at] = x, y, z
             at = MARGIN + (i * half_z + k) * half_y + j
             coarse.by_y[0, at], coarse.by_y[1, at], coarse.by_y[2, at] = x, y, z
+            coarse.is_used[i, j] = 1
         elif everywhere or row[2 * k] < ZERO:
             coarse.is_sought[i, j, k] = 1
+            coarse.is_used[i, j] = 1
             coarse.chunks_z[i, j, k // CHUNK] = 1
             coarse.chunks_y[i, k, j // CHUNK] = 1
+
+
+@leaf()
+def hand_over(corners, owners, row, i, j, low, high, everywhere, coarse):
+    """Write the closest points of an even row's even nodes to `coarse`, and mark those that have to be found.
+
+    `owners` and `row` are of the whole row; from `low` to before `high` there may be nodes inside.
+    """
+    for k in range(0, len(row), WIDTH):
+        kk = min(k, len(row) - WIDTH)
+        is_inside = kk < high and kk + WIDTH > low
+        if everywhere or is_inside or reduce_max(load(owners, kk)) > NOBODY:
+            # A chunk at the end begins earlier, at an odd node.
+            hand_over_chunk(corners, owners, row, i, j, (kk + 1) >> 1, (kk + WIDTH + 1) >> 1, everywhere, coarse)
 
 
 @leaf()
@@ -153,6 +163,7 @@ def forget(begin, end, coarse):
         coarse.by_z[axis, first:last] = NOWHERE
         coarse.by_y[axis, first:last] = NOWHERE
     coarse.is_sought[begin:end] = 0
+    coarse.is_used[begin:end] = 0
     coarse.chunks_z[begin:end] = 0
     coarse.chunks_y[begin:end] = 0
 
@@ -198,7 +209,6 @@ def fill_near(
         coarse: a `Coarse`, whose closest points within reach are written and the others marked, out.
     """
     nx, ny, nz = values.shape
-    half_y = coarse.is_sought.shape[1]
     for c in prange(len(order)):
         s = order[c]
         begin, end = s * slab, min((s + 1) * slab, nx)
@@ -206,20 +216,15 @@ def fill_near(
         flat, flat_owners = planes.reshape(-1), own.reshape(-1)
         flat[:] = reach * reach
         flat_owners[:] = NOBODY
-        low, high = np.full((len(own), half_y), nz, np.int64), np.zeros((len(own), half_y), np.int64)
         for m in range(start[s], start[s + 1]):
             t = members[m]
             if not is_buried[t]:
                 lower_to_triangle(frames, boxes, t, steps, begin, end, flat, flat_owners, ny, nz)
-                mark_rows(boxes, t, begin, end, low, high)
         take_roots(flat, cell)
         forget(begin >> 1, (end + 1) >> 1, coarse)
         for i in range(end - begin):
             for j in range(ny):
                 first, last = turn_signs(crossings, begin + i, j, planes[i, j])
                 if (i | j) & 1 == 0:
-                    a, b = i >> 1, j >> 1
-                    first, last = min(first, low[a, b]), max(last, high[a, b])
-                    if everywhere:
-                        first, last = 0, nz
-                    hand_over(corners, own[a, b], planes[i, j], (begin >> 1) + a, b, first, last, everywhere, coarse)
+                    half = (begin + i) >> 1
+                    hand_over(corners, own[i >> 1, j >> 1], planes[i, j], half, j >> 1, first, last, everywhere, coarse)

@@ -11,18 +11,20 @@ import math
 
 import numpy as np
 
-from mane.simd.jit import njit, prange
+from mane.simd.jit import leaf, njit, prange
 
 # Offsets in a triangle's row of numbers. A function is its value at the lowest node of the triangle's box, then its
 # change per node along x, y and z.
 HEIGHT, INWARD, ALONG = 0, 4, 16
 LENGTH = 28  # half of the three edges'
 ROW = 32
-# A triangle whose doubled area is less than this part of its longest edge squared is dealt with as a line.
-NO_AREA = 1e-9
+# Normals around a vertex that are farther than 60 degrees from their mean say nothing of where points near it are.
+NARROW = np.float32(0.5)
+# Added to the boxes [cells], for rounding.
+SPECK = 1e-3
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def any_perpendicular(x, y, z):
     """Some unit vector perpendicular to the unit vector (x, y, z)."""
     if abs(x) <= abs(y) and abs(x) <= abs(z):
@@ -35,41 +37,37 @@ def any_perpendicular(x, y, z):
     return px * scale, py * scale, pz * scale
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def put_function(gx, gy, gz, dx, dy, dz, at, frames):
     """Write the function with the gradient g whose value at the lowest node is g . d."""
     frames[at] = gx * dx + gy * dy + gz * dz
     frames[at + 1], frames[at + 2], frames[at + 3] = gx, gy, gz
 
 
-@njit(cache=True, error_model="numpy")
-def put_frame(corners, t, ox, oy, oz, frames):
-    """Write the numbers of triangle `t`, whose box begins at node (ox, oy, oz)."""
-    ax, ay, az = np.float64(corners[t, 0, 0]), np.float64(corners[t, 0, 1]), np.float64(corners[t, 0, 2])
-    bx, by, bz = np.float64(corners[t, 1, 0]), np.float64(corners[t, 1, 1]), np.float64(corners[t, 1, 2])
-    cx, cy, cz = np.float64(corners[t, 2, 0]), np.float64(corners[t, 2, 1]), np.float64(corners[t, 2, 2])
-    ux, uy, uz, vx, vy, vz, wx, wy, wz = bx - ax, by - ay, bz - az, cx - bx, cy - by, cz - bz, ax - cx, ay - cy, az - cz
-    uu, vv, ww = ux * ux + uy * uy + uz * uz, vx * vx + vy * vy + vz * vz, wx * wx + wy * wy + wz * wz
-    longest = max(uu, max(vv, ww))
-    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
-    area = math.sqrt(nx * nx + ny * ny + nz * nz)
-    lu, lv, lw = math.sqrt(uu), math.sqrt(vv), math.sqrt(ww)
-    row = t * ROW
+@leaf()
+def put_frame(ax, ay, az, bx, by, bz, cx, cy, cz, nx, ny, nz, row, frames):
+    """Write the numbers of a triangle; a, b, c lead from its corners to the lowest node of its box, n is its normal."""
+    ux, uy, uz, vx, vy, vz, wx, wy, wz = ax - bx, ay - by, az - bz, bx - cx, by - cy, bz - cz, cx - ax, cy - ay, cz - az
+    lu, lv = math.sqrt(ux * ux + uy * uy + uz * uz), math.sqrt(vx * vx + vy * vy + vz * vz)
+    lw = math.sqrt(wx * wx + wy * wy + wz * wz)
     frames[row + LENGTH], frames[row + LENGTH + 1], frames[row + LENGTH + 2] = 0.5 * lu, 0.5 * lv, 0.5 * lw
-    if area > NO_AREA * longest and min(uu, min(vv, ww)) > 0.0:
-        nx, ny, nz = nx / area, ny / area, nz / area
-        ux, uy, uz, vx, vy, vz = ux / lu, uy / lu, uz / lu, vx / lv, vy / lv, vz / lv
-        wx, wy, wz = wx / lw, wy / lw, wz / lw
+    if nx * nx + ny * ny + nz * nz > 0.0:
+        scale = 1.0 / lu
+        ux, uy, uz = scale * ux, scale * uy, scale * uz
+        scale = 1.0 / lv
+        vx, vy, vz = scale * vx, scale * vy, scale * vz
+        scale = 1.0 / lw
+        wx, wy, wz = scale * wx, scale * wy, scale * wz
     else:
         # All edges lie on the longest one; any plane through it will do, and no point is above the face.
+        longest = max(lu, max(lv, lw))
         tx, ty, tz = ux, uy, uz
-        if vv >= uu and vv >= ww:
+        if lv == longest:
             tx, ty, tz = vx, vy, vz
-        elif ww >= uu:
+        elif lw == longest:
             tx, ty, tz = wx, wy, wz
         if longest > 0.0:
-            scale = 1.0 / math.sqrt(longest)
-            tx, ty, tz = tx * scale, ty * scale, tz * scale
+            tx, ty, tz = tx / longest, ty / longest, tz / longest
         else:
             tx, ty, tz = 1.0, 0.0, 0.0
         nx, ny, nz = any_perpendicular(tx, ty, tz)
@@ -80,9 +78,6 @@ def put_frame(corners, t, ox, oy, oz, frames):
         # Of edges without length the third runs backwards: no point is inwards of all three.
         turn = 1.0 if wx * tx + wy * ty + wz * tz > 0.0 else -1.0
         wx, wy, wz = turn * tx, turn * ty, turn * tz
-    ax, ay, az, bx, by, bz, cx, cy, cz = (
-        ox - ax, oy - ay, oz - az, ox - bx, oy - by, oz - bz, ox - cx, oy - cy, oz - cz
-    )  # fmt: skip
     put_function(nx, ny, nz, ax, ay, az, row + HEIGHT, frames)
     put_function(ny * uz - nz * uy, nz * ux - nx * uz, nx * uy - ny * ux, ax, ay, az, row + INWARD, frames)
     put_function(ny * vz - nz * vy, nz * vx - nx * vz, nx * vy - ny * vx, bx, by, bz, row + INWARD + 4, frames)
@@ -93,13 +88,52 @@ def put_frame(corners, t, ox, oy, oz, frames):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
+def find_extents(
+    normals,
+    vertex_start,
+    vertex_corners,
+    reach,
+    # out
+    extents,
+):
+    """Fill how far along each axis the points within `reach` are that have a vertex for their closest point, (N, 3).
+
+    From there the way to such a point runs within the cone of the normals (T, 3) of the faces around the vertex, or
+    against it: seen along that way the vertex is the highest of the surface around it, so that the normals of the faces
+    surround that direction. `vertex_start` and `vertex_corners` are as of `closed.ClosedMesh`.
+    """
+    for p in prange(len(extents)):
+        x, y, z = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+        sx, sy, sz = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+        start, end = vertex_start[p], vertex_start[p + 1]
+        for c in range(start, end):
+            n = normals[vertex_corners[c] // 3]
+            x, y, z = max(x, abs(n[0])), max(y, abs(n[1])), max(z, abs(n[2]))
+            sx, sy, sz = sx + n[0], sy + n[1], sz + n[2]
+        total = math.sqrt(sx * sx + sy * sy + sz * sz)
+        least = np.float32(1.0)
+        for c in range(start, end):
+            # A face without area has no normal, and makes this zero.
+            n = normals[vertex_corners[c] // 3]
+            least = min(least, (n[0] * sx + n[1] * sy + n[2] * sz) / total)
+        # A unit vector between others, all within an angle of their mean, is at most 1 / cos(angle) of their mean.
+        scale = reach / least if least > NARROW else np.float32(np.inf)
+        extents[p, 0], extents[p, 1], extents[p, 2] = (
+            min(scale * x, reach),
+            min(scale * y, reach),
+            min(scale * z, reach),
+        )
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
 def place_triangles(
     points,
     faces,
+    normals,
+    extents,
     inv_cell,
     first,
     nodes,
-    reach,
     # out
     corners,
     boxes,
@@ -110,24 +144,44 @@ def place_triangles(
     Args:
         points: positions [m], shape (N, 3).
         faces: numbers of points, shape (T, 3).
+        normals: of the faces, shape (T, 3).
+        extents: how far around each point the boxes of its faces extend [cells], shape (N, 3).
         inv_cell: one over the edge of a cell [1/m].
         first: position of the grid's first node [cells], whole numbers, shape (3,).
         nodes: counts of the grid's nodes, shape (3,).
-        reach: how far around a triangle its box extends [cells].
         corners: out.
         boxes: lowest node and the one behind the highest, shape (T, 6), out.
         frames: out.
     """
     for t in prange(len(faces)):
+        a, b, c = faces[t, 0], faces[t, 1], faces[t, 2]
         for axis in range(3):
-            low, high = np.float32(np.inf), np.float32(-np.inf)
-            for c in range(3):
-                value = np.float32(points[faces[t, c], axis] * inv_cell - first[axis])
-                corners[t, c, axis] = value
-                low, high = min(low, value), max(high, value)
-            boxes[t, axis] = max(np.int32(math.ceil(low - reach)), 0)
-            boxes[t, 3 + axis] = min(np.int32(math.floor(high + reach)) + 1, nodes[axis])
-        put_frame(corners, t, np.float64(boxes[t, 0]), np.float64(boxes[t, 1]), np.float64(boxes[t, 2]), frames)
+            low, high = np.inf, -np.inf
+            for corner in range(3):
+                p = faces[t, corner]
+                value = points[p, axis] * inv_cell - first[axis]
+                corners[t, corner, axis] = value
+                extent = np.float64(extents[p, axis]) + SPECK
+                low, high = min(low, value - extent), max(high, value + extent)
+            boxes[t, axis] = max(np.int32(math.ceil(low)), 0)
+            boxes[t, 3 + axis] = min(np.int32(math.floor(high)) + 1, nodes[axis])
+        x, y, z = first[0] + boxes[t, 0], first[1] + boxes[t, 1], first[2] + boxes[t, 2]
+        put_frame(
+            x - points[a, 0] * inv_cell,
+            y - points[a, 1] * inv_cell,
+            z - points[a, 2] * inv_cell,
+            x - points[b, 0] * inv_cell,
+            y - points[b, 1] * inv_cell,
+            z - points[b, 2] * inv_cell,
+            x - points[c, 0] * inv_cell,
+            y - points[c, 1] * inv_cell,
+            z - points[c, 2] * inv_cell,
+            np.float64(normals[t, 0]),
+            np.float64(normals[t, 1]),
+            np.float64(normals[t, 2]),
+            t * ROW,
+            frames,
+        )
 
 
 @njit(cache=True, error_model="numpy")
@@ -147,11 +201,11 @@ def find_bounds(
     bounds[1, 0], bounds[1, 1], bounds[1, 2] = hx, hy, hz
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def line_count(corners, t, axis):
     """At most so many lines of the grid cross a triangle along an axis."""
     a, b, c = corners[t, 0, axis], corners[t, 1, axis], corners[t, 2, axis]
-    return np.int64(max(a, max(b, c)) - min(a, min(b, c))) + 2
+    return np.int64(max(a, max(b, c)) - min(a, min(b, c)) + SPECK) + 2
 
 
 @njit(cache=True, error_model="numpy")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from mane.body._kernels_normals import fill_face_normals
 from mane.body.band import _kernels_coarse as coarse_kernels
 from mane.body.band import _kernels_crossings as crossing_kernels
 from mane.body.band import _kernels_near as near_kernels
@@ -66,6 +67,8 @@ class NarrowBand:
         self.cell_size = float(np.float32(cell_size))
         self.everywhere = everywhere
         count = len(closed.faces)
+        self._normals = np.empty((count, 3), np.float32)
+        self._extents = np.empty((closed.point_count, 3), np.float32)
         self._corners = np.empty((count, 3, 3), np.float32)
         self._boxes = np.empty((count, 6), np.int32)
         self._frames = np.empty(count * triangles.ROW, np.float32)
@@ -77,17 +80,7 @@ class NarrowBand:
         """Return the field of the mesh with its points (N, 3) [m] where they are; the next one reuses its arrays."""
         points = self.closed.points(mesh_points)
         first, nodes = self._grid(points)
-        triangles.place_triangles(
-            points,
-            self.closed.faces,
-            1.0 / self.cell_size,
-            first,
-            nodes,
-            np.float32(REACH),
-            self._corners,
-            self._boxes,
-            self._frames,
-        )
+        self._place(points, first, nodes)
         slabs = self._slabs(int(nodes[0]))
         crossings = self._cross(nodes, slabs)
         values = self._room("values", nodes, np.float32)
@@ -109,6 +102,26 @@ class NarrowBand:
                 f"{self.cell_size:.3g} m"
             )
         return first.astype(np.int64), nodes.astype(np.int64)
+
+    def _place(self, points: FloatArray, first: NDArray[np.int64], nodes: NDArray[np.int64]) -> None:
+        """Put the triangles into the grid."""
+        closed = self.closed
+        fill_face_normals(points, closed.faces, self._normals)
+        triangles.find_extents(
+            self._normals, closed.vertex_start, closed.vertex_corners, np.float32(REACH), self._extents
+        )
+        triangles.place_triangles(
+            points,
+            closed.faces,
+            self._normals,
+            self._extents,
+            1.0 / self.cell_size,
+            first,
+            nodes,
+            self._corners,
+            self._boxes,
+            self._frames,
+        )
 
     def _room(self, name: str, shape: NDArray[np.int64] | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
         """Return an array of this shape, in memory that is kept; what it holds is anything."""
@@ -136,7 +149,8 @@ class NarrowBand:
             winding=self._room("winding", (count,), np.int32),
         )
         extremes = np.empty((len(slabs.order), 2), np.int64)
-        crossing_kernels.fill_crossings(self._corners, *slabs, SLAB, crossings, extremes)
+        scratch = self._room("scratch", (3, count), np.int32)
+        crossing_kernels.fill_crossings(self._corners, *slabs, SLAB, scratch, crossings, extremes)
         if extremes[:, 0].min() < 0 or extremes[:, 1].max() > 1:
             crossing_kernels.find_buried(self._corners, self._frames, crossings, self._is_buried)
         else:
@@ -177,6 +191,7 @@ class NarrowBand:
             by_z=self._with_margins("by_z", size),
             by_y=self._with_margins("by_y", size),
             is_sought=self._room("is_sought", (x, y, z), np.uint8),
+            is_used=self._room("is_used", (x, y), np.uint8),
             chunks_z=self._room("chunks_z", (x, y, chunks_z), np.uint8),
             chunks_y=self._room("chunks_y", (x, z, chunks_y), np.uint8),
             distance=self._room("distance", (x, y, z), np.float32),
@@ -190,7 +205,7 @@ class NarrowBand:
     @property
     def nbytes(self) -> int:
         """Bytes of everything that is kept from one filling to the next."""
-        own = (self._corners, self._boxes, self._frames, self._is_buried)
+        own = (self._normals, self._extents, self._corners, self._boxes, self._frames, self._is_buried)
         return sum(array.nbytes for array in (*own, *self._kept.values()))
 
 
