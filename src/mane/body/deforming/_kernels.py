@@ -12,15 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.simd.jit import njit, prange
+from mane.simd.jit import leaf, njit, prange
 
 START, END = 0, 1
 # Part of a triangle that is closest to a point: its face, one of its edges, or one of its corners.
 FACE, EDGE, CORNER = 0, 1, 4
-# Boxes are in single precision: by more than its rounding they are wider, as a part of a coordinate, and the distance
-# to them counts for a little less, so that nothing is missed by rounding.
+# Boxes and the way to them are in single precision: boxes are wider by more than its rounding, as a part of a coordinate,
+# and what is looked for may be a little farther than the best so far, so that nothing is missed by rounding.
 OUTWARDS = 2.0**-22
-ROUNDING = 1.0 - 1e-6
+ROUNDING = 1.0 + 2e-6
+NEARLY = 1.0 + 1e-12
+ZERO = np.float32(0.0)
 # Closer than this the direction to the surface is lost in rounding [m].
 NO_DIRECTION = 1e-10
 # A triangle this thin (its height over its longest edge) has no frame of its own.
@@ -102,22 +104,33 @@ def measure_step(before, after, limit):
     return math.sqrt(largest), count
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def square_to_box(box, node, x, y, z):
-    """Square of the distance from a point to the box of a node, zero inside, and no larger than it is."""
-    dx = max(max(box[node, 0] - x, x - box[node, 3]), 0.0)
-    dy = max(max(box[node, 1] - y, y - box[node, 4]), 0.0)
-    dz = max(max(box[node, 2] - z, z - box[node, 5]), 0.0)
-    return ROUNDING * (dx * dx + dy * dy + dz * dz)
+    """Square of the distance from a point to the box of a node, zero inside; all in single precision."""
+    dx = max(max(box[node, 0] - x, x - box[node, 3]), ZERO)
+    dy = max(max(box[node, 1] - y, y - box[node, 4]), ZERO)
+    dz = max(max(box[node, 2] - z, z - box[node, 5]), ZERO)
+    return dx * dx + dy * dy + dz * dz
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
+def square_around(corners, t, x, y, z):
+    """Square of the distance from a point to the box around triangle `t`, zero inside: most are far enough by that."""
+    square = 0.0
+    for i, here in ((0, x), (1, y), (2, z)):
+        a, b, c = corners[t, 0, i], corners[t, 1, i], corners[t, 2, i]
+        beyond = max(max(min(a, min(b, c)) - here, here - max(a, max(b, c))), 0.0)
+        square += beyond * beyond
+    return square
+
+
+@leaf()
 def over(a, b):
     """a / b, or zero where b is not above zero."""
     return a / b if b > 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def closest_part(corners, t, x, y, z):
     """Weights of the second and third corner at the closest point of triangle `t`, and which part of it that is.
 
@@ -152,7 +165,7 @@ def closest_part(corners, t, x, y, z):
     return over(vb, area), over(vc, area), FACE
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def from_triangle(corners, t, beta, gamma, x, y, z):
     """Where a point is, seen from the place of triangle `t` with these weights of its second and third corner."""
     a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
@@ -163,7 +176,7 @@ def from_triangle(corners, t, beta, gamma, x, y, z):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def square_to_triangle(corners, t, x, y, z):
     """Square of the distance to triangle `t`."""
     beta, gamma, _ = closest_part(corners, t, x, y, z)
@@ -171,7 +184,7 @@ def square_to_triangle(corners, t, x, y, z):
     return dx * dx + dy * dy + dz * dz
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def first_guess(surface, box, x, y, z):
     """A triangle near a point: down the tree, always to the nearer box."""
     node = 0
@@ -181,27 +194,31 @@ def first_guess(surface, box, x, y, z):
     return surface.first[node]
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def closest_triangle(surface, which, x, y, z, guess):
     """Number of the triangle that is closest to a point. `guess` is one that may be, or -1; it only saves time."""
     box, corners = surface.box[surface.shape[which]], surface.corners[surface.shape[which]]
-    best_triangle = guess if guess >= 0 else first_guess(surface, box, x, y, z)
+    bx, by, bz = np.float32(x), np.float32(y), np.float32(z)
+    best_triangle = guess if guess >= 0 else first_guess(surface, box, bx, by, bz)
     best = square_to_triangle(corners, best_triangle, x, y, z)
+    limit = np.float32(ROUNDING * best)
     node, count = 0, len(surface.first)
     while node < count:
-        if square_to_box(box, node, x, y, z) > best:
+        if square_to_box(box, node, bx, by, bz) > limit:
             node = surface.beyond[node]
             continue
         if surface.right[node] == 0:
             for t in range(surface.first[node], surface.last[node]):
-                square = square_to_triangle(corners, t, x, y, z)
-                if square < best or (square == best and t < best_triangle):
-                    best, best_triangle = square, t
+                if square_around(corners, t, x, y, z) <= NEARLY * best:
+                    square = square_to_triangle(corners, t, x, y, z)
+                    if square < best or (square == best and t < best_triangle):
+                        best, best_triangle = square, t
+                        limit = np.float32(ROUNDING * best)
         node += 1
     return best_triangle
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def unit_normal(corners, t):
     """Unit normal of triangle `t`, zero for one without area."""
     a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
@@ -212,7 +229,7 @@ def unit_normal(corners, t):
     return scale * nx, scale * ny, scale * nz
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def angle_at(corners, t, c):
     """Angle of triangle `t` at its corner c [rad], zero for one without area."""
     p, q, r = corners[t, c], corners[t, (c + 1) % 3], corners[t, (c + 2) % 3]
@@ -222,7 +239,7 @@ def angle_at(corners, t, c):
     return math.atan2(math.sqrt(nx * nx + ny * ny + nz * nz), ux * vx + uy * vy + uz * vz)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def pseudonormal(surface, which, t, part):
     """Normal of a part of triangle `t`, of any length: a point is outside where it is on that side of the closest part.
 
@@ -246,7 +263,7 @@ def pseudonormal(surface, which, t, part):
     return sx, sy, sz
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def distance_to(surface, which, t, x, y, z):
     """Signed distance [m] and unit gradient at a point whose closest triangle is `t`."""
     corners = surface.corners[surface.shape[which]]
@@ -263,13 +280,13 @@ def distance_to(surface, which, t, x, y, z):
     return side * distance, nx / norm, ny / norm, nz / norm
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def surface_distance(surface, x, y, z):
     """Signed distance [m] and unit gradient at one point of the solid's own frame, at the end of the step."""
     return distance_to(surface, END, closest_triangle(surface, END, x, y, z, -1), x, y, z)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def frame_of(corners, t):
     """Edges u and v of triangle `t` from its first corner, unit normal n, and what solves for weights; area 0 if flat.
 
@@ -288,7 +305,7 @@ def frame_of(corners, t):
     return u, v, (scale * n[0], scale * n[1], scale * n[2]), (uu, uv, vv), area
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def carried(surface, t, source, target, x, y, z):
     """Where a point beside triangle `t` goes with it, from its shape at `source` to that at `target` (START or END).
 
@@ -312,7 +329,7 @@ def carried(surface, t, source, target, x, y, z):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def came_from(surface, x, y, z):
     """Where at the start of the step the place of the surface was that is closest to a point at its end."""
     return carried(surface, closest_triangle(surface, END, x, y, z, -1), END, START, x, y, z)
