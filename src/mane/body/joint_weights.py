@@ -1,9 +1,9 @@
-"""Skinning weights from bones inside a mesh: heat that each bone gives to the skin nearest to it and that spreads there.
+"""Skinning weights from bones inside a mesh: each bone heats the skin nearest to it, and the heat spreads there.
 
 Bone heat (Baran and Popovic 2007, "Automatic rigging and animation of 3D characters", section 4): the weights of joint
-j solve -laplace(w) + H w = H p, where p is 1 where a bone of j is the nearest one and H = 1 / d^2 falls with the distance
-d to it. Heat spreads along the skin only, so a leg does not pull the one beside it, and a blend between two bones is
-about as wide as the flesh around them.
+j solve -laplace(w) + H w = H p, where p is 1 where a bone of j is the nearest one and H = 1 / d^2 falls with the
+distance d to it. Heat spreads along the skin only, so a leg does not pull the one beside it, and a blend between two
+bones is about as wide as the flesh around them.
 """
 
 from __future__ import annotations

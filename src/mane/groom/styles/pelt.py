@@ -91,7 +91,7 @@ def fox(strands: int, vertices: int, seed: int, *, length: float = LONGEST, lift
     direction = on_skin("direction", pelt.direction, mesh, roots, (3,))
     direction = direction + WAVE * rng.standard_normal(direction.shape).astype(np.float32)[center]
     lifts = np.clip(on_skin("lift", pelt.lift, mesh, roots, ()) * np.float32(lift), 0, 1)
-    points = lay_fur(roots, direction, lifts, lengths * shaping.spread(rng, strands, 0.12), vertices, rng)
+    points = lay_fur(roots, direction, lifts, lengths, vertices, rng, variation=0.12)
     # Short hair forms no tufts: drawn together, it would be pulled out of length.
     together = 0.6 * shaping.smooth_step(lengths, 0.5 * TUFT, 4.0 * TUFT)
     points = shaping.clump(points, center, together * rng.random(strands, np.float32) ** 0.5)

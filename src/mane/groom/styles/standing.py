@@ -16,6 +16,7 @@ BRUSH_RADIUS = 0.02
 CARPET_SIZE = 0.3
 BALL_RADIUS = 0.06
 FUR_CLEARANCE = 2e-4
+STRAY = 0.15  # how far single hairs leave the direction of the fur, as a share of it
 TUFT = 0.4  # width of a tuft of fur over the length of its hairs
 
 
@@ -106,17 +107,16 @@ def fur(
         clumping: how much tips are drawn together, 0 to 1.
         density: relative density per mesh vertex (N,), or None for even growth.
     """
-    steepest, flattest = np.max(lift), np.min(lift)
-    if not (flattest >= 0 and steepest <= 1):
-        worst = flattest if flattest < 0 else steepest
-        raise ValueError(f"lift: must be between 0 (flat) and 1 (upright), got {worst}")
+    for extreme in (np.min(lift), np.max(lift)):
+        if not 0 <= extreme <= 1:
+            raise ValueError(f"lift: must be between 0 (flat) and 1 (upright), got {extreme}")
     rng = np.random.default_rng(seed)
     roots = scatter_roots(mesh, strands, density=density, seed=seed)
     lengths = on_skin("length", length, mesh, roots, ())
     if lengths.min() <= 0:
         raise ValueError(f"length: must be above zero everywhere, got {lengths.min()}")
     direction, lifts = on_skin("direction", direction, mesh, roots, (3,)), on_skin("lift", lift, mesh, roots, ())
-    points = lay_fur(roots, direction, lifts, lengths * shaping.spread(rng, strands, 0.1), vertices, rng)
+    points = lay_fur(roots, direction, lifts, lengths, vertices, rng)
     # Tufts are finer than the hairs are long, or drawing them together would stretch the hairs.
     tufts = float(mesh.face_areas.sum() / (TUFT * lengths.mean()) ** 2)
     center = shaping.clump_centers(roots.points, int(np.clip(tufts, 1, strands)), rng)
@@ -131,7 +131,7 @@ def lay_fur(
     lengths: FloatArray,
     vertices: int,
     rng: np.random.Generator,
-    stray: float = 0.15,
+    variation: float = 0.1,
 ) -> FloatArray:
     """Hairs (S, V, 3) that lie along the skin.
 
@@ -142,14 +142,15 @@ def lay_fur(
         lengths: [m], shape (S,).
         vertices: points per hair.
         rng: of how hairs differ.
-        stray: how far hairs leave the direction, as a share of it.
+        variation: how much they differ in length, standard deviation of its logarithm.
     """
     lay = shaping.unit_vectors(shaping.tangential(direction, roots.normals))
-    lay = shaping.tangential(lay + stray * rng.standard_normal(lay.shape), roots.normals)
+    lay = shaping.tangential(lay + STRAY * rng.standard_normal(lay.shape), roots.normals)
     up = lift[:, None]
     start = shaping.unit_vectors((0.3 + up) * roots.normals + (1 - up) * lay)
     end = shaping.unit_vectors(up * roots.normals + (1.1 - up) * lay)
-    return shaping.stand(roots.points, start, end, lengths, vertices)
+    varied = lengths * shaping.spread(rng, len(lengths), variation)
+    return shaping.stand(roots.points, start, end, varied, vertices)
 
 
 def on_skin(name: str, value: ArrayLike, mesh: Mesh, roots: Roots, element: tuple[int, ...]) -> FloatArray:
