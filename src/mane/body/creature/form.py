@@ -36,45 +36,44 @@ def _pitched(degrees: float) -> NDArray[np.float64]:
 
 def _trunk(form: Sculpture) -> None:
     # The barrel of the ribs, deeper than wide, the loin that is tucked up behind it, and the rump.
-    form.ellipsoid((0, 0.318, 0.070), (0.073, 0.088, 0.140), axes=_pitched(6))
-    form.ellipsoid((0, 0.338, -0.070), (0.061, 0.064, 0.130), blend=0.07)
-    form.ellipsoid((0, 0.338, -0.190), (0.067, 0.072, 0.088), blend=0.05)
-    # The withers over the shoulder blades and the breast between the shoulders.
+    form.ellipsoid((0, 0.318, 0.062), (0.070, 0.086, 0.138), axes=_pitched(6))
+    form.ellipsoid((0, 0.340, -0.075), (0.058, 0.062, 0.130), blend=0.07)
+    form.ellipsoid((0, 0.340, -0.190), (0.063, 0.068, 0.085), blend=0.05)
+    # The withers over the shoulder blades, and the breast with its keel between the forelegs.
     form.ellipsoid((0, 0.372, 0.105), (0.040, 0.040, 0.085), blend=0.04)
-    form.ellipsoid((0, 0.305, 0.150), (0.052, 0.062, 0.055), blend=0.04)
+    form.ellipsoid((0, 0.318, 0.145), (0.046, 0.060, 0.052), blend=0.05)
+    form.ellipsoid((0, 0.262, 0.105), (0.032, 0.044, 0.070), blend=0.05)
 
 
 def _neck(form: Sculpture) -> None:
     form.tube(
-        [(0, 0.338, 0.130), (0, 0.378, 0.188), (0, 0.430, 0.240), (0, 0.476, 0.290)],
+        [(0, 0.338, 0.125), (0, 0.376, 0.182), (0, 0.424, 0.232), (0, 0.464, 0.280)],
         [0.066, 0.060, 0.051, 0.044], blend=0.045,
     )  # fmt: skip
 
 
 def _head(form: Sculpture) -> None:
-    form.ellipsoid((0, 0.492, 0.312), (0.051, 0.046, 0.058), blend=0.025)
+    form.ellipsoid((0, 0.481, 0.302), (0.051, 0.046, 0.058), blend=0.025)
     # Broad cheeks and a brow that falls steeply to a narrow muzzle are what makes it a fox.
-    form.ellipsoid((0.033, 0.476, 0.322), (0.029, 0.028, 0.040), blend=0.022, mirrored=True)
-    form.ellipsoid((0, 0.506, 0.338), (0.034, 0.026, 0.036), blend=0.02)
-    form.tube(
-        [(0, 0.482, 0.355), (0, 0.473, 0.405), (0, 0.466, 0.452)], [0.030, 0.0195, 0.0140], blend=0.022,
-    )  # fmt: skip
-    form.tube([(0, 0.458, 0.345), (0, 0.453, 0.400), (0, 0.4515, 0.440)], [0.020, 0.0125, 0.0085], blend=0.012)
-    form.ellipsoid(NOSE, (0.0105, 0.0085, 0.0100), blend=0.004)
-    form.ellipsoid((0.033, 0.505, 0.372), (0.013, 0.011, 0.016), "cut", blend=0.014, mirrored=True)
-    form.ellipsoid(EYE, (EYE_RADIUS, EYE_RADIUS, EYE_RADIUS), blend=0.003, mirrored=True)
+    form.ellipsoid((0.033, 0.464, 0.312), (0.029, 0.029, 0.040), blend=0.022, mirrored=True)
+    form.ellipsoid((0, 0.496, 0.328), (0.034, 0.025, 0.034), blend=0.02)
+    form.tube([(0, 0.471, 0.340), (0, 0.462, 0.388), (0, 0.457, 0.428)], [0.031, 0.0205, 0.0150], blend=0.022)
+    form.tube([(0, 0.446, 0.335), (0, 0.442, 0.385), (0, 0.4415, 0.418)], [0.020, 0.0130, 0.0090], blend=0.012)
+    form.ellipsoid(NOSE, (0.0115, 0.0085, 0.0070), blend=0.006)
+    form.ellipsoid((0.032, 0.492, 0.360), (0.012, 0.009, 0.016), "cut", blend=0.016, mirrored=True)
+    form.ellipsoid(EYE, (EYE_RADIUS, EYE_RADIUS, EYE_RADIUS), blend=0.004, mirrored=True)
 
 
 def _ears(form: Sculpture) -> None:
     """Upright triangles, hollow in front: two edges that meet in the tip, and the plate between them."""
-    tip: Vector = (0.053, 0.603, 0.296)
-    inner: Vector = (0.016, 0.530, 0.312)
-    outer: Vector = (0.052, 0.508, 0.300)
-    form.tube([inner, tip], [0.0105, 0.0042], blend=0.010, mirrored=True, part=True)
-    form.tube([outer, tip], [0.0120, 0.0042], blend=0.010, mirrored=True, part=True)
-    form.tube([(0.035, 0.518, 0.300), (0.047, 0.580, 0.295)], [0.0165, 0.0075], blend=0.010, mirrored=True, part=True)
+    tip: Vector = (0.055, 0.585, 0.286)
+    inner: Vector = (0.014, 0.520, 0.300)
+    outer: Vector = (0.054, 0.496, 0.288)
+    form.tube([inner, tip], [0.0105, 0.0045], blend=0.010, mirrored=True, part=True)
+    form.tube([outer, tip], [0.0120, 0.0045], blend=0.010, mirrored=True, part=True)
+    form.tube([(0.035, 0.506, 0.289), (0.049, 0.564, 0.285)], [0.0175, 0.0080], blend=0.010, mirrored=True, part=True)
     form.ellipsoid(
-        (0.042, 0.554, 0.317), (0.0125, 0.034, 0.0140), "cut", blend=0.008, axes=_leaned(12), mirrored=True, part=True
+        (0.042, 0.540, 0.307), (0.0140, 0.032, 0.0140), "cut", blend=0.008, axes=_leaned(12), mirrored=True, part=True
     )  # fmt: skip
     form.merge(blend=0.014)
 
@@ -92,20 +91,18 @@ def _tail(form: Sculpture) -> None:
 
 def _forelegs(form: Sculpture) -> None:
     shoulder, elbow, wrist, paw = (_joint(name) for name in ("shoulder", "elbow", "wrist", "forepaw"))
-    form.tube([_joint("scapula"), shoulder], [0.026, 0.036], blend=0.045, mirrored=True)
-    form.tube([shoulder, elbow], [0.036, 0.027], blend=0.040, mirrored=True)
-    middle = (0.060, 0.165, 0.103)
-    form.tube(
-        [elbow, middle, wrist, (0.058, 0.040, 0.120)], [0.0255, 0.0205, 0.0165, 0.0165], blend=0.02, mirrored=True
-    )
+    form.tube([_joint("scapula"), shoulder], [0.024, 0.031], blend=0.05, mirrored=True)
+    form.tube([shoulder, elbow], [0.031, 0.0255], blend=0.045, mirrored=True)
+    below = [(0.058, 0.165, 0.099), wrist, (0.057, 0.040, 0.116)]
+    form.tube([elbow, *below], [0.0245, 0.0200, 0.0162, 0.0165], blend=0.02, mirrored=True)
     _paw(form, paw)
 
 
 def _hindlegs(form: Sculpture) -> None:
     hip, knee, hock, paw = (_joint(name) for name in ("hip", "knee", "hock", "hindpaw"))
-    form.tube([(hip[0], hip[1] - 0.015, hip[2]), knee], [0.057, 0.036], blend=0.045, mirrored=True)
-    form.tube([knee, (0.061, 0.170, -0.178), hock], [0.035, 0.0245, 0.0150], blend=0.025, mirrored=True)
-    form.tube([hock, (0.0565, 0.040, -0.215)], [0.0160, 0.0165], blend=0.014, mirrored=True)
+    form.tube([(hip[0], hip[1] - 0.015, hip[2]), knee], [0.054, 0.035], blend=0.045, mirrored=True)
+    form.tube([knee, (0.059, 0.172, -0.190), hock], [0.034, 0.0240, 0.0150], blend=0.025, mirrored=True)
+    form.tube([hock, (0.0565, 0.040, -0.226)], [0.0160, 0.0165], blend=0.014, mirrored=True)
     _paw(form, paw)
 
 

@@ -9,16 +9,16 @@ from mane.body.implicit import Sculpture
 from mane.body.mesh import Mesh
 from mane.body.surface_nets import graded_axis, mesh_on_axes
 
-DEFAULT_CELL = 0.006  # [m]
+DEFAULT_CELL = 0.007  # [m]
 
 # Distances of the grid's planes at given places, for the default cell. All [mm].
-X_CELLS = ((0, 5.5), (100, 5.5), (110, 8.0))
-Y_CELLS = ((0, 5.0), (20, 5.0), (40, 8.0), (200, 9.0), (260, 10.0), (400, 10.0), (440, 6.0), (560, 6.0), (600, 5.0))
+X_CELLS = ((0, 7.0), (100, 7.0), (110, 8.0))
+Y_CELLS = ((0, 6.0), (20, 6.5), (40, 10.0), (200, 11.0), (260, 13.0), (390, 13.0), (430, 7.0), (540, 7.0), (580, 6.0))
 Z_CELLS = (
-    (-660, 8.0), (-600, 10.0), (-280, 10.0), (-250, 6.0), (-180, 6.0), (-140, 7.5), (-110, 12.0), (70, 12.0),
-    (90, 6.0), (160, 6.0), (190, 9.0), (270, 7.0), (300, 5.0), (480, 5.0),
+    (-650, 9.0), (-600, 12.0), (-290, 12.0), (-260, 7.5), (-190, 7.5), (-150, 9.0), (-110, 14.0), (60, 14.0),
+    (85, 7.5), (160, 7.5), (190, 11.0), (250, 9.0), (280, 6.0), (460, 6.0),
 )  # fmt: skip
-GRID_LOW, GRID_HIGH = (0.0, -0.015, -0.665), (0.115, 0.625, 0.505)  # [m]
+GRID_LOW, GRID_HIGH = (0.0, -0.02, -0.67), (0.12, 0.62, 0.48)  # [m]
 
 
 def creature_mesh(form: Sculpture, cell_size: float) -> Mesh:
