@@ -10,6 +10,7 @@ import numpy as np
 from mane.geometry.checks import FloatArray
 from mane.groom import styles
 from mane.groom.groom import Groom
+from mane.groom.styles.pelt import fox_skin
 from mane.render.camera import Camera
 from mane.render.looks import LOOKS, Look
 from mane.render.renderer import render
@@ -40,12 +41,12 @@ STYLE_LOOKS: dict[str, Look] = {
     "ball": LOOKS["dyed_pink"],
     "fox": replace(LOOKS["painted"], variation=0.2, roughness=0.35, azimuthal_roughness=0.4),
 }
-# linear RGB of what the hair grows on, where that is not the bust
-BODY_COLORS = {
+# linear RGB of what the hair grows on, where that is not the bust, or a function that gives one per vertex
+BODY_COLORS: dict[str, tuple[float, float, float] | Callable[[], FloatArray]] = {
     "brush": (0.16, 0.065, 0.03),
     "carpet": (0.10, 0.075, 0.06),
     "ball": (0.30, 0.12, 0.16),
-    "fox": (0.05, 0.025, 0.015),
+    "fox": fox_skin,
 }
 # from which direction bodies of their own are seen, instead of the bust's
 OWN_VIEWS = {"fox": {FRONT: (0.9, 0.28, 0.75), REAR: (-0.9, 0.28, -0.6)}}
@@ -100,7 +101,9 @@ def _draw(
         direction = (direction[0], FROM_ABOVE, direction[2])
     camera = Camera.framing(_framed(groom, mesh.points), direction, aspect=size[0] / size[1])
     chosen = STYLE_LOOKS[name] if look is None else look
-    return render(groom, mesh, camera=camera, size=size, look=chosen, body_color=BODY_COLORS.get(name, CLAY))
+    color = BODY_COLORS.get(name, CLAY)
+    body_color = color() if callable(color) else color
+    return render(groom, mesh, camera=camera, size=size, look=chosen, body_color=body_color)
 
 
 def _framed(groom: Groom, body: FloatArray) -> FloatArray:

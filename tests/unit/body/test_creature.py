@@ -12,7 +12,7 @@ from mane.body.creature.legs import LEGS, leg_joints
 from mane.body.creature.walk import is_standing, stride_samples
 from mane.geometry import quaternion
 
-COARSE = 0.012
+COARSE = 0.014
 RATE = 48.0
 
 

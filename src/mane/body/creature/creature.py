@@ -39,7 +39,7 @@ class Creature(Character):
         """Which vertices bear no fur, shape (N,): eyes, nose and the soles of the paws."""
         points, normals = self.mesh.points, self.mesh.vertex_normals
         mirrored = np.abs(points[:, 0])[:, None] * np.array([1, 0, 0], np.float32) + points * [0, 1, 1]
-        eye = np.linalg.norm(mirrored - anatomy.EYE, axis=1) < 1.15 * anatomy.EYE_RADIUS
+        eye = np.linalg.norm(mirrored - anatomy.EYE, axis=1) < 1.3 * anatomy.EYE_RADIUS
         nose = np.linalg.norm(points - anatomy.NOSE, axis=1) < anatomy.NOSE_RADIUS
         sole = (points[:, 1] < anatomy.PAD_HEIGHT) & (normals[:, 1] < DOWN)
         return eye | nose | sole

@@ -37,7 +37,7 @@ def _pitched(degrees: float) -> NDArray[np.float64]:
 def _trunk(form: Sculpture) -> None:
     # The barrel of the ribs, deeper than wide, the loin that is tucked up behind it, and the rump.
     form.ellipsoid((0, 0.318, 0.062), (0.070, 0.086, 0.138), axes=_pitched(6))
-    form.ellipsoid((0, 0.340, -0.075), (0.058, 0.062, 0.130), blend=0.07)
+    form.ellipsoid((0, 0.334, -0.075), (0.061, 0.067, 0.130), blend=0.07)
     form.ellipsoid((0, 0.340, -0.190), (0.063, 0.068, 0.085), blend=0.05)
     # The withers over the shoulder blades, and the breast with its keel between the forelegs.
     form.ellipsoid((0, 0.372, 0.105), (0.040, 0.040, 0.085), blend=0.04)

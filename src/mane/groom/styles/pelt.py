@@ -21,7 +21,7 @@ LONGEST = 0.075  # [m] of the hair in the middle of the tail, for which the tabl
 FIELD_CELL = 0.005  # [m] of the distance field that keeps hair out of the body
 CLEARANCE = 4e-4  # [m]
 SMOOTHING = 12  # rounds in which every vertex takes over from its neighbours
-COVER = 1.0  # area of all hairs, laid side by side, over that of the skin
+COVER = 0.9  # area of all hairs, laid side by side, over that of the skin
 THINNEST, WIDEST = 40e-6, 400e-6  # [m] diameter of a hair
 TUFT = 0.012  # [m] between the middles of tufts
 WAVE = 0.25  # how far tufts leave the direction of the coat
@@ -46,13 +46,13 @@ class Coat(NamedTuple):
 BACK, LEG, PAW = (0.0, -0.45, -1.0), (0.0, -1.0, -0.15), (0.0, -0.4, 1.0)
 COATS = {
     "root": Coat(0.040, 1.0, 0.25, BACK),
-    "pelvis": Coat(0.046, 1.0, 0.25, (0.0, -0.40, -1.0)),
-    "spine_1": Coat(0.042, 1.0, 0.23, BACK),
-    "spine_2": Coat(0.042, 1.0, 0.23, BACK),
-    "chest": Coat(0.046, 1.0, 0.25, (0.0, -0.60, -1.0)),
-    "neck_1": Coat(0.056, 1.0, 0.30, (0.0, -0.90, -0.80)),
-    "neck_2": Coat(0.050, 1.1, 0.30, (0.0, -0.80, -0.80)),
-    "head": Coat(0.015, 2.4, 0.20, (0.0, -0.10, -1.0)),
+    "pelvis": Coat(0.050, 1.0, 0.27, (0.0, -0.40, -1.0)),
+    "spine_1": Coat(0.048, 1.0, 0.27, BACK),
+    "spine_2": Coat(0.048, 1.0, 0.27, BACK),
+    "chest": Coat(0.050, 1.0, 0.27, (0.0, -0.60, -1.0)),
+    "neck_1": Coat(0.060, 1.1, 0.34, (0.0, -0.90, -0.80)),
+    "neck_2": Coat(0.052, 1.2, 0.34, (0.0, -0.80, -0.80)),
+    "head": Coat(0.015, 3.0, 0.20, (0.0, -0.10, -1.0)),
     "ear": Coat(0.011, 2.4, 0.20, (0.12, 1.0, -0.10)),
     "scapula": Coat(0.040, 1.0, 0.22, (0.0, -0.90, -0.80)),
     "shoulder": Coat(0.030, 1.2, 0.20, (0.0, -1.0, -0.50)),
@@ -64,18 +64,25 @@ COATS = {
     "hock": Coat(0.009, 2.4, 0.16, (0.0, -1.0, 0.20)),
     "hindpaw": Coat(0.007, 2.6, 0.16, PAW),
     "tail_1": Coat(0.052, 1.4, 0.30, (0.0, -0.27, -1.0)),
-    "tail_2": Coat(0.064, 1.7, 0.38, (0.0, -0.50, -1.0)),
-    "tail_3": Coat(0.074, 1.8, 0.42, (0.0, -0.53, -1.0)),
-    "tail_4": Coat(0.076, 1.8, 0.42, (0.0, -0.40, -1.0)),
-    "tail_5": Coat(0.068, 1.8, 0.36, (0.0, -0.22, -1.0)),
+    "tail_2": Coat(0.064, 2.0, 0.36, (0.0, -0.50, -1.0)),
+    "tail_3": Coat(0.074, 2.3, 0.40, (0.0, -0.53, -1.0)),
+    "tail_4": Coat(0.076, 2.3, 0.40, (0.0, -0.40, -1.0)),
+    "tail_5": Coat(0.068, 2.3, 0.34, (0.0, -0.22, -1.0)),
 }
 
-RED, CREAM, BLACK = (0.46, 0.115, 0.020), (0.72, 0.66, 0.56), (0.022, 0.016, 0.013)  # linear RGB
+UNDERFUR, BARE = 0.6, 0.012  # as a share of the coat's colour, and linear RGB
+RED, CREAM, BLACK = (0.40, 0.092, 0.016), (0.72, 0.66, 0.56), (0.022, 0.016, 0.013)  # linear RGB
 
 
 def fox_body() -> Mesh:
     """The animal at rest, standing on y = 0."""
     return load_pelt().creature.mesh
+
+
+def fox_skin() -> FloatArray:
+    """Linear RGB of the animal under its coat, per vertex (N, 3): underfur of the coat's colour, dark eyes and nose."""
+    pelt = load_pelt()
+    return np.where(pelt.creature.is_bare[:, None], np.float32(BARE), np.float32(UNDERFUR) * pelt.color)
 
 
 def fox(strands: int, vertices: int, seed: int, *, length: float = LONGEST, lift: float = 1.0) -> Groom:
@@ -166,10 +173,10 @@ def _face(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Length [m] (N,) and direction (N, 3) of the fur of the head: away from the nose, long on the cheeks."""
     x, y, z = points.T
     away = points - np.array(NOSE, np.float32)
-    behind_muzzle = 1 - shaping.smooth_step(z, 0.345, 0.400)
-    cheek = shaping.smooth_step(np.abs(x), 0.020, 0.045) * shaping.smooth_step(0.500 - y, 0.0, 0.030)
-    cheek = cheek * (1 - shaping.smooth_step(z, 0.325, 0.365))
-    length = 0.006 + 0.011 * behind_muzzle + 0.022 * cheek
+    behind_muzzle = 1 - shaping.smooth_step(z, 0.325, 0.375)
+    cheek = shaping.smooth_step(np.abs(x), 0.020, 0.045) * shaping.smooth_step(0.490 - y, 0.0, 0.030)
+    cheek = cheek * (1 - shaping.smooth_step(z, 0.315, 0.355))
+    length = 0.0055 + 0.010 * behind_muzzle + 0.022 * cheek
     down = np.array([0.0, -0.5, -0.2], np.float32)
     return length.astype(np.float32), shaping.unit_vectors(away) + cheek[:, None] * down
 
@@ -181,12 +188,13 @@ def _painted(creature: Creature) -> FloatArray:
     below = shaping.smooth_step(-normals[:, 1], -0.15, 0.55)
     trunk = creature.joint_share("spine", "chest", "pelvis")
     throat = creature.joint_share("neck", "head", "chest", "scapula") * shaping.smooth_step(z, 0.10, 0.16)
+    throat = throat * (1 - shaping.smooth_step(y, 0.448, 0.472))
     breast = shaping.smooth_step(-normals[:, 1] + 0.55 * normals[:, 2], 0.10, 0.60)
-    muzzle = creature.joint_share("head") * (1 - shaping.smooth_step(y, 0.455, 0.474))
+    muzzle = creature.joint_share("head") * (1 - shaping.smooth_step(y, 0.444, 0.463))
     pale = np.maximum.reduce([below * trunk, throat * breast, muzzle])
     pale = np.maximum(pale, 1 - shaping.smooth_step(z, -0.615, -0.555))
     front = shaping.smooth_step(normals[:, 2], 0.0, 0.4)
-    ears = creature.joint_share("ear") * shaping.smooth_step(y, 0.545, 0.575)
+    ears = creature.joint_share("ear") * shaping.smooth_step(y, 0.530, 0.560)
     pale = np.maximum(pale, creature.joint_share("ear") * front * 0.7)
     stocking = creature.joint_share("elbow", "wrist", "forepaw", "hock", "hindpaw", "knee")
     dark = np.maximum(stocking * (1 - shaping.smooth_step(y, 0.105, 0.175)), ears * (1 - front))
