@@ -24,7 +24,7 @@ Float64Array = NDArray[np.float64]
 TIE = 1e-6  # bones that are nearest to within this share divide a vertex between them
 LEAST_COTANGENT = 1e-3  # keeps all weights between 0 and 1 where triangles are obtuse
 # Weights are lowered by this much and those below left out, so that the middle of a bone moves with it alone.
-FADE = 0.02
+FADE = 0.05
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from mane.body.skeleton import SkinnedMesh
 from mane.geometry.checks import FloatArray
 
 SMALLEST_CELL, LARGEST_CELL = 0.002, 0.014  # [m]: millions of triangles below, broken legs above
-INFLUENCES = 5  # joints per vertex
+INFLUENCES = 6  # joints per vertex
+SPREAD = 0.7  # of blends between bones, see `bone_heat_weights`
 DOWN = -0.7  # y of a normal below which skin at the ground is the sole of a paw
 
 
@@ -80,7 +81,7 @@ def _sources() -> list[bytes]:
 def _build(cell_size: float) -> dict[str, NDArray[Any]]:
     mesh = grid.creature_mesh(form.creature_form(), cell_size)
     skeleton = anatomy.make_skeleton()
-    indices, weights = bone_heat_weights(mesh, anatomy.make_bones(skeleton), INFLUENCES)
+    indices, weights = bone_heat_weights(mesh, anatomy.make_bones(skeleton), INFLUENCES, spread=SPREAD)
     return {"points": mesh.points, "faces": mesh.faces, "joint_indices": indices, "joint_weights": weights}
 
 

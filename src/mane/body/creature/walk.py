@@ -23,18 +23,18 @@ Float64Array = NDArray[np.float64]
 SLOWEST, FASTEST = 0.1, 1.2  # [m/s]; above, a fox trots
 DUTY = 0.64  # share of a stride that a paw is on the ground
 TOUCH_DOWN = {"hind_left": 0.0, "fore_left": 0.25, "hind_right": 0.5, "fore_right": 0.75}  # shares of a stride
-AHEAD = {"fore": 0.022, "hind": 0.010}  # [m] how far the middle of a paw's way lies before where it stands at rest
+AHEAD = {"fore": 0.008, "hind": 0.010}  # [m] how far the middle of a paw's way lies before where it stands at rest
 LIFT = {"fore": 0.046, "hind": 0.040}  # [m] of a paw in the middle of its swing
-CROUCH = 0.009  # [m] that the trunk is lower than at rest, so that legs reach ahead and behind
+CROUCH = 0.014  # [m] that the trunk is lower than at rest, so that legs reach ahead and behind
 BOB = 0.005  # [m] that the trunk rises over a standing leg
 SWAY = 0.007  # [m] towards the side that stands
 DROOP = math.radians(48)  # of the toes in swing
-SCAPULA_SWING = math.radians(15)
+SCAPULA_SWING = math.radians(13)
 PELVIS_YAW, CHEST_YAW, PELVIS_ROLL, NOD = (math.radians(degrees) for degrees in (6.0, 4.5, 3.0, 3.0))
 TAIL_SWING, TAIL_LAG = math.radians(5.0), 0.09
 
 # Pitch of the foot [degrees] over a stride, as (share of the stance or swing, angle); positive lifts the heel.
-STANCE_PITCH = {"fore": ((0.0, -12.0), (0.5, 2.0), (1.0, 42.0)), "hind": ((0.0, -14.0), (0.5, 0.0), (1.0, 46.0))}
+STANCE_PITCH = {"fore": ((0.0, -12.0), (0.5, 2.0), (1.0, 46.0)), "hind": ((0.0, -14.0), (0.5, 0.0), (1.0, 46.0))}
 SWING_PITCH = {"fore": ((0.35, 78.0), (0.62, 45.0), (0.87, -6.0)), "hind": ((0.35, 62.0), (0.62, 30.0), (0.87, -10.0))}
 
 
@@ -67,7 +67,7 @@ def walk(
 
 def stride_samples(speed: float, frame_rate: float) -> int:
     """Samples per stride of a walk: quicker steps and longer ones with speed, as animals do."""
-    stride = 0.46 * math.sqrt(speed / FASTEST)
+    stride = 0.44 * math.sqrt(speed / FASTEST)
     return max(round(stride / speed * frame_rate), 4)
 
 
