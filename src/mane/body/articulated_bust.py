@@ -60,6 +60,7 @@ def _weights(points: FloatArray) -> FloatArray:
     height = y + LEAN * z
     head, neck = _smooth_step(height, *HEAD_BLEND), _smooth_step(height, *NECK_BLEND)
     left, right = (_smooth_step(side * x, *SHOULDER_BLEND) for side in (1.0, -1.0))
+    neck = head + (neck - head) * (1.0 - left - right)  # the top of a shoulder is as high as the neck's foot
     trunk = 1.0 - neck
     columns = [trunk * (1.0 - left - right), trunk * left, trunk * right, neck - head, head]
     return np.stack(columns, axis=1).astype(np.float32)
@@ -99,7 +100,7 @@ def look_around(
 
 
 def shrug(
-    skeleton: Skeleton, *, duration: float = 4.0, frame_rate: float = 48.0, angle: float = math.radians(20),
+    skeleton: Skeleton, *, duration: float = 4.0, frame_rate: float = 48.0, angle: float = math.radians(13),
     rate: float = 0.6,
 ) -> JointAnimation:  # fmt: skip
     """Lift both shoulders by `angle` [rad] and roll them, `rate` times a second, head tilting; from rest to rest."""

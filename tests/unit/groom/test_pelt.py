@@ -75,9 +75,11 @@ def test_fur_lies_along_the_body(coat):
 
 
 def test_fur_never_stands_straight_out(coat, body):
-    height = body.distance(coat.tips)
-    assert np.quantile(height / coat.lengths, 0.99) < 0.75
-    assert np.median(height / coat.lengths) < 0.5
+    lean = body.distance(coat.tips) / coat.lengths
+    brush = where(coat, ("tail",))  # bushy; at its end the skin itself faces where the fur points
+    assert np.quantile(lean[~brush], 0.99) < 0.75
+    assert np.quantile(lean[brush], 0.9) < 0.85
+    assert np.median(lean) < 0.5
 
 
 def test_eyes_nose_and_soles_are_bare(coat):
