@@ -34,7 +34,7 @@ class Style:
         summary: one line for people.
         module: which file of this folder grows it, in a function of the same name.
         vertices: points per strand where the caller gives none; as many as its finest detail needs.
-        on_bust: whether it grows on the bust, or on a small body of its own.
+        on_bust: whether it grows on the bust, or on a body of its own, which `<name>_body` in the same file makes.
     """
 
     name: str
@@ -70,6 +70,7 @@ STYLES = {
         Style("brush", "upright bristles on a round handle", "standing", on_bust=False),
         Style("carpet", "deep pile on a square mat", "standing", vertices=8, on_bust=False),
         Style("ball", "long hair all over a sphere", "standing", on_bust=False),
+        Style("fox", "a coat of fur all over the creature", "pelt", vertices=8, on_bust=False),
     )
 }
 
@@ -125,5 +126,5 @@ def body(name: str) -> Mesh:
         from mane.groom.styles.head import load_head
 
         return load_head().bust.mesh
-    mesh: Mesh = getattr(import_module("mane.groom.styles.standing"), f"{name}_body")()
+    mesh: Mesh = getattr(import_module(f"mane.groom.styles.{STYLES[name].module}"), f"{name}_body")()
     return mesh
