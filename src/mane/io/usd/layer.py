@@ -149,7 +149,7 @@ def unbind(layer: Any, path: str) -> None:
     """Take the binding by UsdSkel away from a prim, its own or that of a prim above: its points are where they are.
 
     A relation to no skeleton at all takes it out of any binding; the attributes are blocked for tools that look at
-    these alone.
+    these alone, and since OpenUSD drops such a relation when it flattens a stage.
     """
     from pxr import Sdf
 

@@ -122,7 +122,7 @@ class UsdBody:
 
     @property
     def start(self) -> float | None:
-        """Time code at which it begins: the start of the file's range, else the first sample; None where it is still."""
+        """Time code at which it begins: the start of the file's range, else the first sample; None if all is still."""
         return default_time(self.timing, self.times.tolist())
 
     @property

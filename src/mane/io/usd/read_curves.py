@@ -64,11 +64,11 @@ def read_usd_groom(
         trusted: skip the trial run in a child process that keeps a damaged binary file from crashing this one.
 
     Curves that are bound by UsdSkel are read in the pose in which they were bound or, at a `time` that is asked for, as
-    the skeleton poses them then. Points of cubic B-spline and bezier curves become points on the hair (see `curve_basis`), one for each vertex.
-    Colours, painted maps and other vertex data are those of the control vertices. Where units or up axis are not
-    authored, OpenUSD's own fallbacks are taken with an `AssumptionNotice`. ValueError or OSError, in one line that
-    names file, fault and remedy, where the file cannot be read: also for periodic curves, instances, rigs that cannot
-    be posed and curve counts that change over time.
+    the skeleton poses them then. Points of cubic B-spline and bezier curves become points on the hair (see
+    `curve_basis`), one for each vertex. Colours, painted maps and other vertex data are those of the control vertices.
+    Where units or up axis are not authored, OpenUSD's own fallbacks are taken with an `AssumptionNotice`. ValueError or
+    OSError, in one line that names file, fault and remedy, where the file cannot be read: also for periodic curves,
+    instances, rigs that cannot be posed and curve counts that change over time.
     """
     stage = open_stage(path, trusted=trusted)
     with reading(path):

@@ -70,17 +70,13 @@ class Skinning:
         mapper = self.target.GetBlendShapeMapper()
         if self.animation is None or not mapper:
             return
-        query, indices, offsets = self._blend_shapes
+        query, indices, offsets = self.blend_shapes
         weights = mapper.Remap(self.animation.ComputeBlendShapeWeights(time))
         sub_weights, shapes, sub_shapes = query.ComputeSubShapeWeights(weights)
-        if not query.ComputeDeformedPoints(sub_weights, shapes, sub_shapes, indices, offsets, points):
-            raise ValueError(
-                f"{self.where} has blend shapes whose offsets or pointIndices do not fit its {len(points)} points; "
-                "export them again"
-            )
+        query.ComputeDeformedPoints(sub_weights, shapes, sub_shapes, indices, offsets, points)
 
     @cached_property
-    def _blend_shapes(self) -> tuple[Any, Any, Any]:
+    def blend_shapes(self) -> tuple[Any, Any, Any]:
         """OpenUSD's query for the shapes, the points that each moves, and how far: read once, since they stay."""
         from pxr import UsdSkel
 
