@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from mane.io.point_arrays import PointArray
 from mane.io.units import to_metres
 
 if TYPE_CHECKING:
+    from mane.io.alembic import ScratchFolder
     from mane.io.usd import UsdBody
 
 # Joints and transforms turn between samples, and straight lines cut the corner: no samples farther apart than this [s].
@@ -79,14 +79,12 @@ class UsdTrack(BodyTrack):
         body: the stage.
         unit: of what comes out of the stage; metres, unless somebody took another unit for metres.
         up: the same for the up axis.
-        folder: that the stage is in, where it is to be removed with the last who uses it.
+        folder: that the stage is in, where that is removed after its last use.
     """
 
     is_shot = True
 
-    def __init__(
-        self, body: UsdBody, unit: str = "m", up: str = "y", folder: TemporaryDirectory[str] | None = None
-    ) -> None:
+    def __init__(self, body: UsdBody, unit: str = "m", up: str = "y", folder: ScratchFolder | None = None) -> None:
         self._body, self._frame, self._folder = body, (unit, up), folder
         self.rate = body.timing.time_codes_per_second
         if not (np.isfinite(self.rate) and self.rate > 0):

@@ -170,9 +170,7 @@ class UsdBody:
                 result[part.rows] = points_of(part)
         row = first_not_finite(result)
         if row is not None:
-            raise ValueError(
-                f"{os.fspath(self.path)}: point {row} of its meshes is not finite {when}; export it again"
-            )
+            raise ValueError(f"{os.fspath(self.path)}: point {row} of its meshes is not finite {when}; export it again")
         return result
 
     def _sound(self, faces: NDArray[np.int64]) -> NDArray[np.bool_]:

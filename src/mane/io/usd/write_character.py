@@ -196,7 +196,11 @@ class _CharacterWriter:
         prim = UsdSkel.Animation.Define(self._stage, f"{ROOT}/{ANIMATION}")
         prim.CreateJointsAttr(self._joints)
         UsdSkel.BindingAPI.Apply(skeleton.GetPrim()).CreateAnimationSourceRel().SetTargets([prim.GetPath()])
-        translations, rotations, scales = (prim.CreateTranslationsAttr(), prim.CreateRotationsAttr(), prim.CreateScalesAttr())
+        translations, rotations, scales = (
+            prim.CreateTranslationsAttr(),
+            prim.CreateRotationsAttr(),
+            prim.CreateScalesAttr(),
+        )
         halves = self._half_scales(animation)
         is_held = len(halves) == 1 or bool((halves == halves[0]).all())
         if is_held:
