@@ -130,7 +130,7 @@ class Solid:
 
     @cached_property
     def skin(self) -> Mesh | None:
-        """What hair grows on, in the rest pose: `mesh`, or some of its triangles on the same points; None for a shape."""
+        """What hair grows on, at rest: `mesh`, or some of its triangles on the same points; None for a shape."""
         if self.mesh is None or self.skin_faces is None:
             return self.mesh
         return Mesh(self.mesh.points, self.mesh.faces[self.skin_faces], self.mesh.uv)

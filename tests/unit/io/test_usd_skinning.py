@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from pxr import Gf, UsdGeom, UsdSkel  # noqa: TID253 (tests of USD need it anyway)
-from rig_files import JOINTS, TIMES, add_animation, add_shapes, baked, leg, rig_file, translated, upright
+from rig_files import JOINTS, TIMES, add_animation, add_leg, add_shapes, baked, leg, rig_file, translated, upright
 from usd_files import affine, carried, place
 
 from mane.io.usd import read_usd_body
 
 TOLERANCE = 1e-5  # [m]
-SOME_TIMES = (*TIMES, 3.0)  # one of them between samples
 
 
 def assert_as_baked(path, prims=("/Root/Leg",), unit=1.0, up="Y"):
@@ -109,8 +108,6 @@ def test_points_in_an_instance_below_a_skeleton_outside_of_it(tmp_path):
     def edit(stage, mesh):
         stage.DefinePrim("/Parts", "Scope")
         stage.GetPrimAtPath("/Root/Leg").SetActive(False)
-        from rig_files import add_leg
-
         add_leg(stage, "/Parts/Leg")
         inside = stage.DefinePrim("/Root/Inside", "Xform")
         inside.GetReferences().AddInternalReference("/Parts")

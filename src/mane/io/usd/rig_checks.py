@@ -60,8 +60,8 @@ def _check_shapes(skinning: Skinning, point_count: int) -> None:
         is_sound = len(values) in (0, len(moved)) if len(moved) else len(values) in (0, point_count)
         if not is_sound or ((moved < 0) | (moved >= point_count)).any():
             raise ValueError(
-                f"{skinning.where}: blend shape {query.GetBlendShape(shape).GetPath()} has offsets or pointIndices that "
-                f"do not fit {point_count} points; export it again"
+                f"{skinning.where}: blend shape {query.GetBlendShape(shape).GetPath()} has offsets or pointIndices "
+                f"that do not fit {point_count} points; export it again"
             )
 
 

@@ -173,7 +173,8 @@ class _CharacterWriter:
     def _write_shapes(self, mesh: Any, binding: Any) -> list[str]:
         from pxr import UsdSkel
 
-        names, targets = [], []
+        names: list[str] = []
+        targets = []
         for shape in self._skinned.blend_shapes:
             offsets = np.asarray(shape.offsets, np.float32)
             moved = np.flatnonzero(np.abs(offsets).max(axis=1) > SHAPE_EPSILON)
