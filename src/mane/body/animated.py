@@ -93,6 +93,12 @@ class AnimatedMesh:
         start = self.sample(before)
         return start + np.float32(fraction) * (self.sample(after) - start)
 
+    def precise_points(self, time: float) -> NDArray[np.float64]:
+        """Do what `points` does without rounding between two samples, float64: for differences of close times."""
+        before, after, fraction = self._between(time)
+        start = self.sample(before).astype(np.float64)
+        return start if before == after else start + fraction * (self.sample(after) - start)
+
     def velocities(self, time: float) -> FloatArray:
         """How fast the points of the mesh move at `time` [m/s], shape (N, 3), float32; at a sample, after it."""
         before, after, _ = self._between(time)
