@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +13,7 @@ from mane.body.mesh import Mesh
 from mane.body.motion import Motion, Pose, Twist
 from mane.body.sdf import SignedDistanceField, build_sdf
 from mane.body.shapes import Shape
-from mane.geometry.checks import FloatArray, IntArray, as_array, as_floats
+from mane.geometry.checks import FloatArray, as_floats
 
 
 class Surface(Protocol):
@@ -63,7 +62,6 @@ class Solid:
         geometry: a shape (exact distance) or a mesh (through its distance field).
         motion: anything with `pose(time)` and `velocity(time)`; None stays where it is.
         field: the mesh's distance field, if it should not be `build_sdf(mesh)`.
-        skin_faces: numbers of the triangles that hair grows on, shape (K,), where not all do: a body with its clothes.
 
     Attributes:
         shape: the shape, or None.
@@ -71,20 +69,12 @@ class Solid:
         field: the mesh's distance field, or None.
         animation: the animated mesh, or None.
         motion: as given.
-        skin_faces: numbers of the triangles that hair grows on, shape (K,), or None for all.
 
     Kernels ask a solid point by point through its arrays, see `packed.PackedSolid`.
     """
 
-    skin_faces: IntArray | None = None
-
     def __init__(
-        self,
-        geometry: Shape | Mesh,
-        motion: Motion | None = None,
-        *,
-        field: SignedDistanceField | None = None,
-        skin_faces: ArrayLike | None = None,
+        self, geometry: Shape | Mesh, motion: Motion | None = None, *, field: SignedDistanceField | None = None
     ) -> None:
         if not isinstance(geometry, Shape | Mesh):
             raise ValueError(f"geometry: must be a Shape or a Mesh, got {type(geometry).__name__}")
@@ -95,7 +85,6 @@ class Solid:
         self.mesh = geometry if isinstance(geometry, Mesh) else None
         self.field = build_sdf(geometry) if isinstance(geometry, Mesh) and field is None else field
         self.animation: AnimatedMesh | None = None
-        self.skin_faces = self._checked_faces(skin_faces)
 
     @classmethod
     def animated(
@@ -109,31 +98,18 @@ class Solid:
     ) -> Solid:
         """Make a solid from a mesh whose points move: `times (F,)` [s], `frames (F, N, 3)` [m]; see `AnimatedMesh`.
 
-        A motion, if given, carries the whole animation along; `skin_faces` as of `Solid`.
+        A motion, if given, carries the whole animation along.
         """
         solid = cls.__new__(cls)
         solid.motion, solid.shape, solid.field = motion, None, None
-        solid.animation = AnimatedMesh(mesh, times, frames)
+        solid.animation = AnimatedMesh(mesh, times, frames, skin_faces=skin_faces)
         solid.mesh = solid.animation.mesh
-        solid.skin_faces = solid._checked_faces(skin_faces)
         return solid
 
-    def _checked_faces(self, faces: ArrayLike | None) -> IntArray | None:
-        if faces is None:
-            return None
-        if self.mesh is None:
-            raise ValueError("skin_faces: must be left out for a shape, which has no triangles")
-        checked: IntArray = as_array("skin_faces", faces, ("K",), np.int64)
-        if len(checked) == 0 or checked.min() < 0 or checked.max() >= self.mesh.face_count:
-            raise ValueError(f"skin_faces: must name some of the {self.mesh.face_count} triangles, got {checked}")
-        return checked
-
-    @cached_property
+    @property
     def skin(self) -> Mesh | None:
         """What hair grows on, at rest: `mesh`, or some of its triangles on the same points; None for a shape."""
-        if self.mesh is None or self.skin_faces is None:
-            return self.mesh
-        return Mesh(self.mesh.points, self.mesh.faces[self.skin_faces], self.mesh.uv)
+        return self.mesh if self.animation is None else self.animation.skin
 
     def at(self, time: float) -> PosedSolid:
         """Return the solid as it is at `time` [s]."""

@@ -79,7 +79,7 @@ class BodyFile:
     def solid(self, motion: Motion | None = None) -> Solid:
         """Return it as something that hair grows on and touches; a motion carries it along as a whole."""
         if self.samples is None:
-            return Solid(self.mesh, motion, skin_faces=self.skin_faces)
+            return Solid(self.mesh, motion)
         return Solid.animated(self.mesh, self.times, self.samples, motion, skin_faces=self.skin_faces)
 
 

@@ -231,7 +231,7 @@ def test_hair_grows_on_the_mesh_that_its_roots_lie_on(two_legs):
     assert_array_equal(solid.skin.points, solid.mesh.points)
     both = np.concatenate([roots, roots + np.float32([2, 0, 0])])
     assert_array_equal(points_of(mane.read_body(two_legs, roots=both).skin), np.r_[left, right])
-    assert mane.read_body(two_legs).skin_faces is None
+    assert mane.read_body(two_legs).animation.skin_faces is None
     assert_array_equal(points_of(mane.read_body(two_legs, prim="/Root/Leg").skin), left)
     assert_array_equal(points_of(mane.read_body(two_legs, prim=["/Root/Leg", "/Root/Clothes"]).skin), np.r_[left, cap])
 
