@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.groom.repair import repair as repair
     from mane.groom.resample import resample as resample
     from mane.groom.select import select_guides as select_guides
+    from mane.io import read_body as read_body
     from mane.io import read_groom as read_groom
     from mane.io import read_mesh as read_mesh
     from mane.io import write_groom as write_groom
@@ -99,6 +100,7 @@ PUBLIC = {
     "write_groom": "mane.io",
     "read_mesh": "mane.io",
     "write_mesh": "mane.io",
+    "read_body": "mane.io",
     # how guides move
     "Simulation": "mane.scene.simulation",
     "Material": "mane.strand.material",

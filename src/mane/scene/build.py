@@ -9,6 +9,7 @@ from mane.body.cache import content_key
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
+from mane.io.bodies import FileClock
 from mane.scene.config import Scene
 from mane.scene.context import SceneContext
 from mane.scene.hair import Hair, load_hair
@@ -31,6 +32,7 @@ class Assembly:
         guides: those that are simulated.
         source: makes them move.
         clock: of the run.
+        body_clock: time codes of the file of a body that moves, over the seconds of the scene; None for others.
     """
 
     scene: Scene
@@ -38,6 +40,7 @@ class Assembly:
     guides: Guides
     source: GuideSource
     clock: StageClock
+    body_clock: FileClock | None = None
 
     @cached_property
     def hair_stage(self) -> HairStage:
@@ -80,9 +83,10 @@ def build(
         with clock.stage("choose guides"), naming_location(locations, "guides"):
             guides = _choose_guides(scene, hair.groom)
     with clock.stage("prepare simulation"):
-        source = SceneContext(scene, guides).make_source()
+        context = SceneContext(scene, guides)
+        source = context.make_source()
         source.clock = clock
-    return Assembly(scene, hair, guides, source, clock)
+    return Assembly(scene, hair, guides, source, clock, context.body_clock)
 
 
 def _choose_guides(scene: Scene, groom: Groom) -> Guides:
