@@ -63,6 +63,12 @@ class SceneContext:
         with naming_location(self.scene.locations, "body"):
             return _make_body(self.scene)
 
+    @property
+    def preroll(self) -> float | str:
+        """Seconds from the rest pose of a body that deforms to where it begins, or "auto"."""
+        seconds: float | str = getattr(self.scene.body, "preroll", "auto")
+        return seconds
+
     @cached_property
     def surroundings(self) -> list[Solid]:
         """Solids besides the body."""

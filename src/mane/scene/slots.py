@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.animated import AnimatedMesh
 from mane.body.solid import Solid
 from mane.contact.adaptive.adaptive import AdaptiveGuides
 from mane.geometry.checks import FloatArray, IntArray
@@ -55,15 +56,20 @@ def with_slots(
 def grown_on(body: Solid, strands: Float64Array, neighbours: Float64Array) -> Float64Array:
     """Take strands (P, V, 3) [m] that lie half-way between others out of the body, which bulges between these.
 
-    Roots come to lie as deep in the skin as those of their `neighbours` (P, 2, 3) do in the mean.
+    Roots come to lie as deep in the skin as those of their `neighbours` (P, 2, 3) do in the mean. A body that deforms is
+    in its rest pose.
     """
-    skin = body.at(0.0)
+    skin = body.at(0.0) if body.animation is None else _at_rest(body.animation).at(0.0)
     depth = skin.distance(neighbours.reshape(-1, 3)).reshape(-1, 2).mean(axis=1)
     moved = strands.copy()
     for _ in range(ROUNDS):
         distance, gradient = skin.distance_and_gradient(moved[:, 0])
         moved += ((depth - distance)[:, None] * gradient)[:, None]
     return adjusted(moved.astype(np.float32), skin.distance_and_gradient, 0.0, ROUNDS)
+
+
+def _at_rest(animation: AnimatedMesh) -> Solid:
+    return Solid.animated(animation.mesh, [0.0], animation.mesh.points[None])
 
 
 def single_precision(state: StrandState, roots: RootPose, rows: slice | IntArray) -> dict[str, FloatArray]:
