@@ -223,7 +223,7 @@ class Morph:
         faces: triangles (T, 3).
     """
 
-    def __init__(self, start: Float64Array, goal: Float64Array, faces: IntArray) -> None:
+    def __init__(self, start: Float64Array, goal: Float64Array, faces: NDArray[np.int32]) -> None:
         self._start, self._goal, self._faces = start, goal, faces
         self._is_still = bool(np.array_equal(start, goal))
         self._bends = not self._is_still and len(start) <= MANY_POINTS

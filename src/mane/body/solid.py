@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mane.body.animated import AnimatedMesh
+from mane.body.animated import AnimatedMesh, PointSamples
 from mane.body.mesh import Mesh
 from mane.body.motion import Motion, Pose, Twist
 from mane.body.sdf import SignedDistanceField, build_sdf
@@ -87,7 +87,9 @@ class Solid:
         self.animation: AnimatedMesh | None = None
 
     @classmethod
-    def animated(cls, mesh: Mesh, times: ArrayLike, frames: ArrayLike, motion: Motion | None = None) -> Solid:
+    def animated(
+        cls, mesh: Mesh, times: ArrayLike, frames: ArrayLike | PointSamples, motion: Motion | None = None
+    ) -> Solid:
         """Make a solid from a mesh whose points move: `times (F,)` [s], `frames (F, N, 3)` [m]; see `AnimatedMesh`.
 
         A motion, if given, carries the whole animation along.

@@ -112,12 +112,12 @@ class RootBinding:
         return as_floats("mesh_points", mesh_points, (self.mesh.vertex_count, 3))
 
     def _rotations(self, points: NDArray[Any], dtype: type = np.float32) -> NDArray[Any]:
-        out = np.empty((self.strand_count, 4), dtype)
+        out: NDArray[Any] = np.empty((self.strand_count, 4), dtype)
         kernels.fill_root_rotations(self._patch.vertex_rotations(points), self._corner_slot, self.barycentric, out)
         return out
 
     def _roots(self, points: NDArray[Any], rotation: NDArray[Any], dtype: type = np.float32) -> NDArray[Any]:
-        out = np.empty((self.strand_count, 3), dtype)
+        out: NDArray[Any] = np.empty((self.strand_count, 3), dtype)
         skin = (self.mesh.points, points, self._corner, self.barycentric)
         kernels.fill_roots(self.rest_roots, *skin, self._precise_offset, rotation, out)
         return out

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from mane.contact.solids.projection import SolidProjection
 from mane.geometry import quaternion
 from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.guides import Guides
+from mane.scene.frame_path import frame_path
 from mane.scene.slots import adaptive_part, single_precision, with_slots
 from mane.scene.surroundings import Surroundings
 from mane.stage import memory as checkpoints
@@ -43,14 +44,14 @@ from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.halfway import halfway_roots
 from mane.strand.material import MATERIALS, Material
 from mane.strand.model import STANDARD_GRAVITY, StrandModel
-from mane.strand.ports import Constraint, Force, GuideLoad, MovingSolid, Part
+from mane.strand.ports import Constraint, Force, GuideLoad, Part
 from mane.strand.root_motion import BoundRoots, RigidRoots, RootMoment, RootMotion, body_pose
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
 from mane.strand.source import GuideSource
 from mane.strand.standing import stiffen
 from mane.strand.state import StrandState
-from mane.strand.stepping import StepPath, Stepper, StepReport
+from mane.strand.stepping import Stepper, StepReport
 from mane.strand.variation import Varying
 
 # Longest substep [s]: 8 for a frame of film (docs/decisions/0013).
@@ -301,7 +302,8 @@ class Simulation(GuideSource):
             return
         self._waits = False
         body = self.surroundings.body
-        assert body is not None and body.animation is not None
+        assert body is not None
+        assert body.animation is not None
         is_auto = isinstance(self.preroll, str)
         seconds = AUTO_SECONDS * needs_preroll(body.animation, self.time) if is_auto else float(self.preroll)
         if seconds > 0:
@@ -364,15 +366,15 @@ class Simulation(GuideSource):
         goal = carried if roots is None else self._checked_roots(roots)
         after = RootMoment(pose, end, goal)
         follows = head_pose is None and roots is None and self.head is not None
+        rides = roots is None or goal.equals(carried)
         jumps = teleport or (follows and self.head is not None and self.head.teleported(self.time, end))
-        jumps = jumps or self._motion.jumps(RootMoment(self._pose, self.time, self._roots), after, dt)
-        if jumps:
+        if jumps or self._motion.jumps(self._moment, after, dt):
             self._carry(goal)
-            self._pose = pose
-            follows = False
-        count = self._substep_count(after, dt, jumps)
-        rides = (roots is None or goal.equals(carried)) and not (jumps and not self._motion.is_rigid)
-        path = self._path(pose, goal, dt, follows, rides)
+            self._pose, self._root_velocity = pose, np.zeros_like(goal.positions)
+            follows, rides = False, rides and self._motion.is_rigid  # what lies before the jump is not on the way
+        count = self._substep_count(after, dt)
+        head, motion = self.head if follows else None, self._motion if rides else None
+        path = frame_path(self._moment, after, dt, self.surroundings, head=head, motion=motion)
         out = self._state.copy()
         self.report = self._stepper.step(self._state, out, path, time=end, dt=dt, substeps=count)
         self._root_velocity = (goal.positions - self._roots.positions) / dt
@@ -489,41 +491,17 @@ class Simulation(GuideSource):
         for part in self.parts:
             part.forget(everyone)
 
-    def _substep_count(self, after: RootMoment, dt: float, jumps: bool) -> int:
+    @property
+    def _moment(self) -> RootMoment:
+        """Head and roots as they are now."""
+        return RootMoment(self._pose, self.time, self._roots)
+
+    def _substep_count(self, after: RootMoment, dt: float) -> int:
         if isinstance(self.substeps, int):
             return self.substeps
-        steady = np.zeros_like(self._root_velocity) if jumps else dt * self._root_velocity
-        angle, way = self._motion.path(RootMoment(self._pose, self.time, self._roots), after, steady)
+        angle, way = self._motion.path(self._moment, after, dt * self._root_velocity)
         wanted = max(dt / MAX_SUBSTEP, angle / MAX_TURN, way / (MAX_TURN * self._reach))
         return min(MAX_SUBSTEPS, max(1, math.ceil(wanted - 1e-6)))
-
-    def _path(self, pose: Pose, goal: RootPose, dt: float, follows: bool, rides: bool) -> StepPath:
-        """How head, roots and solids move within the frame; roots ride on head and body, or go straight to `goal`."""
-        start_pose, start_roots, start_time = self._pose, self._roots, self.time
-
-        @cache  # the end of one substep is the start of the next
-        def head_at(fraction: float) -> Pose:
-            if fraction <= 0.0:
-                return start_pose
-            if fraction >= 1.0:
-                return pose
-            if follows and self.head is not None:
-                return self.head.pose(start_time + fraction * dt)
-            return start_pose.toward(pose, fraction)
-
-        @cache
-        def roots_at(fraction: float) -> RootPose:
-            if fraction <= 0.0:
-                return start_roots
-            if rides and fraction < 1.0:
-                return self._motion.at(head_at(fraction), start_time + fraction * dt)
-            return start_roots.toward(goal, fraction)
-
-        def solids_at(start: float, end: float) -> tuple[MovingSolid, ...]:
-            times = (start_time + start * dt, start_time + end * dt)
-            return self.surroundings.moving(head_at(start), head_at(end), *times)
-
-        return StepPath(roots_at, solids_at)
 
 
 def _material(material: Material | str) -> Material:

@@ -32,7 +32,7 @@ def carry_hairs(
     # out
     points,
 ):
-    """Move hairs `points (S, V, 3)` in place: turned by `rotations (S, 4)` about `before (S, 3)`, which is `after` then.
+    """Move hairs `points (S, V, 3)` in place: turn them by `rotations (S, 4)` about `before (S, 3)`, then to `after`.
 
     In double precision, so that a hair that stays comes back bit for bit, and one far from the origin keeps its shape.
     """

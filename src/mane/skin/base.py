@@ -35,8 +35,8 @@ class Skin(Stage):
         guides: what carries it, at rest.
         may_return_load: whether some of its settings make it push the guides of the next frame (`guide_load`).
 
-    On a body that deforms (`grow_on`), `_fill` sees all guides, and what they feel, as if the skin were in its rest pose,
-    and fills in hairs in that pose; every hair is then carried by its own root (`root_carry`). A skin need not know.
+    On a body that deforms (`grow_on`), `_fill` sees all guides, and what they feel, as if the skin were in its rest
+    pose, and fills in hairs in that pose; every hair is then carried by its own root (`root_carry`).
     """
 
     family = "skin"

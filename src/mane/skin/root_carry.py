@@ -5,7 +5,7 @@ deforms, every guide is seen from the skin at its root, as if that had not moved
 rest pose; and every hair is carried to where the skin at its own root is now:
 
 ```
-   guides now --- back by their roots ---> guides in the rest pose --- skin ---> hairs --- on by their roots ---> hairs now
+   guides now -- back by their roots --> guides in the rest pose -- skin --> hairs -- on by their roots --> hairs now
 ```
 
 Guides at rest on a skin of any shape thus give the groom, carried hair by hair. Nothing is blended that turns apart, so
@@ -14,11 +14,10 @@ nothing shrinks, and neighbours that grow on different sides of a fold keep to t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mane.body.motion import Pose
 from mane.body.solid import Solid
@@ -100,7 +99,7 @@ def in_rest_pose(frame: GuideFrame, rest: FloatArray) -> GuideFrame:
     )
 
 
-def _seen(frame: GuideFrame | InsertedGuides, rest_roots: FloatArray) -> dict[str, NDArray[Any]]:
+def _seen(frame: GuideFrame | InsertedGuides, rest_roots: FloatArray) -> dict[str, Any]:
     rotation = quaternion.normalize(frame.root_rotations.astype(np.float64))
     back = quaternion.conjugate(rotation)
     matrix = quaternion.to_matrix(rotation)  # its transpose turns back: vectors are rows here

@@ -1,7 +1,7 @@
 """`RootMotion`: how the roots of guides move: on a rigid head, or on a body whose skin deforms.
 
-Roots on a skin that deforms are bound to it where they were groomed. They go wherever their triangle goes, at every time
-that anybody asks for, and turn with the skin around them (`RootBinding`); the body's pose then carries both.
+Roots on a skin that deforms are bound to it where they were groomed. They go wherever their triangle goes, at every
+time that anybody asks for, and turn with the skin around them (`RootBinding`); the body's pose then carries both.
 """
 
 from __future__ import annotations
