@@ -42,7 +42,7 @@ STRAIGHT = 1e-7
 MANY_POINTS = 300_000
 # What points do to gain the velocity of the shot leads them back a little: so far in turn [rad], and in way, as a part
 # of the diagonal.
-BACK_TURN, BACK_WAY = 0.3, 0.02
+BACK_TURN, BACK_WAY = 0.3, 0.05
 # Lowest value of `_entry`.
 BACK = 0.19
 # Corner of a triangle after each: the edges go round.
