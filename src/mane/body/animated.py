@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.body._boundary import INSIDE, is_bounding
+from mane.body.cuts import is_cut
 from mane.body.mesh import Mesh
 from mane.body.sdf import facing_out
 from mane.body.triangle_tree import TriangleTree
@@ -19,6 +20,8 @@ from mane.geometry.checks import FloatArray, IntArray, as_array, as_floats, requ
 OFFSET = 1e-4
 # Closer than this to the surface, as a part of the same, the direction to it is lost in rounding.
 NO_DIRECTION = 1e-6
+# Part of the way between two samples that is still the first of them where the mesh jumps: times are rounded.
+SAME_TIME = 1e-6
 
 
 class PointSamples(Protocol):
@@ -33,6 +36,9 @@ class PointSamples(Protocol):
 
 class AnimatedMesh:
     """Samples of a moving mesh, joined by straight lines in time and held before the first and after the last.
+
+    Where the whole mesh jumps from one sample to the next (`cuts.is_cut`), nothing is in between: after the first of
+    the two it is where the second has it.
 
     The distance is exact, to the triangles themselves; a point is inside where the winding number exceeds one half.
     A triangle whose middle lies inside the solid (parts that overlap) at the last frame before is left out. Across a
@@ -72,6 +78,7 @@ class AnimatedMesh:
         self.skin_faces = None if skin_faces is None else self._checked_faces(skin_faces)
         self._samples = self._checked(frames)
         self._read: dict[int, FloatArray] = {}
+        self._cuts: dict[int, bool] = {}
         corners = self.sample(0)[mesh.faces]
         if facing_out(corners) is not corners:
             self.mesh = Mesh(mesh.points, mesh.faces[:, ::-1], mesh.uv)
@@ -125,11 +132,7 @@ class AnimatedMesh:
     def velocities(self, time: float) -> FloatArray:
         """How fast the points of the mesh move at `time` [m/s], shape (N, 3), float32; at a sample, after it."""
         before, after, _ = self._between(time)
-        if before == after:
-            return np.zeros_like(self.sample(before))
-        step = np.float32(self.times[after] - self.times[before])
-        start = self.sample(before)
-        return (self.sample(after) - start) / step
+        return np.zeros_like(self.sample(before)) if before == after else self._velocities_in(before)
 
     def _between(self, time: float) -> tuple[int, int, float]:
         """The samples before and after `time`, and the fraction of the way from one to the other."""
@@ -138,7 +141,35 @@ class AnimatedMesh:
         if before == last or time < self.times[0]:
             return before, before, 0.0
         step = self.times[before + 1] - self.times[before]
-        return before, before + 1, float((time - self.times[before]) / step)
+        fraction = float((time - self.times[before]) / step)
+        if self._is_cut(before):
+            there = before + (fraction > SAME_TIME)
+            return there, there, 0.0
+        return before, before + 1, fraction
+
+    def has_cut(self, start: float, end: float) -> bool:
+        """Whether the whole mesh jumps after `start` and not after `end` [s]; see `cuts.is_cut`."""
+        first, last = self._interval(start), self._interval(end)
+        return any(self._is_cut(one) for one in range(max(first, 0), last + 1) if self._leaves(one, start, end))
+
+    def _interval(self, time: float) -> int:
+        """Number of the interval between samples that `time` lies in; -1 before the first."""
+        return min(int(np.searchsorted(self.times, time, side="right")) - 1, len(self.times) - 2)
+
+    def _leaves(self, interval: int, start: float, end: float) -> bool:
+        """Whether the first moment that counts as after the sample before `interval` lies within (start, end]."""
+        begin = self.times[interval] + SAME_TIME * (self.times[interval + 1] - self.times[interval])
+        return bool(start <= begin < end)
+
+    def _is_cut(self, interval: int) -> bool:
+        if interval not in self._cuts:
+            self._cuts[interval] = is_cut(self._velocities_in, interval, len(self.times) - 1)
+        return self._cuts[interval]
+
+    def _velocities_in(self, interval: int) -> FloatArray:
+        step = np.float32(self.times[interval + 1] - self.times[interval])
+        start = self.sample(interval)
+        return (self.sample(interval + 1) - start) / step
 
     def at(self, time: float) -> MeshAtTime:
         """Return the mesh as it is at `time` [s]; asking for the same time again costs nothing."""

@@ -37,7 +37,8 @@ FORMAT = 2
 HEADER, GUIDES, CHECKPOINT = "cache.json", "guides.npz", "checkpoint.npz"
 FRAME_NAME = re.compile(r"frame\.(-?\d+)\.npz")
 FRAME_INDEX = "frame"
-ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in ("head", "solid_poses", "time", "inserted")]
+OTHERS = ("head", "solid_poses", "time", "inserted", "is_rest_pose")
+ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in OTHERS]
 INSERTED = [f.name for f in fields(InsertedGuides)]
 
 Arrays = Mapping[str, NDArray[Any]]

@@ -176,7 +176,9 @@ class UsdSink(Sink):
     def _own_points(self, frame: GuideFrame, points: FloatArray | None) -> FloatArray:
         """Points of the strands as their file has them (P, 3) [m], or of the finer ones that the passes made."""
         assert points is not None
-        return points.reshape(-1, 3) if self._is_finer else self._assembly.hair.own_points(points, frame)
+        if self._is_finer:
+            return points.reshape(-1, 3)
+        return self._assembly.hair.own_points(points, self._assembly.hair_stage.skin.root_rotations(frame))
 
     def close(self) -> list[Path]:
         """Name the stage."""
