@@ -75,12 +75,6 @@ class SceneContext:
         """Time codes of the body's file over the seconds of the scene; None where it does not move."""
         return self._body.clock
 
-    @property
-    def preroll(self) -> float | str:
-        """Seconds from the rest pose of a body that deforms to where it begins, or "auto"."""
-        seconds: float | str = getattr(self.scene.body, "preroll", "auto")
-        return seconds
-
     @cached_property
     def surroundings(self) -> list[Solid]:
         """Solids besides the body."""
