@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.simd.jit import leaf, njit, prange
+from mane.body.deforming._kernels_tree import NODE, boxes_within, first_guess, search_limit
+from mane.simd.f32x16 import WIDTH
+from mane.simd.jit import leaf, njit
+from mane.simd.masks import lowest_bit
 
 START, END = 0, 1
 # Part of a triangle that is closest to a point: its face, one of its edges, or one of its corners.
 FACE, EDGE, CORNER = 0, 1, 4
-# Boxes and the way to them are in single precision: boxes are wider by more than its rounding, as a part of a coordinate,
-# and what is looked for may be a little farther than the best so far, so that nothing is missed by rounding.
-OUTWARDS = 2.0**-22
-ROUNDING = 1.0 + 2e-6
-NEARLY = 1.0 + 1e-12
-ZERO = np.float32(0.0)
+# Levels of the tree whose state is in one number, and the bits of one of them.
+HALF = 4
+ALL_LANES = (1 << WIDTH) - 1
 # Closer than this the direction to the surface is lost in rounding [m].
 NO_DIRECTION = 1e-10
 # A triangle this thin (its height over its longest edge) has no frame of its own.
@@ -32,15 +32,13 @@ COLLAPSED = 1e-6
 class SurfaceArrays(NamedTuple):
     """A closed surface of T triangles during one step, in the solid's own frame (`ClosedMesh`).
 
-    Those that bound the solid come first, in the order of a tree of N boxes whose nodes are numbered from the root
-    downwards, left subtree first (`body._kernels_bvh`). The others only tell the sides of their neighbours.
+    Those that bound the solid come first, in the order of their tree (`_kernels_tree`). The others only tell the sides
+    of their neighbours.
     """
 
-    first: NDArray[np.int32]  # (N,): triangles first : last are below a node
-    last: NDArray[np.int32]  # (N,)
-    right: NDArray[np.int32]  # (N,): the right child, 0 for a leaf; the left one is the next node
-    beyond: NDArray[np.int32]  # (N,): the next node that is not below this one
-    box: NDArray[np.float32]  # (2, N, 6): lowest and highest corner of two shapes [m]
+    level_start: NDArray[np.int64]  # (L + 1,): first node of each level of the tree, the lowest first
+    box: NDArray[np.float32]  # (2, N * 96): boxes of the nodes of two shapes [m]
+    origin: NDArray[np.float64]  # (2, 3): that they are seen from [m]
     corners: NDArray[np.float64]  # (2, T, 3, 3) [m]
     shape: NDArray[np.int64]  # (2,): which of the two that is at START and END
     faces: NDArray[np.int32]  # (T, 3): vertices of each triangle
@@ -48,48 +46,10 @@ class SurfaceArrays(NamedTuple):
     vertex_start: NDArray[np.int64]  # (P + 1,): where the corners at each vertex begin
     vertex_corners: NDArray[np.int32]  # (C,): corners of triangles there, as 3 triangle + corner
     drift: NDArray[np.float64]  # (2,): what the surface has moved until START and END at most, all steps together [m]
+    slack: float  # what rounding of boxes may take [m]
     slope: float  # how fast the distance changes along a way, at most: 1
     stride: float  # least step of a search along a path [m]
     feature: float  # radius of the thinnest part [m]
-
-
-@njit(cache=True, error_model="numpy", parallel=True)
-def place_corners(
-    points,
-    faces,
-    # out
-    corners,
-):
-    """Fill `corners (T, 3, 3)` with the vertices `points (P, 3)` of each triangle."""
-    for t in prange(len(faces)):
-        for c in range(3):
-            for i in range(3):
-                corners[t, c, i] = points[faces[t, c], i]
-
-
-@njit(cache=True, error_model="numpy")
-def fit_boxes(
-    corners,
-    first,
-    last,
-    right,
-    # out
-    box,
-):
-    """Fill the boxes (N, 6) of a tree from `corners (T, 3, 3)`, children before parents, rounded outwards."""
-    for node in range(len(first) - 1, -1, -1):
-        for axis in range(3):
-            if right[node] > 0:
-                low = min(box[node + 1, axis], box[right[node], axis])
-                high = max(box[node + 1, 3 + axis], box[right[node], 3 + axis])
-                box[node, axis], box[node, 3 + axis] = low, high
-                continue
-            lowest, highest = np.inf, -np.inf
-            for t in range(first[node], last[node]):
-                for c in range(3):
-                    lowest, highest = min(lowest, corners[t, c, axis]), max(highest, corners[t, c, axis])
-            box[node, axis] = lowest - OUTWARDS * abs(lowest)
-            box[node, 3 + axis] = highest + OUTWARDS * abs(highest)
 
 
 @njit(cache=True, error_model="numpy")
@@ -102,26 +62,6 @@ def measure_step(before, after, limit):
         largest = max(largest, square)
         count += 1 if square > limit * limit else 0
     return math.sqrt(largest), count
-
-
-@leaf()
-def square_to_box(box, node, x, y, z):
-    """Square of the distance from a point to the box of a node, zero inside; all in single precision."""
-    dx = max(max(box[node, 0] - x, x - box[node, 3]), ZERO)
-    dy = max(max(box[node, 1] - y, y - box[node, 4]), ZERO)
-    dz = max(max(box[node, 2] - z, z - box[node, 5]), ZERO)
-    return dx * dx + dy * dy + dz * dz
-
-
-@leaf()
-def square_around(corners, t, x, y, z):
-    """Square of the distance from a point to the box around triangle `t`, zero inside: most are far enough by that."""
-    square = 0.0
-    for i, here in ((0, x), (1, y), (2, z)):
-        a, b, c = corners[t, 0, i], corners[t, 1, i], corners[t, 2, i]
-        beyond = max(max(min(a, min(b, c)) - here, here - max(a, max(b, c))), 0.0)
-        square += beyond * beyond
-    return square
 
 
 @leaf()
@@ -185,37 +125,44 @@ def square_to_triangle(corners, t, x, y, z):
 
 
 @leaf()
-def first_guess(surface, box, x, y, z):
-    """A triangle near a point: down the tree, always to the nearer box."""
-    node = 0
-    while surface.right[node] > 0:
-        left, right = node + 1, surface.right[node]
-        node = left if square_to_box(box, left, x, y, z) <= square_to_box(box, right, x, y, z) else right
-    return surface.first[node]
-
-
-@leaf()
 def closest_triangle(surface, which, x, y, z, guess):
-    """Number of the triangle that is closest to a point. `guess` is one that may be, or -1; it only saves time."""
-    box, corners = surface.box[surface.shape[which]], surface.corners[surface.shape[which]]
-    bx, by, bz = np.float32(x), np.float32(y), np.float32(z)
-    best_triangle = guess if guess >= 0 else first_guess(surface, box, bx, by, bz)
+    """Number of the triangle that is closest to a point. `guess` is one that may be, or -1; it only saves time.
+
+    The tree is gone through depth first. What is left to do at each level, one bit for each child of the node there, is
+    kept in sixteen bits of two numbers, `low` for the four lowest levels and `high` for those above.
+    """
+    shape = surface.shape[which]
+    box, corners, level_start = surface.box[shape], surface.corners[shape], surface.level_start
+    origin = surface.origin[shape]
+    bx, by, bz = np.float32(x - origin[0]), np.float32(y - origin[1]), np.float32(z - origin[2])
+    best_triangle = guess if guess >= 0 else first_guess(box, level_start, bx, by, bz)
     best = square_to_triangle(corners, best_triangle, x, y, z)
-    limit = np.float32(ROUNDING * best)
-    node, count = 0, len(surface.first)
-    while node < count:
-        if square_to_box(box, node, bx, by, bz) > limit:
-            node = surface.beyond[node]
+    limit = search_limit(best, surface.slack)
+    top = len(level_start) - 2
+    level, node, low, high = top, 0, 0, 0
+    bits = boxes_within(box, level_start[top] * NODE, bx, by, bz, limit)
+    while True:
+        if bits == 0:
+            if level == top:
+                return best_triangle
+            level, node = level + 1, node // WIDTH
+            bits = ((low if level < HALF else high) >> (WIDTH * (level % HALF))) & ALL_LANES
             continue
-        if surface.right[node] == 0:
-            for t in range(surface.first[node], surface.last[node]):
-                if square_around(corners, t, x, y, z) <= NEARLY * best:
-                    square = square_to_triangle(corners, t, x, y, z)
-                    if square < best or (square == best and t < best_triangle):
-                        best, best_triangle = square, t
-                        limit = np.float32(ROUNDING * best)
-        node += 1
-    return best_triangle
+        child = node * WIDTH + lowest_bit(bits)
+        bits &= bits - 1
+        if level == 0:
+            square = square_to_triangle(corners, child, x, y, z)
+            if square < best or (square == best and child < best_triangle):
+                best, best_triangle = square, child
+                limit = search_limit(best, surface.slack)
+            continue
+        place = WIDTH * (level % HALF)
+        if level < HALF:
+            low = (low & ~(ALL_LANES << place)) | (bits << place)
+        else:
+            high = (high & ~(ALL_LANES << place)) | (bits << place)
+        level, node = level - 1, child
+        bits = boxes_within(box, (level_start[level] + node) * NODE, bx, by, bz, limit)
 
 
 @leaf()
