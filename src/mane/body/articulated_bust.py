@@ -49,7 +49,7 @@ def make_articulated_bust(cell_size: float = DEFAULT_CELL) -> ArticulatedBust:
     bust = make_bust(cell_size)
     skeleton = Skeleton.from_positions(JOINTS)
     weights = _weights(bust.mesh.points)
-    order = np.argsort(-weights, axis=1, kind="stable")[:, :4]
+    order = np.argsort(-weights, axis=1, kind="stable")[:, :4].astype(np.int32)
     skinned = SkinnedMesh(bust.mesh, skeleton, order, np.take_along_axis(weights, order, axis=1))
     return ArticulatedBust(skinned, bust.landmarks, BUST_MOTIONS, bust)
 

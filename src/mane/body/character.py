@@ -9,6 +9,7 @@ from typing import Any
 from mane.body.animated import AnimatedMesh
 from mane.body.mesh import Mesh
 from mane.body.skeleton import JointAnimation, Skeleton, SkinnedMesh
+from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, require_choice
 
 # Takes the skeleton and what the motion may vary, all of it by name: `duration` [s], `frame_rate` [1/s] and others.
@@ -47,3 +48,8 @@ class Character:
     def animated(self, name: str, **options: Any) -> AnimatedMesh:
         """Return the skin as a motion of the table moves it; samples are skinned when they are needed."""
         return self.skinned.animated(self.motion(name, **options))
+
+    def solid(self, name: str, **options: Any) -> Solid:
+        """Return the same as something that hair grows on and touches."""
+        animation = self.motion(name, **options)
+        return Solid.animated(self.mesh, animation.times, self.skinned.samples(animation))

@@ -90,7 +90,8 @@ def _laplacian(mesh: Mesh) -> tuple[sparse.csr_matrix, Float64Array]:
     index = (np.concatenate(rows), np.concatenate(columns))
     off_diagonal = sparse.csr_matrix((np.concatenate(values), index), shape=(count, count))
     diagonal = sparse.diags(np.asarray(off_diagonal.sum(axis=1)).reshape(-1))
-    area = np.bincount(faces.reshape(-1), np.repeat(mesh.face_areas.astype(np.float64) / 3.0, 3), count)
+    thirds = np.repeat(mesh.face_areas.astype(np.float64) / 3.0, 3)
+    area = np.bincount(faces.reshape(-1), thirds, count).astype(np.float64)
     return (diagonal - off_diagonal).tocsr(), area
 
 

@@ -49,7 +49,7 @@ class Posing:
 
     def shift(self, joint: str, offset: ArrayLike) -> None:
         """Move a joint relative to its parent [m], shape (3,) or (F, 3)."""
-        self.translations[:, self.skeleton.index(joint)] += offset
+        self.translations[:, self.skeleton.index(joint)] += np.asarray(offset, np.float64)
 
     def set_world_rotation(self, joint: str, matrices: Float64Array, parent_matrices: Float64Array) -> None:
         """Set how a joint stands in the world, given how its parent does, both (F, 3, 3)."""

@@ -268,7 +268,7 @@ class SkinnedMesh:
     @cached_property
     def _skeleton_from_bound(self) -> Float64Array:
         """From the bind pose's space to each joint's own, shape (J, 4, 4)."""
-        return np.linalg.inv(self.skeleton.bind_transforms)
+        return np.linalg.inv(self.skeleton.bind_transforms).astype(np.float64)
 
     def deformed(self, world_transforms: ArrayLike, blend_weights: ArrayLike | None = None) -> FloatArray:
         """Return the points of the mesh moved by joints [m], shape (N, 3), float32.

@@ -210,6 +210,15 @@ def test_a_shake_rolls_from_head_to_tail_on_planted_paws(creature):
         assert np.ptp(paw, axis=0).max() < 1e-5
 
 
+def test_a_motion_is_something_that_hair_touches(creature):
+    solid = creature.solid("walk", duration=0.2, speed=0.5)
+    assert solid.animation is not None
+    assert_array_equal(solid.animation.mesh.points, creature.mesh.points)
+    surface = solid.at(0.1).mesh().points
+    assert_allclose(solid.distance(surface[::50], 0.1), 0, atol=1e-6)
+    assert_allclose(solid.velocity(surface, 0.1)[:, 2].mean(), 0.5, atol=0.1)
+
+
 def test_bare_skin_is_eyes_nose_and_soles(fine):
     bare = fine.mesh.points[fine.is_bare]
     assert 0.003 < fine.is_bare.mean() < 0.06

@@ -88,11 +88,6 @@ def test_the_bind_pose_gives_the_mesh_bit_for_bit(skeleton):
     assert_array_equal(leg.deformed(skeleton.bind_transforms), leg.mesh.points)
 
 
-def test_threads_change_no_byte(skeleton, on_threads):
-    leg, animation = make_leg(skeleton), random_animation(skeleton)
-    on_threads(lambda: leg.samples(animation)[1])
-
-
 def test_an_animated_mesh_skins_what_it_is_asked_for(skeleton):
     leg = make_leg(skeleton, shapes=0)
     rotations = np.tile(skeleton.rest_rotations, (3, 1, 1))

@@ -105,6 +105,10 @@ def test_no_bald_spot():
     assert np.median(gap) < 0.6
 
 
+def test_threads_change_no_byte(on_threads):
+    on_threads(lambda: styles.make("fox", strands=200, seed=5))
+
+
 def test_options(coat):
     short = styles.make("fox", strands=500, length=0.0375)
     assert_allclose(short.lengths.mean(), coat.lengths.mean() / 2, rtol=0.05)

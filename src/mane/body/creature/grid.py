@@ -22,7 +22,7 @@ GRID_LOW, GRID_HIGH = (0.0, -0.02, -0.67), (0.12, 0.62, 0.48)  # [m]
 
 
 def creature_mesh(form: Sculpture, cell_size: float) -> Mesh:
-    """Mesh the form with cells of about `cell_size` [m] on head and legs, twice that on the trunk."""
+    """Mesh the form with cells of about `cell_size` [m] on head and legs, up to twice that on the trunk."""
     return mesh_on_axes(form, _grid_axes(cell_size / DEFAULT_CELL))
 
 

@@ -82,7 +82,10 @@ def fox_body() -> Mesh:
 def fox_skin() -> FloatArray:
     """Linear RGB of the animal under its coat, per vertex (N, 3): underfur of the coat's colour, dark eyes and nose."""
     pelt = load_pelt()
-    return np.where(pelt.creature.is_bare[:, None], np.float32(BARE), np.float32(UNDERFUR) * pelt.color)
+    # Faded over the width of a triangle: colours are blended across them, and a hard edge would be a zigzag.
+    eye = 1 - shaping.smooth_step(pelt.creature.eye_distance, 0.009, 0.015)
+    bare = np.maximum(eye, pelt.creature.is_bare)[:, None]
+    return np.float32(UNDERFUR) * pelt.color * (1 - bare) + np.float32(BARE) * bare
 
 
 def fox(strands: int, vertices: int, seed: int, *, length: float = LONGEST, lift: float = 1.0) -> Groom:
