@@ -179,8 +179,12 @@ def test_a_bind_pose_is_taken_before_or_after_an_animated_transform(tmp_path):
     in_the_shot = leg()[0] + np.float32([5, 0, 0])
     assert_allclose(open_body(path).mesh.points, in_the_shot, atol=1e-6)
     assert_allclose(open_body(path, roots=roots_on(in_the_shot)).mesh.points, in_the_shot, atol=1e-6)
-    with pytest.warns(FileNotice, match=r"the bind pose, before transforms are animated, which is taken"):
+    with pytest.warns(FileNotice, match=r"the bind pose before transforms are animated, which is taken"):
         assert_allclose(open_body(path, roots=roots_on(leg()[0])).mesh.points, leg()[0], atol=1e-6)
+    # a shot that begins later: the groom in the file is read where that starts
+    with pytest.warns(FileNotice, match=r"the bind pose where the file starts, which is taken"):
+        late = open_body(path, roots=roots_on(in_the_shot), start=4)
+    assert_allclose(late.mesh.points, in_the_shot, atol=1e-6)
 
 
 def test_points_beside_their_samples_are_the_rest_pose(tmp_path):
