@@ -12,6 +12,7 @@ from rig_files import TIMES, add_leg, leg, rig_file, translated
 from usd_files import new_stage, place
 
 import mane
+from mane.cli import main
 from mane.io import blender
 from mane.io.bodies import open_body
 from mane.io.notices import FileNotice
@@ -388,3 +389,17 @@ def test_a_file_that_is_no_alembic(tmp_path):
     (tmp_path / "a.abc").write_bytes(b"hello world")
     with pytest.raises(ValueError, match=r"a\.abc: is no Alembic file, it begins with b'hello'"):
         mane.read_body(tmp_path / "a.abc")
+
+
+# -- what `mane info` says ---------------------------------------------------------------------------------------------
+
+
+def test_info_names_the_meshes_and_what_moves_them(two_legs, tmp_path, capsys):
+    assert main(["info", str(two_legs)]) == 0
+    said = capsys.readouterr().out
+    assert "mesh        /Root/Leg: 36 triangles, moved by joints\n" in said
+    assert "mesh        /Root/Clothes/Cap: 12 triangles\n" in said
+    assert "time        1 to 4 at 24 per second" in said
+    growing_file(tmp_path / "b.usda")
+    assert main(["info", str(tmp_path / "b.usda")]) == 0
+    assert "/Root/Cube: 12 triangles, moved by points" in capsys.readouterr().out
