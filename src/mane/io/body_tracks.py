@@ -102,14 +102,26 @@ class UsdTrack(BodyTrack):
         return self._converted(self._body.points(code))
 
     def rest_poses(self, start: float) -> list[RestPose]:
-        """The pose of the binding, or points authored beside their samples, then the first frame."""
+        """The pose of the binding, or points authored beside their samples, then the first frame.
+
+        Transforms above them are taken where the shot begins, where the file does, as a groom in it is read, and as
+        authored beside their samples.
+        """
         is_bind = self._body.is_skinned
         name = "the bind pose" if is_bind else "the points as authored"
-        at_start = RestPose(name, self._converted(self._body.rest_points(start)), is_bind)
-        at_default = RestPose(
-            f"{name}, before transforms are animated", self._converted(self._body.rest_points(None)), is_bind
-        )
-        return _different([at_start, at_default, RestPose("the first frame", self.points(start))])
+        bound = [
+            RestPose(words, self._converted(self._body.rest_points(code)), is_bind)
+            for words, code in (
+                (name, start),
+                (f"{name} where the file starts", self.start),
+                (f"{name} before transforms are animated", None),
+            )
+        ]
+        posed = [
+            RestPose("the first frame", self.points(start)),
+            RestPose("the pose where the file starts", self.points(self.start)),
+        ]
+        return _different([*bound, *posed])
 
     def _converted(self, points: FloatArray) -> FloatArray:
         return to_metres(points, *self._frame)

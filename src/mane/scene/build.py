@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from mane.body.animated import AnimatedMesh
 from mane.body.cache import content_key
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -55,12 +56,20 @@ class Assembly:
 
     @property
     def keys(self) -> dict[str, str]:
-        """Keys that change with any point of the hair or of the guides."""
-        return {"hair": self.hair.key, "guides": content_key(self.guides.rest, self.guides.source, self.guides.active)}
+        """Keys that change with any point of the hair or of the guides, or with the animation of the body."""
+        keys = {"hair": self.hair.key, "guides": content_key(self.guides.rest, self.guides.source, self.guides.active)}
+        body = self.source.solids[0].animation if self.source.has_body else None
+        return keys if body is None else {**keys, "frames of the body": _animation_key(body)}
 
     def with_hair(self, hair: Hair) -> Assembly:
         """Return the same for other hair on the same guides."""
         return replace(self, hair=hair)
+
+
+def _animation_key(body: AnimatedMesh) -> str:
+    """A key that changes with another animation: its mesh, its times, the first and the last of its samples."""
+    ends = [body.sample(number) for number in (0, len(body.times) - 1)]
+    return content_key(body.mesh.points, body.mesh.faces, body.times, *ends)
 
 
 def build(

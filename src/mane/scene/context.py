@@ -36,7 +36,6 @@ class SceneContext:
         self.root, self.sag_free, self.stiffen_to_stand = strand.root, strand.sag_free, strand.stiffen_to_stand
         self.gravity, self.drag = strand.gravity, strand.drag
         self.substeps = "auto" if strand.substeps is None else strand.substeps
-        self.preroll = scene.body.preroll
         self.contact = {name: getattr(scene.contact, name) for name in scene.contact.__dataclass_fields__}
 
     def provide(self, need: str) -> Any:
@@ -74,6 +73,12 @@ class SceneContext:
     def body_clock(self) -> FileClock | None:
         """Time codes of the body's file over the seconds of the scene; None where it does not move."""
         return self._body.clock
+
+    @property
+    def preroll(self) -> float | str:
+        """Seconds from the rest pose of a body that deforms to where it begins, or "auto"."""
+        seconds: float | str = getattr(self.scene.body, "preroll", "auto")
+        return seconds
 
     @cached_property
     def surroundings(self) -> list[Solid]:

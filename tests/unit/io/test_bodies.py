@@ -12,6 +12,7 @@ from rig_files import TIMES, add_leg, leg, rig_file, translated
 from usd_files import new_stage, place
 
 import mane
+from mane.cli import main
 from mane.io import blender
 from mane.io.bodies import open_body
 from mane.io.notices import FileNotice
@@ -179,8 +180,12 @@ def test_a_bind_pose_is_taken_before_or_after_an_animated_transform(tmp_path):
     in_the_shot = leg()[0] + np.float32([5, 0, 0])
     assert_allclose(open_body(path).mesh.points, in_the_shot, atol=1e-6)
     assert_allclose(open_body(path, roots=roots_on(in_the_shot)).mesh.points, in_the_shot, atol=1e-6)
-    with pytest.warns(FileNotice, match=r"the bind pose, before transforms are animated, which is taken"):
+    with pytest.warns(FileNotice, match=r"the bind pose before transforms are animated, which is taken"):
         assert_allclose(open_body(path, roots=roots_on(leg()[0])).mesh.points, leg()[0], atol=1e-6)
+    # a shot that begins later: the groom in the file is read where that starts
+    with pytest.warns(FileNotice, match=r"the bind pose where the file starts, which is taken"):
+        late = open_body(path, roots=roots_on(in_the_shot), start=4)
+    assert_allclose(late.mesh.points, in_the_shot, atol=1e-6)
 
 
 def test_points_beside_their_samples_are_the_rest_pose(tmp_path):
@@ -384,3 +389,17 @@ def test_a_file_that_is_no_alembic(tmp_path):
     (tmp_path / "a.abc").write_bytes(b"hello world")
     with pytest.raises(ValueError, match=r"a\.abc: is no Alembic file, it begins with b'hello'"):
         mane.read_body(tmp_path / "a.abc")
+
+
+# -- what `mane info` says ---------------------------------------------------------------------------------------------
+
+
+def test_info_names_the_meshes_and_what_moves_them(two_legs, tmp_path, capsys):
+    assert main(["info", str(two_legs)]) == 0
+    said = capsys.readouterr().out
+    assert "mesh        /Root/Leg: 36 triangles, moved by joints\n" in said
+    assert "mesh        /Root/Clothes/Cap: 12 triangles\n" in said
+    assert "time        1 to 4 at 24 per second" in said
+    growing_file(tmp_path / "b.usda")
+    assert main(["info", str(tmp_path / "b.usda")]) == 0
+    assert "/Root/Cube: 12 triangles, moved by points" in capsys.readouterr().out

@@ -7,6 +7,7 @@ from pxr import Usd, UsdGeom, Vt  # noqa: TID253 (tests of USD need it anyway)
 
 import mane
 from mane.scene.build import build
+from mane.scene.cache import Cache
 from mane.scene.config import (
     BodyTable,
     FramesTable,
@@ -218,3 +219,16 @@ def test_hair_and_body_of_one_file_play_together(tmp_path, tiny_scene):
     points = over.GetPrimAtPath("/Root/Hair").GetAttribute("points")
     assert points.GetTimeSamples() == [1001, 1002, 1003, 1004]
     assert (over.GetStartTimeCode(), over.GetEndTimeCode()) == (1001, 1004)
+
+
+def test_a_body_that_was_exported_again_is_noticed(scene, folder):
+    """A run that is resumed must not go on with another animation."""
+    with_cache = scene(BodyTable("body.usda"), output=OutputTable(cache="a.cache"), guides=GuidesTable(count=2))
+    before = build(with_cache).keys
+    assert build(with_cache).keys == before
+    stage = Usd.Stage.Open(str(folder / "body.usda"))
+    points = stage.GetPrimAtPath("/Root/Skin").GetAttribute("points")
+    points.Set(Vt.Vec3fArray.FromNumpy(ball().points * np.float32(1.2)), 1005)
+    stage.Save()
+    cache = Cache(folder, {"keys": before})
+    assert "the frames of the body are other ones" in cache.changed(build(with_cache).keys)

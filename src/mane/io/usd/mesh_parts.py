@@ -69,10 +69,20 @@ class MeshPart:
     @property
     def may_turn(self) -> bool:
         """Whether it moves otherwise than along straight lines between samples: by joints or by its transform."""
-        if self.skinning is not None and len(self.skinning.times) > 1:
-            return True
-        holders = [self.prim, *([] if self.skinning is None else [self.skinning.skeleton])]
-        return any(len(transform_samples(prim)) > 1 for prim in holders)
+        return bool({"transforms", "joints", "blend shapes"} & set(self.moved_by))
+
+    @property
+    def moved_by(self) -> list[str]:
+        """What moves it over time, in words; nothing for a still one."""
+        skeleton = None if self.skinning is None else self.skinning.skeleton
+        is_posed = self.skinning is not None and len(self.skinning.times) > 1
+        found = {
+            "points": len(self._points_attribute.GetTimeSamples()) > 1,
+            "transforms": any(len(transform_samples(prim)) > 1 for prim in (self.prim, skeleton) if prim),
+            "joints": is_posed and self.skinning is not None and self.skinning.has_joints,
+            "blend shapes": is_posed and self.skinning is not None and bool(self.skinning.target.HasBlendShapes()),
+        }
+        return [name for name, is_so in found.items() if is_so]
 
     def points(self, time: Any) -> NDArray[np.float64]:
         """Points at a `Usd.TimeCode` [m], world frame, shape (N, 3)."""
