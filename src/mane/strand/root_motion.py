@@ -157,6 +157,8 @@ def body_pose(body: Solid, head: Pose, time: float) -> Pose:
 def on_skin(binding: RootBinding, animation: AnimatedMesh, time: float, pose: Pose) -> RootPose:
     """Roots bound to an animated mesh as it is at `time` [s], carried by `pose`."""
     positions, rotations = binding.precise_transforms(animation.precise_points(time))
+    if pose.rotation[3] == 1.0 and not pose.position.any():
+        return RootPose(positions, rotations)
     return RootPose(pose.apply(positions), quaternion.multiply(pose.rotation, rotations))
 
 
