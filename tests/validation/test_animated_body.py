@@ -17,7 +17,6 @@ from mane.groom.binding import bind_roots
 from mane.groom.groom import Groom
 from mane.groom.select import select_guides
 from mane.render.cameras import fits
-from mane.scene import context
 from mane.scene.build import build
 from mane.scene.config import (
     CameraTable,
@@ -30,6 +29,7 @@ from mane.scene.config import (
     SkinTable,
     StrandTable,
 )
+from mane.scene.context import SceneContext
 from mane.scene.hair import Hair
 from mane.scene.loop import bake_cache, run_scene
 from mane.scene.simulation import MAX_SUBSTEP, Simulation
@@ -337,7 +337,7 @@ def scene(folder, **tables):
 def swaying_body(monkeypatch):
     """Scenes grow on a body that sways and begins bent."""
     body = animated(lambda p, t: swaying(p, t + 0.3), 8)
-    monkeypatch.setattr(context, "_make_body", lambda scene: body)
+    monkeypatch.setattr(SceneContext, "body", body)
     return body
 
 
@@ -403,7 +403,7 @@ def test_metrics_see_hair_from_the_skin():
 
 def test_pictures_show_the_body_where_it_is(tmp_path, monkeypatch):
     body = animated(lambda p, t: swaying(p, t) + [0, 3 * t, 0], 6)
-    monkeypatch.setattr(context, "_make_body", lambda scene: body)
+    monkeypatch.setattr(SceneContext, "body", body)
     assembly = build(scene(tmp_path, camera=CameraTable(size=(96, 64))))
     sink = PictureSink(assembly, folder=tmp_path, movie=None, drawn=range(1, 7), numbers=range(1, 7))
     for index in range(1, 7):

@@ -30,6 +30,7 @@ from mane.skin import _kernels_carry as kernels
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.model import Float64Array
 from mane.strand.ports import GuideLoad
+from mane.strand.root_motion import skin_of
 from mane.strand.roots import RootPose
 
 STILL = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -50,7 +51,7 @@ class RootCarry:
         assert body.animation is not None
         self._animation = body.animation
         self._guide_rest = guides.rest
-        self._binding = bind_roots(groom, body.animation.mesh)
+        self._binding = bind_roots(groom, skin_of(body))
         still = quaternion.identity((groom.strand_count,), np.float64)
         self._rest = RootPose(groom.roots.astype(np.float64), still)
         self._last: tuple[float, RootPose] | None = None

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mane.body.animated import AnimatedMesh
 from mane.body.cuts import NEARLY_ALL
+from mane.body.mesh import Mesh
 from mane.body.motion import Pose
 from mane.body.motion_keys import MAX_SPEED, MAX_SPIN
 from mane.body.solid import Solid
@@ -106,7 +107,7 @@ class BoundRoots(RootMotion):
         strands = Groom.from_uniform(model.rest_points.astype(np.float32))
         self._active = active
         self._body, self._animation = body, body.animation
-        self.binding = bind_roots(strands, self._animation.mesh, active=active | model.is_slot)
+        self.binding = bind_roots(strands, skin_of(body), active=active | model.is_slot)
 
     def on(self, body: Solid) -> BoundRoots:
         """Return the same on another animation of the same mesh."""
@@ -147,6 +148,12 @@ class BoundRoots(RootMotion):
         turned = quaternion.angle_between(before.roots.rotations[mine], after.roots.rotations[mine])
         way = np.linalg.norm((after.roots.positions - before.roots.positions - steady)[mine], axis=1)
         return float(turned.max(initial=0.0)), float(way.max(initial=0.0))
+
+
+def skin_of(body: Solid) -> Mesh:
+    """What hair grows on, of a body that deforms: its triangles in the rest pose, on all points of its animation."""
+    assert body.animation is not None
+    return body.animation.mesh
 
 
 def body_pose(body: Solid, head: Pose, time: float) -> Pose:
