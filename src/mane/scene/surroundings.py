@@ -66,7 +66,7 @@ class Surroundings:
             end = self._pose(index, head_after, after)
             jumps = solid.motion is not None and solid.motion.teleported(before, after)
             start = end if jumps else self._pose(index, head_before, before)
-            result.append(MovingSolid(solid, start, end))
+            result.append(MovingSolid(solid, start, end, (before, after)))
         return tuple(result)
 
     def _pose(self, index: int, head: Pose, time: float) -> Pose:
