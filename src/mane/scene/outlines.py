@@ -13,7 +13,7 @@ from mane.geometry.checks import FloatArray
 from mane.groom.binding import bind_roots
 from mane.groom.groom import Groom
 from mane.render.cameras import outline
-from mane.strand.root_motion import body_pose
+from mane.strand.root_motion import body_pose, skin_of
 
 ENOUGH_STRANDS = 2000  # to know how far hair reaches
 
@@ -30,7 +30,7 @@ def deforming_outlines(groom: Groom, body: Solid, poses: Sequence[Pose], times: 
     assert animation is not None
     rows = np.unique(np.linspace(0, groom.strand_count - 1, ENOUGH_STRANDS).astype(np.int64))
     some = groom.take(rows)
-    binding = bind_roots(some, animation.mesh)
+    binding = bind_roots(some, skin_of(body))
     outlines = []
     for pose, time in zip(poses, times, strict=True):
         points = animation.points(time)

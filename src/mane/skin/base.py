@@ -82,7 +82,7 @@ class Skin(Stage):
 
     def root_rotations(self, frame: GuideFrame) -> NDArray[np.float64]:
         """How the skin at the root of each hair has turned since rest: one quaternion for all, (4,), or (S, 4)."""
-        return frame.head.rotation if self._carry is None else self._carry.roots(frame).rotations
+        return frame.head.rotation if self._carry is None else self._carry.rotations(frame)
 
     def without_body_motion(self, frame: GuideFrame, points: FloatArray, rows: IntArray) -> FloatArray:
         """Hairs `rows` at a frame, (H, V, 3) [m], as seen from the head, or from the skin at their roots; a copy."""

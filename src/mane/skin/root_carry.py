@@ -28,10 +28,12 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_carry as kernels
 from mane.strand.frame import GuideFrame, InsertedGuides
+from mane.strand.model import Float64Array
 from mane.strand.ports import GuideLoad
-from mane.strand.root_motion import on_skin
+from mane.strand.root_motion import skin_of
 from mane.strand.roots import RootPose
 
+STILL = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 # Of the six numbers of a symmetric matrix in `GuideLoad`, where each goes.
 SYMMETRIC = (np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]]), ([0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]))
 
@@ -49,21 +51,29 @@ class RootCarry:
         assert body.animation is not None
         self._animation = body.animation
         self._guide_rest = guides.rest
-        self._binding = bind_roots(groom, body.animation.mesh)
-        self._last: tuple[Any, RootPose] | None = None
+        self._binding = bind_roots(groom, skin_of(body))
+        still = quaternion.identity((groom.strand_count,), np.float64)
+        self._rest = RootPose(groom.roots.astype(np.float64), still)
+        self._last: tuple[float, RootPose] | None = None
 
-    def roots(self, frame: GuideFrame) -> RootPose:
-        """Roots of all hairs at a frame (S, ...); asking again for the same frame costs nothing."""
+    def _on_mesh(self, frame: GuideFrame) -> tuple[RootPose, Float64Array]:
+        """Roots of all hairs on the mesh at a frame (S, ...), and the pose (7,) that carries it."""
         if frame.is_rest_pose:
-            still = quaternion.identity((self._binding.strand_count,), np.float64)
-            return RootPose(self._binding.rest_roots.astype(np.float64), still)
+            return self._rest, STILL
         if not frame.solid_poses:
             raise ValueError("frame.solid_poses: must begin with that of the body that the hair grows on, got none")
         pose = frame.solid_poses[0]
-        key = (frame.time, pose.position.tobytes(), pose.rotation.tobytes())
-        if self._last is None or self._last[0] != key:
-            self._last = (key, on_skin(self._binding, self._animation, frame.time, pose))
-        return self._last[1]
+        if self._last is None or self._last[0] != frame.time:
+            points = self._animation.precise_points(frame.time)
+            self._last = (frame.time, RootPose(*self._binding.precise_transforms(points)))
+        return self._last[1], np.concatenate([pose.position, pose.rotation])
+
+    def rotations(self, frame: GuideFrame) -> Float64Array:
+        """How the skin at the root of each hair has turned since rest, world, quaternions (S, 4)."""
+        roots, pose = self._on_mesh(frame)
+        out = np.empty_like(roots.rotations)
+        kernels.fill_world_rotations(roots.rotations, pose, out)
+        return out
 
     def seen(self, frame: GuideFrame) -> GuideFrame:
         """Return the guides of a frame as seen from their roots, as if the skin were in its rest pose."""
@@ -71,15 +81,16 @@ class RootCarry:
 
     def carry(self, frame: GuideFrame, points: FloatArray, rows: slice | IntArray = slice(None)) -> None:
         """Move hairs `rows` in the rest pose, `points` (H, V, 3) [m], to where the skin at their roots is, in place."""
-        roots = self.roots(frame)
+        roots, pose = self._on_mesh(frame)
         before = self._binding.rest_roots[rows]
-        kernels.carry_hairs(before, roots.positions[rows], roots.rotations[rows], points)
+        kernels.carry_hairs(before, roots.positions[rows], roots.rotations[rows], pose, points)
 
     def back(self, frame: GuideFrame, points: FloatArray, rows: slice | IntArray = slice(None)) -> None:
         """Undo what `carry` does, in place."""
-        roots = self.roots(frame)
-        turned = quaternion.conjugate(roots.rotations[rows])
-        kernels.carry_hairs(roots.positions[rows], self._binding.rest_roots[rows], turned, points)
+        roots, pose = self._on_mesh(frame)
+        body = Pose(pose[:3], pose[3:])
+        where, turned = body.apply(roots.positions[rows]), quaternion.conjugate(self.rotations(frame)[rows])
+        kernels.carry_hairs(where, self._binding.rest_roots[rows], turned, STILL, points)
 
     @property
     def nbytes(self) -> int:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mane.body.animated import AnimatedMesh
 from mane.body.cuts import NEARLY_ALL
+from mane.body.mesh import Mesh
 from mane.body.motion import Pose
 from mane.body.motion_keys import MAX_SPEED, MAX_SPIN
 from mane.body.solid import Solid
@@ -106,7 +107,7 @@ class BoundRoots(RootMotion):
         strands = Groom.from_uniform(model.rest_points.astype(np.float32))
         self._active = active
         self._body, self._animation = body, body.animation
-        self.binding = bind_roots(strands, self._animation.mesh, active=active | model.is_slot)
+        self.binding = bind_roots(strands, skin_of(body), active=active | model.is_slot)
 
     def on(self, body: Solid) -> BoundRoots:
         """Return the same on another animation of the same mesh."""
@@ -149,6 +150,12 @@ class BoundRoots(RootMotion):
         return float(turned.max(initial=0.0)), float(way.max(initial=0.0))
 
 
+def skin_of(body: Solid) -> Mesh:
+    """What hair grows on, of a body that deforms: its triangles in the rest pose, on all points of its animation."""
+    assert body.animation is not None
+    return body.animation.mesh
+
+
 def body_pose(body: Solid, head: Pose, time: float) -> Pose:
     """Pose of a body that rides on a head at `head`; its own motion is relative to the head."""
     return head if body.motion is None else head.compose(body.motion.pose(time))
@@ -157,6 +164,8 @@ def body_pose(body: Solid, head: Pose, time: float) -> Pose:
 def on_skin(binding: RootBinding, animation: AnimatedMesh, time: float, pose: Pose) -> RootPose:
     """Roots bound to an animated mesh as it is at `time` [s], carried by `pose`."""
     positions, rotations = binding.precise_transforms(animation.precise_points(time))
+    if pose.rotation[3] == 1.0 and not pose.position.any():
+        return RootPose(positions, rotations)
     return RootPose(pose.apply(positions), quaternion.multiply(pose.rotation, rotations))
 
 

@@ -344,7 +344,7 @@ class PhysicalSkin(LinearBlend):
         force, turn = inherited.of_hairs(rows)
         if carry is not None:
             carry.carry(frame, goals, rows)
-            rotations = carry.roots(frame).rotations[rows]
+            rotations = carry.rotations(frame)[rows]
             force, turn = quaternion.rotate(rotations[:, None], force), quaternion.multiply(rotations, turn)
         out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, goals)
 
