@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.body._boundary import INSIDE, is_bounding
+from mane.body.band.deforming import DeformingField
 from mane.body.cuts import is_cut
 from mane.body.mesh import Mesh
 from mane.body.sdf import facing_out
@@ -170,6 +171,11 @@ class AnimatedMesh:
         step = np.float32(self.times[interval + 1] - self.times[interval])
         start = self.sample(interval)
         return (self.sample(interval + 1) - start) / step
+
+    @cached_property
+    def field(self) -> DeformingField:
+        """Distance field at any time, for those who ask for every hair: one that all of them share."""
+        return DeformingField(self)
 
     def at(self, time: float) -> MeshAtTime:
         """Return the mesh as it is at `time` [s]; asking for the same time again costs nothing."""
