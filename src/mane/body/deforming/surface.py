@@ -80,11 +80,11 @@ class DeformingSurface:
         else:
             self._place(START, start)
         self._place(END, end)
-        before, after = self._points[self._arrays.shape]
         if self.animation.has_cut(start, end):
             self._place(START, end)
             goes_on = False
-        step = kernels.largest_step(before, after)
+        before, after = self._arrays.shape
+        step = kernels.largest_step(self._points[before], self._points[after])
         drift[START] = drift[END] if goes_on else drift[END] + FORGOTTEN
         drift[END] = drift[START] + step
         self._times = (start, end)
