@@ -11,10 +11,13 @@ from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray
 from mane.io.bodies import FileClock, open_body, read_body
 from mane.io.grooms import naming
-from mane.scene.config_body import BUST, NO_BODY, OWN_BODY, Paths
+from mane.scene.config_body import CHARACTERS, NO_BODY, OWN_BODY, Paths
 
 if TYPE_CHECKING:
     from mane.scene.config import Scene, SolidTable
+
+
+SAMPLES_PER_FRAME = 2  # of a motion made in code
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +38,17 @@ def make_body(scene: Scene, roots: FloatArray) -> SceneBody:
     table = scene.body
     if table.mesh == NO_BODY or (table.mesh == OWN_BODY and scene.groom.style is None):
         return SceneBody(None)
+    if table.motion is not None:
+        return SceneBody(_moving_character(scene))
     if table.mesh == OWN_BODY:
         from mane.groom import styles
 
         assert scene.groom.style is not None
         return SceneBody(Solid(styles.body(scene.groom.style)))
-    if table.mesh == BUST:
-        from mane.body.bust import make_bust
+    if table.mesh in CHARACTERS:
+        from mane.body.characters import make_character
 
-        return SceneBody(Solid(make_bust().mesh))
+        return SceneBody(Solid(make_character(table.mesh).mesh))
     path = scene.path(table.mesh)
     found = open_body(
         path,
@@ -59,6 +64,29 @@ def make_body(scene: Scene, roots: FloatArray) -> SceneBody:
     )
     with naming(path):
         return SceneBody(found.solid(), found.clock)
+
+
+def character_of(scene: Scene) -> str:
+    """Name of the character that [body] is of, as in `mane.body.characters`; ValueError where it has no joints."""
+    if scene.body.mesh in CHARACTERS:
+        return scene.body.mesh
+    from mane.groom.styles import STYLES
+
+    style = scene.groom.style if scene.body.mesh == OWN_BODY else None
+    found = None if style is None else STYLES[style].character
+    if found is None:
+        raise ValueError(f"motion: needs a body with joints; set mesh to {' or '.join(map(repr, CHARACTERS))}")
+    return found
+
+
+def _moving_character(scene: Scene) -> Solid:
+    """A character in the motion of [body], sampled twice per frame, for as long as the scene."""
+    from mane.body.characters import make_character
+
+    frames, table = scene.frames, scene.body
+    assert table.motion is not None
+    options = {"duration": frames.count / frames.rate, "frame_rate": SAMPLES_PER_FRAME * frames.rate, **table.settings}
+    return make_character(character_of(scene)).solid(table.motion, **options)
 
 
 def read_solid(table: SolidTable, folder: Path, motion: Motion) -> Solid:

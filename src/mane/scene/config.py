@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
-OPEN_TABLES = ("groom", "source", "solids", "interactions", "skin", "passes")
+OPEN_TABLES = ("groom", "body", "source", "solids", "interactions", "skin", "passes")
 
 
 @dataclass(frozen=True)

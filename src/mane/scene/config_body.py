@@ -14,7 +14,8 @@ Vector3 = tuple[float, float, float]
 Settings = Mapping[str, Any]
 Paths = str | tuple[str, ...]
 
-OWN_BODY, NO_BODY, BUST = "own", "none", "bust"
+OWN_BODY, NO_BODY = "own", "none"
+CHARACTERS = ("bust", "creature")  # as in `mane.body.characters`
 AUTO = "auto"
 REST_POSES = (AUTO, "bind", "first")
 LONGEST_PREROLL = 1e4  # [s]
@@ -24,8 +25,11 @@ LONGEST_PREROLL = 1e4  # [s]
 class BodyTable:
     """What the hair grows on; it moves with the head, and hair collides with it. A file that moves deforms it.
 
+    Options of the motion are further keys of the table.
+
     Attributes:
-        mesh: a mesh file, "bust", "none", or "own": that of the style, none for a groom from a file
+        mesh: a mesh file, "bust", "creature", "none", or "own": that of the style, none for a groom from a file
+        motion: of the creature: walk, shake, breathe or violent; of a bust: nod, look_around or shrug
         prim: path or paths in a USD file of the meshes that carry hair; without it those that roots lie on
         ignore: paths in a USD file that hair does not collide with
         rest: pose that the groom was made in: "auto", "bind", "first" (frame), or a time code of the file
@@ -38,6 +42,7 @@ class BodyTable:
     """
 
     mesh: str = OWN_BODY
+    motion: str | None = None
     prim: Paths | None = None
     ignore: Paths | None = None
     rest: float | str = AUTO
@@ -47,6 +52,7 @@ class BodyTable:
     rate: float | None = None
     unit: str | None = None
     up: str | None = None
+    settings: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         choices = ", ".join(map(repr, REST_POSES))
@@ -55,11 +61,13 @@ class BodyTable:
         is_time = not isinstance(self.preroll, str) and 0 <= self.preroll < LONGEST_PREROLL
         require(is_time or self.preroll == AUTO, "preroll", 'must be "auto" or a time [s] from 0 on', self.preroll)
         _check_animation(self, not self.is_file)
+        if self.motion is not None and self.is_file:
+            raise ValueError("motion: is for a body made in code; a file that moves has its own")
 
     @property
     def is_file(self) -> bool:
         """Whether the body comes from a file."""
-        return self.mesh not in (OWN_BODY, NO_BODY, BUST)
+        return self.mesh not in (OWN_BODY, NO_BODY, *CHARACTERS)
 
 
 @dataclass(frozen=True)
