@@ -12,15 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.simd.jit import njit, prange
+from mane.body.deforming._kernels_tree import NODE, boxes_within, first_guess, search_limit
+from mane.simd.f32x16 import WIDTH
+from mane.simd.jit import leaf, njit
+from mane.simd.masks import lowest_bit
 
 START, END = 0, 1
 # Part of a triangle that is closest to a point: its face, one of its edges, or one of its corners.
 FACE, EDGE, CORNER = 0, 1, 4
-# Boxes are in single precision: by more than its rounding they are wider, as a part of a coordinate, and the distance
-# to them counts for a little less, so that nothing is missed by rounding.
-OUTWARDS = 2.0**-22
-ROUNDING = 1.0 - 1e-6
+# Levels of the tree whose state is in one number, and the bits of one of them.
+HALF = 4
+ALL_LANES = (1 << WIDTH) - 1
 # Closer than this the direction to the surface is lost in rounding [m].
 NO_DIRECTION = 1e-10
 # A triangle this thin (its height over its longest edge) has no frame of its own.
@@ -30,15 +32,13 @@ COLLAPSED = 1e-6
 class SurfaceArrays(NamedTuple):
     """A closed surface of T triangles during one step, in the solid's own frame (`ClosedMesh`).
 
-    Those that bound the solid come first, in the order of a tree of N boxes whose nodes are numbered from the root
-    downwards, left subtree first (`body._kernels_bvh`). The others only tell the sides of their neighbours.
+    Those that bound the solid come first, in the order of their tree (`_kernels_tree`). The others only tell the sides
+    of their neighbours.
     """
 
-    first: NDArray[np.int32]  # (N,): triangles first : last are below a node
-    last: NDArray[np.int32]  # (N,)
-    right: NDArray[np.int32]  # (N,): the right child, 0 for a leaf; the left one is the next node
-    beyond: NDArray[np.int32]  # (N,): the next node that is not below this one
-    box: NDArray[np.float32]  # (2, N, 6): lowest and highest corner of two shapes [m]
+    level_start: NDArray[np.int64]  # (L + 1,): first node of each level of the tree, the lowest first
+    box: NDArray[np.float32]  # (2, N * 96): boxes of the nodes of two shapes [m]
+    origin: NDArray[np.float64]  # (2, 3): that they are seen from [m]
     corners: NDArray[np.float64]  # (2, T, 3, 3) [m]
     shape: NDArray[np.int64]  # (2,): which of the two that is at START and END
     faces: NDArray[np.int32]  # (T, 3): vertices of each triangle
@@ -46,48 +46,10 @@ class SurfaceArrays(NamedTuple):
     vertex_start: NDArray[np.int64]  # (P + 1,): where the corners at each vertex begin
     vertex_corners: NDArray[np.int32]  # (C,): corners of triangles there, as 3 triangle + corner
     drift: NDArray[np.float64]  # (2,): what the surface has moved until START and END at most, all steps together [m]
+    slack: float  # what rounding of boxes may take [m]
     slope: float  # how fast the distance changes along a way, at most: 1
     stride: float  # least step of a search along a path [m]
     feature: float  # radius of the thinnest part [m]
-
-
-@njit(cache=True, error_model="numpy", parallel=True)
-def place_corners(
-    points,
-    faces,
-    # out
-    corners,
-):
-    """Fill `corners (T, 3, 3)` with the vertices `points (P, 3)` of each triangle."""
-    for t in prange(len(faces)):
-        for c in range(3):
-            for i in range(3):
-                corners[t, c, i] = points[faces[t, c], i]
-
-
-@njit(cache=True, error_model="numpy")
-def fit_boxes(
-    corners,
-    first,
-    last,
-    right,
-    # out
-    box,
-):
-    """Fill the boxes (N, 6) of a tree from `corners (T, 3, 3)`, children before parents, rounded outwards."""
-    for node in range(len(first) - 1, -1, -1):
-        for axis in range(3):
-            if right[node] > 0:
-                low = min(box[node + 1, axis], box[right[node], axis])
-                high = max(box[node + 1, 3 + axis], box[right[node], 3 + axis])
-                box[node, axis], box[node, 3 + axis] = low, high
-                continue
-            lowest, highest = np.inf, -np.inf
-            for t in range(first[node], last[node]):
-                for c in range(3):
-                    lowest, highest = min(lowest, corners[t, c, axis]), max(highest, corners[t, c, axis])
-            box[node, axis] = lowest - OUTWARDS * abs(lowest)
-            box[node, 3 + axis] = highest + OUTWARDS * abs(highest)
 
 
 @njit(cache=True, error_model="numpy")
@@ -102,22 +64,13 @@ def measure_step(before, after, limit):
     return math.sqrt(largest), count
 
 
-@njit(cache=True, error_model="numpy")
-def square_to_box(box, node, x, y, z):
-    """Square of the distance from a point to the box of a node, zero inside, and no larger than it is."""
-    dx = max(max(box[node, 0] - x, x - box[node, 3]), 0.0)
-    dy = max(max(box[node, 1] - y, y - box[node, 4]), 0.0)
-    dz = max(max(box[node, 2] - z, z - box[node, 5]), 0.0)
-    return ROUNDING * (dx * dx + dy * dy + dz * dz)
-
-
-@njit(cache=True, error_model="numpy")
+@leaf()
 def over(a, b):
     """a / b, or zero where b is not above zero."""
     return a / b if b > 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def closest_part(corners, t, x, y, z):
     """Weights of the second and third corner at the closest point of triangle `t`, and which part of it that is.
 
@@ -152,7 +105,7 @@ def closest_part(corners, t, x, y, z):
     return over(vb, area), over(vc, area), FACE
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def from_triangle(corners, t, beta, gamma, x, y, z):
     """Where a point is, seen from the place of triangle `t` with these weights of its second and third corner."""
     a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
@@ -163,7 +116,7 @@ def from_triangle(corners, t, beta, gamma, x, y, z):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def square_to_triangle(corners, t, x, y, z):
     """Square of the distance to triangle `t`."""
     beta, gamma, _ = closest_part(corners, t, x, y, z)
@@ -171,37 +124,48 @@ def square_to_triangle(corners, t, x, y, z):
     return dx * dx + dy * dy + dz * dz
 
 
-@njit(cache=True, error_model="numpy")
-def first_guess(surface, box, x, y, z):
-    """A triangle near a point: down the tree, always to the nearer box."""
-    node = 0
-    while surface.right[node] > 0:
-        left, right = node + 1, surface.right[node]
-        node = left if square_to_box(box, left, x, y, z) <= square_to_box(box, right, x, y, z) else right
-    return surface.first[node]
-
-
-@njit(cache=True, error_model="numpy")
+@leaf()
 def closest_triangle(surface, which, x, y, z, guess):
-    """Number of the triangle that is closest to a point. `guess` is one that may be, or -1; it only saves time."""
-    box, corners = surface.box[surface.shape[which]], surface.corners[surface.shape[which]]
-    best_triangle = guess if guess >= 0 else first_guess(surface, box, x, y, z)
+    """Number of the triangle that is closest to a point. `guess` is one that may be, or -1; it only saves time.
+
+    The tree is gone through depth first. What is left to do at each level, one bit for each child of the node there, is
+    kept in sixteen bits of two numbers, `low` for the four lowest levels and `high` for those above.
+    """
+    shape = surface.shape[which]
+    box, corners, level_start = surface.box[shape], surface.corners[shape], surface.level_start
+    origin = surface.origin[shape]
+    bx, by, bz = np.float32(x - origin[0]), np.float32(y - origin[1]), np.float32(z - origin[2])
+    best_triangle = guess if guess >= 0 else first_guess(box, level_start, bx, by, bz)
     best = square_to_triangle(corners, best_triangle, x, y, z)
-    node, count = 0, len(surface.first)
-    while node < count:
-        if square_to_box(box, node, x, y, z) > best:
-            node = surface.beyond[node]
+    limit = search_limit(best, surface.slack)
+    top = len(level_start) - 2
+    level, node, low, high = top, 0, 0, 0
+    bits = boxes_within(box, level_start[top] * NODE, bx, by, bz, limit)
+    while True:
+        if bits == 0:
+            if level == top:
+                return best_triangle
+            level, node = level + 1, node // WIDTH
+            bits = ((low if level < HALF else high) >> (WIDTH * (level % HALF))) & ALL_LANES
             continue
-        if surface.right[node] == 0:
-            for t in range(surface.first[node], surface.last[node]):
-                square = square_to_triangle(corners, t, x, y, z)
-                if square < best or (square == best and t < best_triangle):
-                    best, best_triangle = square, t
-        node += 1
-    return best_triangle
+        child = node * WIDTH + lowest_bit(bits)
+        bits &= bits - 1
+        if level == 0:
+            square = square_to_triangle(corners, child, x, y, z)
+            if square < best or (square == best and child < best_triangle):
+                best, best_triangle = square, child
+                limit = search_limit(best, surface.slack)
+            continue
+        place = WIDTH * (level % HALF)
+        if level < HALF:
+            low = (low & ~(ALL_LANES << place)) | (bits << place)
+        else:
+            high = (high & ~(ALL_LANES << place)) | (bits << place)
+        level, node = level - 1, child
+        bits = boxes_within(box, (level_start[level] + node) * NODE, bx, by, bz, limit)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def unit_normal(corners, t):
     """Unit normal of triangle `t`, zero for one without area."""
     a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
@@ -212,7 +176,7 @@ def unit_normal(corners, t):
     return scale * nx, scale * ny, scale * nz
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def angle_at(corners, t, c):
     """Angle of triangle `t` at its corner c [rad], zero for one without area."""
     p, q, r = corners[t, c], corners[t, (c + 1) % 3], corners[t, (c + 2) % 3]
@@ -222,7 +186,7 @@ def angle_at(corners, t, c):
     return math.atan2(math.sqrt(nx * nx + ny * ny + nz * nz), ux * vx + uy * vy + uz * vz)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def pseudonormal(surface, which, t, part):
     """Normal of a part of triangle `t`, of any length: a point is outside where it is on that side of the closest part.
 
@@ -246,7 +210,7 @@ def pseudonormal(surface, which, t, part):
     return sx, sy, sz
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def distance_to(surface, which, t, x, y, z):
     """Signed distance [m] and unit gradient at a point whose closest triangle is `t`."""
     corners = surface.corners[surface.shape[which]]
@@ -263,13 +227,13 @@ def distance_to(surface, which, t, x, y, z):
     return side * distance, nx / norm, ny / norm, nz / norm
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def surface_distance(surface, x, y, z):
     """Signed distance [m] and unit gradient at one point of the solid's own frame, at the end of the step."""
     return distance_to(surface, END, closest_triangle(surface, END, x, y, z, -1), x, y, z)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def frame_of(corners, t):
     """Edges u and v of triangle `t` from its first corner, unit normal n, and what solves for weights; area 0 if flat.
 
@@ -288,7 +252,7 @@ def frame_of(corners, t):
     return u, v, (scale * n[0], scale * n[1], scale * n[2]), (uu, uv, vv), area
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def carried(surface, t, source, target, x, y, z):
     """Where a point beside triangle `t` goes with it, from its shape at `source` to that at `target` (START or END).
 
@@ -312,7 +276,7 @@ def carried(surface, t, source, target, x, y, z):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@leaf()
 def came_from(surface, x, y, z):
     """Where at the start of the step the place of the surface was that is closest to a point at its end."""
     return carried(surface, closest_triangle(surface, END, x, y, z, -1), END, START, x, y, z)

@@ -7,18 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body import _kernels_bvh as bvh
 from mane.body.animated import AnimatedMesh
 from mane.body.closed import ClosedMesh
 from mane.body.deforming import _kernels as kernels
+from mane.body.deforming import _kernels_tree as tree
 from mane.body.deforming._kernels import END, START, SurfaceArrays
 from mane.body.motion_keys import MAX_SPEED
 from mane.body.packed import field_feature
 from mane.body.sdf import build_sdf
 from mane.geometry.checks import FloatArray
+from mane.simd.f32x16 import WIDTH
 
 # Least step of a search along a path, as a part of the radius of the thinnest part.
 STRIDE = 0.1
+# What rounding of boxes in single precision may take, as a part of the surface's extent, with room to spare.
+SLACK = 2.0**-21
 # The animation jumps where this part of its vertices is faster than anything alive.
 JUMPING = 0.5
 # After a jump, or a time that does not follow the last one, the surface counts as having moved this far [m]: what was
@@ -44,14 +47,13 @@ class DeformingSurface:
         self._closed = ClosedMesh.of(animation.mesh)
         points = self._closed.points(animation.sample(0))
         self.feature = field_feature(build_sdf(animation.mesh))
-        first, last, right, order = _tree(points, self._closed)
+        order = _tree_order(points, self._closed)
         faces, neighbors, vertex_corners = _renumbered(self._closed, order)
+        level_start = _levels(self._closed.bounding_count)
         self._arrays = SurfaceArrays(
-            first=first,
-            last=last,
-            right=right,
-            beyond=_beyond(right),
-            box=np.zeros((2, len(first), 6), np.float32),
+            level_start=level_start,
+            box=_empty_boxes(int(level_start[-1])),
+            origin=np.zeros((2, 3)),
             corners=np.zeros((2, len(faces), 3, 3)),
             shape=np.array([START, END]),
             faces=faces,
@@ -59,10 +61,12 @@ class DeformingSurface:
             vertex_start=self._closed.vertex_start,
             vertex_corners=vertex_corners,
             drift=np.zeros(2),
+            slack=SLACK * float(np.ptp(points, axis=0).max()),
             slope=1.0,
             stride=STRIDE * self.feature,
             feature=self.feature,
         )
+        self._middle = int(np.linalg.norm(points - points.mean(axis=0), axis=1).argmin())
         self._times = (np.nan, np.nan)
         self._points = np.zeros((2, len(points), 3))
 
@@ -94,21 +98,33 @@ class DeformingSurface:
         points = self._points[slot]
         precise: Any = self.animation.precise_points(time)
         points[...] = self._closed.points(precise)
-        kernels.place_corners(points, arrays.faces, arrays.corners[slot])
-        kernels.fit_boxes(arrays.corners[slot], arrays.first, arrays.last, arrays.right, arrays.box[slot])
+        arrays.origin[slot] = points[self._middle]
+        place, count = (arrays.corners[slot], arrays.box[slot]), self._closed.bounding_count
+        tree.fit_blocks(points, arrays.faces, count, arrays.origin[slot], *place)
+        tree.fill_parents(arrays.level_start, arrays.box[slot])
 
 
-def _tree(points: FloatArray, closed: ClosedMesh) -> tuple[NDArray[Any], ...]:
-    """Nodes of a tree over the triangles that bound a closed mesh (first, last, right), and the order of all triangles.
-
-    Those that bound nothing stay behind the others.
-    """
+def _tree_order(points: FloatArray, closed: ClosedMesh) -> NDArray[np.int64]:
+    """Order of the triangles of a closed mesh for a tree; those that bound nothing stay behind the others."""
     count = closed.bounding_count
     order = np.arange(count)
-    first, last, right = np.zeros((3, 2 * count), np.int32)
-    nodes = bvh.split_at_medians(points[closed.faces[:count]].mean(axis=1), order, first, last, right)
-    everyone = np.concatenate([order, np.arange(count, len(closed.faces))])
-    return first[:nodes].copy(), last[:nodes].copy(), right[:nodes].copy(), everyone
+    tree.order_in_blocks(points[closed.faces[:count]].mean(axis=1), order)
+    return np.concatenate([order, np.arange(count, len(closed.faces))])
+
+
+def _levels(triangle_count: int) -> NDArray[np.int64]:
+    """Where the nodes of each level of a tree begin, the lowest first, and behind them how many there are."""
+    sizes = [-(-triangle_count // WIDTH)]
+    while sizes[-1] > 1:
+        sizes.append(-(-sizes[-1] // WIDTH))
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _empty_boxes(node_count: int) -> FloatArray:
+    """Nodes of two trees without children: boxes that nothing reaches."""
+    boxes = np.empty((2, node_count, 2, 3 * WIDTH), np.float32)
+    boxes[:, :, 0], boxes[:, :, 1] = np.inf, -np.inf
+    return boxes.reshape(2, -1)
 
 
 def _renumbered(closed: ClosedMesh, order: NDArray[np.int64]) -> tuple[NDArray[np.int32], ...]:
@@ -117,11 +133,3 @@ def _renumbered(closed: ClosedMesh, order: NDArray[np.int64]) -> tuple[NDArray[n
     rank[order] = np.arange(len(order))
     corners = 3 * rank[closed.vertex_corners // 3] + closed.vertex_corners % 3
     return closed.faces[order], rank[closed.neighbors[order]], corners.astype(np.int32)
-
-
-def _beyond(right: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The next node of a tree that is not below each node (N,)."""
-    beyond = np.full(len(right), len(right), np.int32)
-    for node in np.flatnonzero(right):  # parents before children
-        beyond[node + 1], beyond[right[node]] = right[node], beyond[node]
-    return beyond
