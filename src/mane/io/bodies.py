@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +29,9 @@ from mane.io.formats import MESH_SUFFIXES, USD_SUFFIXES, suffix_of
 from mane.io.grooms import naming
 from mane.io.notices import FileNotice
 from mane.io.point_arrays import open_point_array
+
+if TYPE_CHECKING:
+    from mane.io.usd import UsdBody
 
 BODY_READABLE = (*MESH_SUFFIXES, *USD_SUFFIXES, alembic.SUFFIX)
 AUTO, BIND, FIRST = "auto", "bind", "first"
@@ -88,6 +92,7 @@ def read_body(
     *,
     roots: ArrayLike | None = None,
     prim: str | Sequence[str] | None = None,
+    only: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     rest: str | float = AUTO,
     start: float | None = None,
@@ -105,6 +110,7 @@ def read_body(
         roots: of the hair that grows on it [m], shape (S, 3). They tell which of several meshes carries hair and in
             which pose the groom was made, where the arguments below do not.
         prim: path or paths of the meshes in USD that carry hair; hair collides with the others all the same.
+        only: paths in USD of all that is read, with everything below them; the whole file by default.
         ignore: paths in USD that hair does not collide with.
         rest: pose that the groom was made in: "bind" (in which joints were bound), "first" (the first frame), a time
             code, or "auto": the pose of the binding, else points authored beside their samples, else the first sample;
@@ -124,6 +130,7 @@ def read_body(
         path,
         roots=roots,
         prim=prim,
+        only=only,
         ignore=ignore,
         rest=rest,
         start=start,
@@ -141,6 +148,7 @@ def open_body(
     *,
     roots: ArrayLike | None = None,
     prim: str | Sequence[str] | None = None,
+    only: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     rest: str | float = AUTO,
     start: float | None = None,
@@ -153,12 +161,13 @@ def open_body(
     if isinstance(rest, str) and rest not in REST_POSES:
         raise ValueError(f"rest: {rest!r} is unknown; choose from {', '.join(REST_POSES)}, or give a time code")
     hair = None if roots is None else _some(as_floats("roots", roots, ("S", 3)))
-    track = _open_track(path, ignore, animation, rate, unit, up)
+    track = _open_track(path, _Choice(only, ignore), animation, rate, unit, up)
     begin = track.start if start is None else float(start)
     pose = _rest_pose(path, track, begin, rest, hair)
     faces = track.mesh.faces
     sound = ~degenerate_faces(pose.points, faces)
-    mesh = Mesh(pose.points, faces[sound], track.mesh.uv)
+    with naming(path):
+        mesh = Mesh(pose.points, faces[sound], track.mesh.uv)
     skin_faces = _skin_faces(path, track, prim, mesh, track.face_part[sound], hair)
     codes = track.codes
     if len(codes) < 2:
@@ -170,9 +179,29 @@ def open_body(
     return BodyFile(mesh, skin_faces, clock.seconds(codes), TrackSamples(track, codes), shot, pose.name)
 
 
+@dataclass(frozen=True)
+class _Choice:
+    """Which prims of a USD file are read: arguments of `read_body`."""
+
+    only: Sequence[str] | None
+    ignore: Sequence[str]
+
+    def open(self, path: str | os.PathLike[str], unit: str | None = None, up: str | None = None) -> UsdBody:
+        """Open the chosen meshes of a USD file."""
+        from mane.io.usd import read_usd_body
+
+        return read_usd_body(path, prims=self.only, ignore=self.ignore, unit=unit, up=up)
+
+    def refuse(self, path: str | os.PathLike[str]) -> None:
+        """Raise ValueError where prims are chosen and the file has none."""
+        for name, given in (("only", self.only), ("ignore", self.ignore)):
+            if given:
+                raise ValueError(f"{name}: is for paths in USD, and {os.fspath(path)} has none")
+
+
 def _open_track(
     path: str | os.PathLike[str],
-    ignore: Sequence[str],
+    choice: _Choice,
     animation: str | os.PathLike[str] | None,
     rate: float | None,
     unit: str | None,
@@ -180,43 +209,47 @@ def _open_track(
 ) -> BodyTrack:
     """What moves the points of a file, or of a mesh with an array beside it."""
     suffix = suffix_of(path, BODY_READABLE, "read as a body")
-    if ignore and suffix in MESH_SUFFIXES:
-        raise ValueError(f"ignore: is for paths in USD, and {os.fspath(path)} has none")
     if rate is not None and animation is None and suffix != alembic.SUFFIX:
         raise ValueError(f"rate: must be left out, {os.fspath(path)} has its own or none")
+    if suffix in MESH_SUFFIXES:
+        choice.refuse(path)
     if animation is not None:
-        return _array_track(path, suffix, animation, rate, unit, up, ignore)
+        return _array_track(path, suffix, choice, animation, rate, unit, up)
     if suffix in USD_SUFFIXES:
-        from mane.io.usd import read_usd_body
-
-        return UsdTrack(read_usd_body(path, ignore=ignore, unit=unit, up=up))
+        return UsdTrack(choice.open(path, unit, up))
     if suffix == alembic.SUFFIX:
-        from mane.io.usd import read_usd_body
-
-        folder, stage = alembic.meshes_as_usd(path, rate=24.0 if rate is None else rate)
-        return UsdTrack(read_usd_body(stage, ignore=ignore), unit or "m", up or "y", folder)
+        return _alembic_track(path, choice, rate, unit, up)
     from mane.io.meshes import read_mesh
 
     return StillTrack(read_mesh(path, unit=unit, up=up))
 
 
+def _alembic_track(
+    path: str | os.PathLike[str], choice: _Choice, rate: float | None, unit: str | None, up: str | None
+) -> UsdTrack:
+    """What Blender makes of an Alembic file; faults name that file, not what was made of it."""
+    folder, stage = alembic.meshes_as_usd(path, rate=24.0 if rate is None else rate)
+    try:
+        return UsdTrack(choice.open(stage), unit or "m", up or "y", folder)
+    except ValueError as error:
+        raise ValueError(str(error).replace(os.fspath(stage), os.fspath(path))) from None
+
+
 def _array_track(
     path: str | os.PathLike[str],
     suffix: str,
+    choice: _Choice,
     animation: str | os.PathLike[str],
     rate: float | None,
     unit: str | None,
     up: str | None,
-    ignore: Sequence[str],
 ) -> ArrayTrack:
     """A mesh with the vertices of its file, and the array that moves them, in the units of that file."""
     array = open_point_array(animation)
     if suffix == alembic.SUFFIX:
         raise ValueError(f"animation: must be left out, {os.fspath(path)} has its own")
     if suffix in USD_SUFFIXES:
-        from mane.io.usd import read_usd_body
-
-        body = read_usd_body(path, ignore=ignore, unit=unit, up=up)
+        body = choice.open(path, unit, up)
         return ArrayTrack(body.mesh(), array, rate, body.units.metres_per_unit, body.units.up)
     from mane.io.meshes import read_file_vertices
 

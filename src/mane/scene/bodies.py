@@ -94,6 +94,7 @@ def read_solid(table: SolidTable, folder: Path, motion: Motion) -> Solid:
     assert table.mesh is not None
     return read_body(
         folder / table.mesh,
+        only=_paths(table.prim),
         ignore=_paths(table.ignore) or (),
         start=table.start,
         animation=None if table.animation is None else folder / table.animation,

@@ -31,7 +31,7 @@ class BodyTable:
         mesh: a mesh file, "bust", "creature", "none", or "own": that of the style, none for a groom from a file
         motion: of the creature: walk, shake, breathe or violent; of a bust: nod, look_around or shrug
         prim: path or paths in a USD file of the meshes that carry hair; without it those that roots lie on
-        ignore: paths in a USD file that hair does not collide with
+        ignore: path or paths in a USD file that hair does not collide with
         rest: pose that the groom was made in: "auto", "bind", "first" (frame), or a time code of the file
         start: time code of the file that the first frame shows; without it where the file starts
         preroll: time that the body takes from that pose to its first frame [s], or "auto"
@@ -101,7 +101,8 @@ class SolidTable:
         rotation_vector: its orientation there: axis times angle [rad]
         motion: a motion file (.json, .csv) or a named motion, in place of `keyframes`
         keyframes: of its position: rows of time [s] and position [m]
-        ignore: paths in a USD file that are left out
+        prim: path or paths in a USD file of what is taken, with all below; without it everything
+        ignore: path or paths in a USD file that are left out
         start: time code of the mesh file that the first frame shows; without it where the file starts
         animation: an array that moves the points of the mesh: .npy (frames, points, 3), or .npz with points and times
         rate: samples per second of the array, or frames per second at which Alembic is opened; without it 24
@@ -117,6 +118,7 @@ class SolidTable:
     rotation_vector: Vector3 = (0.0, 0.0, 0.0)
     motion: str | None = None
     keyframes: tuple[tuple[float, float, float, float], ...] = ()
+    prim: Paths | None = None
     ignore: Paths | None = None
     start: float | None = None
     animation: str | None = None

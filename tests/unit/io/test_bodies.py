@@ -245,6 +245,7 @@ def test_what_is_ignored_is_not_there(two_legs):
     solid = mane.read_body(two_legs, ignore=["/Root/Clothes"])
     assert solid.mesh.vertex_count == 40
     assert solid.animation.points(0.0).shape == (40, 3)
+    assert mane.read_body(two_legs, only=["/Root/Leg"]).mesh.vertex_count == 20
 
 
 def test_meshes_that_there_are_not(two_legs):
@@ -305,6 +306,27 @@ def test_an_array_is_in_the_units_of_its_mesh(cube_obj, tmp_path):
     body = mane.read_body(cube_obj, animation=tmp_path / "a.npy", unit="cm", up="z").animation
     assert_allclose(body.mesh.points, CUBE[:, [0, 2, 1]] * [0.01, 0.01, -0.01], atol=1e-9)
     assert_allclose(body.sample(4), 1.4 * body.mesh.points, atol=1e-8)
+
+
+def test_an_array_may_move_a_mesh_in_usd(tmp_path):
+    stage = new_stage(tmp_path / "a.usda", up="Z", unit=0.01)
+    add_cube(stage, "/Cube")
+    stage.Save()
+    np.save(tmp_path / "a.npy", frames())
+    body = mane.read_body(tmp_path / "a.usda", animation=tmp_path / "a.npy").animation
+    assert_allclose(body.sample(4), 1.4 * CUBE[:, [0, 2, 1]] * [0.01, 0.01, -0.01], atol=1e-8)
+
+
+def test_an_array_that_is_written_over_is_noticed(cube_obj, tmp_path):
+    np.save(tmp_path / "a.npy", frames())
+    body = mane.read_body(cube_obj, animation=tmp_path / "a.npy").animation
+    with open(tmp_path / "a.npy", "r+b") as file:
+        file.seek(-4, os.SEEK_END)
+        file.write(bytes(4))
+        file.truncate()
+    os.utime(tmp_path / "a.npy", (1, 1))
+    with pytest.raises(ValueError, match=r"a\.npy: was written over while it was being read"):
+        body.sample(3)
 
 
 def test_vertices_in_one_place_may_part(tmp_path):

@@ -117,7 +117,7 @@ def test_an_array_may_move_the_body(scene, folder):
 
 
 def test_solids_deform_too(scene):
-    table = SolidTable(mesh="body.usda", start=1002, position=(0.0, 0.5, 0.0))
+    table = SolidTable(mesh="body.usda", prim="/Root/Skin", start=1002, position=(0.0, 0.5, 0.0))
     (solid,) = context(scene(BodyTable("none"), solids=(table,))).surroundings
     assert_allclose(solid.animation.times, (np.arange(5) - 1) / 30)
     posed = solid.at(1 / 30).mesh()
