@@ -1,6 +1,8 @@
-"""Hairs carried from the rest pose of a skin that deforms to where it is, each by its own root."""
+"""Guides seen in the rest pose of a skin that deforms, and hairs carried from there to where it is, by their roots."""
 
 # mypy: allow-untyped-defs
+
+import math
 
 import numpy as np
 
@@ -67,3 +69,57 @@ def fill_world_rotations(
         out[s, 0], out[s, 1], out[s, 2], out[s, 3] = quat_multiply(
             pose[3], pose[4], pose[5], pose[6], rotations[s, 0], rotations[s, 1], rotations[s, 2], rotations[s, 3]
         )
+
+
+@njit(cache=True, error_model="numpy")
+def turn_rows(
+    m,
+    vectors,
+    # out
+    out,
+):
+    """Fill `out (N, 3)` with `vectors (N, 3)` turned by a matrix."""
+    for i in range(len(vectors)):
+        out[i, 0], out[i, 1], out[i, 2] = times(
+            m, np.float64(vectors[i, 0]), np.float64(vectors[i, 1]), np.float64(vectors[i, 2])
+        )
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def see_from_roots(
+    points,
+    velocity,
+    orientations,
+    cut_force,
+    roots,
+    rotations,
+    rest_roots,
+    # out
+    seen_points,
+    seen_velocity,
+    seen_orientations,
+    seen_cut_force,
+):
+    """Fill in guides as seen from their roots, as if these were at `rest_roots (G, 3)` and had not turned.
+
+    All arrays are those of a `GuideFrame`; `rotations (G, 4)` need not be of unit length.
+    """
+    for g in prange(len(points)):
+        x, y, z, w = rotations[g, 0] + 0.0, rotations[g, 1] + 0.0, rotations[g, 2] + 0.0, rotations[g, 3] + 0.0
+        size = math.sqrt(x * x + y * y + z * z + w * w)
+        inv = 1.0 / size if size > 0.0 else 0.0  # an empty slot may hold zeros
+        x, y, z, w = -inv * x, -inv * y, -inv * z, inv * w if size > 0.0 else 1.0
+        m = matrix_of(x, y, z, w)
+        rx, ry, rz = np.float64(roots[g, 0]), np.float64(roots[g, 1]), np.float64(roots[g, 2])
+        for i in range(points.shape[1]):
+            dx, dy, dz = times(m, points[g, i, 0] - rx, points[g, i, 1] - ry, points[g, i, 2] - rz)
+            seen_points[g, i, 0] = rest_roots[g, 0] + dx
+            seen_points[g, i, 1] = rest_roots[g, 1] + dy
+            seen_points[g, i, 2] = rest_roots[g, 2] + dz
+        turn_rows(m, velocity[g], seen_velocity[g])
+        turn_rows(m, cut_force[g], seen_cut_force[g])
+        for j in range(orientations.shape[1]):
+            q = orientations[g, j]
+            seen = quat_multiply(x, y, z, w, q[0], q[1], q[2], q[3])
+            for c in range(4):
+                seen_orientations[g, j, c] = seen[c]

@@ -111,18 +111,12 @@ def in_rest_pose(frame: GuideFrame, rest: FloatArray) -> GuideFrame:
 
 
 def _seen(frame: GuideFrame | InsertedGuides, rest_roots: FloatArray) -> dict[str, Any]:
-    rotation = quaternion.normalize(frame.root_rotations.astype(np.float64))
-    back = quaternion.conjugate(rotation)
-    matrix = quaternion.to_matrix(rotation)  # its transpose turns back: vectors are rows here
-    from_root = (frame.points.astype(np.float64) - frame.roots[:, None]) @ matrix
-    return {
-        "points": (from_root + rest_roots[:, None]).astype(np.float32),
-        "velocity": (frame.velocity @ matrix).astype(np.float32),
-        "orientations": quaternion.multiply(back[:, None], frame.orientations).astype(np.float32),
-        "cut_force": (frame.cut_force @ matrix).astype(np.float32),
-        "roots": rest_roots.copy(),
-        "root_rotations": quaternion.identity((len(rotation),)),
-    }
+    names = ("points", "velocity", "orientations", "cut_force")
+    given = [np.ascontiguousarray(getattr(frame, name)) for name in names]
+    seen = [np.empty_like(array) for array in given]
+    kernels.see_from_roots(*given, frame.roots, frame.root_rotations, rest_roots, *seen)
+    still = quaternion.identity((len(rest_roots),))
+    return {**dict(zip(names, seen, strict=True)), "roots": rest_roots.copy(), "root_rotations": still}
 
 
 def load_in_world(load: GuideLoad, rotations: FloatArray) -> GuideLoad:
