@@ -16,6 +16,7 @@ from mane.body import _kernels_shapes as shape_kinds
 from mane.body._kernels_shapes import PARAM_COUNT
 from mane.body._kernels_solid import AFTER, POSE_SIZE, SolidArrays, SolidBlocks, SolidList
 from mane.body.animated import AnimatedMesh
+from mane.body.band.narrow_band import REACH
 from mane.body.motion import Pose, Twist
 from mane.body.sdf import SignedDistanceField
 from mane.body.shapes import Shape
@@ -67,6 +68,8 @@ FIELD_SLOPE = float(np.sqrt(3.0))
 SHAPE_SLOPE = 1.0
 # Step of a search through a distance field [cells].
 STRIDE = 0.25
+# From this far within the reach of a narrow band [cells] on, its values are none between nodes beyond it.
+FADE = 0.25
 # Cells of a distance field along each edge of a block: the smaller, the closer hair may come before it is looked at;
 # the larger, the less memory is read.
 BLOCK = 2
@@ -152,33 +155,47 @@ class PackedSolid:
     def sampled_at(self, pose: Pose, time: float, *, is_far: bool = False) -> PosedSolid:
         """Return the same with the distances of `arrays_at`, which take nanoseconds each: for all points of a coat.
 
-        Far outside of a solid that deforms those are too small; with `is_far` they are right there, in larger cells.
-        Of other solids it is `at`.
+        Farther outside of a solid that deforms than `band.REACH` cells those are too small; with `is_far` they are
+        right there too, within one of its larger cells. Of other solids it is `at`.
         """
         animation = self.solid.animation
         if animation is None:
             return self.solid.placed(pose, time)
-        values = animation.field.far_at(time) if is_far else animation.field.at(time)
-        return _SampledSolid(self.solid, float(time), pose, Twist.zero(), values)
+        far = animation.field.far_at(time) if is_far else None
+        return _SampledSolid(self.solid, float(time), pose, Twist.zero(), animation.field.at(time), far)
 
 
 @dataclass(frozen=True, eq=False)
 class _SampledSurface:
-    """The surface of an animated mesh through its distance field."""
+    """The surface of an animated mesh at one time, through its distance fields."""
 
-    field: SignedDistanceField
     animation: AnimatedMesh
     time: float
+    near: SignedDistanceField
+    far: SignedDistanceField | None
 
     @property
     def bounds(self) -> FloatArray:
-        return self.field.bounds
+        return self.near.bounds
+
+    def _is_far(self, distance: FloatArray) -> NDArray[np.bool_]:
+        is_far: NDArray[np.bool_] = distance >= np.float32((REACH - FADE) * self.near.cell_size)
+        return is_far
 
     def distance(self, points: FloatArray) -> FloatArray:
-        return self.field.sample(points)
+        distance = self.near.sample(points)
+        if self.far is not None:
+            far = self._is_far(distance)
+            distance[far] = np.maximum(distance[far], self.far.sample(points[far]))
+        return distance
 
     def distance_and_gradient(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self.field.sample_with_gradient(points)
+        distance, gradient = self.near.sample_with_gradient(points)
+        if self.far is not None:
+            far = self._is_far(distance)
+            farther, gradient[far] = self.far.sample_with_gradient(points[far])
+            distance[far] = np.maximum(distance[far], farther)
+        return distance, gradient
 
     def velocity(self, points: FloatArray) -> FloatArray:
         return self.animation.at(self.time).velocity(points)
@@ -186,14 +203,15 @@ class _SampledSurface:
 
 @dataclass(frozen=True, eq=False)
 class _SampledSolid(PosedSolid):
-    """A solid that deforms at one time, through its distance field."""
+    """A solid that deforms at one time, through its distance fields."""
 
-    field: SignedDistanceField
+    near: SignedDistanceField
+    far: SignedDistanceField | None
 
     @property
     def surface(self) -> Surface:
         assert self.solid.animation is not None
-        return _SampledSurface(self.field, self.solid.animation, self.time)
+        return _SampledSurface(self.solid.animation, self.time, self.near, self.far)
 
 
 def shape_arrays(shape: Shape) -> SolidArrays:

@@ -230,7 +230,7 @@ def test_points_of_a_coat_are_sampled_and_far_ones_too_where_they_are_asked_for(
     solid, points = growing_ball(), some_points(HERE, 1000)
     one = PackedSolid.of(solid)
     far, exact = one.sampled_at(HERE, 0.4, is_far=True), one.at(HERE, 0.4)
-    # Cells of a quarter of a tenth of the ball; in its middle means of nodes see no peak.
+    # Outside within a part of the larger cells of 35 mm; in the ball's middle means of nodes see no peak.
     np.testing.assert_allclose(far.distance(points), exact.distance(points), atol=0.06)
     _, gradient = far.distance_and_gradient(points)
     low, high = far.surface.bounds

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.band._kernels_triangles import HEIGHT, ROW
-from mane.simd.jit import leaf, njit, prange
+from mane.simd.jit import inline, leaf, njit, prange
 
 STEPS = np.int64(65536)  # of the raster, per cell
 SLACK = 1e-4  # more than rounding to it moves a corner [cells]
@@ -33,67 +33,69 @@ class Crossings(NamedTuple):
     winding: NDArray[np.int32]  # (C,): winding number from there on
 
 
-@leaf()
-def side_of(ax, ay, bx, by, px, py):
-    """Which side of the edge from a to b a line is on, positive on the left."""
-    return (bx - ax) * (py - ay) - (by - ay) * (px - ax)
-
-
-@leaf()
-def is_left(side, ax, ay, bx, by):
-    """Whether the line is left of the edge; one on it is taken a speck along x and a speck of that along y."""
-    if side != 0:
-        return side > 0
-    return by < ay or (by == ay and bx > ax)
-
-
-@leaf()
+@inline
 def on_raster(coordinate):
     """A coordinate [cells] as a whole number of steps."""
     return np.int64(math.floor(STEPS * np.float64(coordinate) + 0.5))
 
 
-@leaf()
-def lines_across(corners, t, axis):
-    """First and last line of the grid that may cross a triangle along an axis."""
-    a, b, c = np.float64(corners[t, 0, axis]), np.float64(corners[t, 1, axis]), np.float64(corners[t, 2, axis])
-    low, high = min(a, min(b, c)), max(a, max(b, c))
-    return np.int64(math.ceil(low - SLACK)), np.int64(math.floor(high + SLACK))
+@inline
+def edge_from(ax, ay, bx, by, x, y):
+    """On which side of the edge from a to b a line at (x, y) is, positive on the left; how that changes along x and y.
+
+    The last number is 1 if a line on the edge counts as left of it, else 0: it is taken a speck along x and a speck of
+    that along y, so that it never is on an edge.
+    """
+    side = (bx - ax) * (y - ay) - (by - ay) * (x - ax)
+    is_left = by < ay or (by == ay and bx > ax)
+    return side, -(by - ay) * STEPS, (bx - ax) * STEPS, np.int64(is_left)
 
 
 @leaf()
-def add_crossings(corners, t, begin, end, ny, line, node, change, count):
-    """Add the crossings of triangle `t` with the lines of planes `begin` to `end`; returns their new count."""
-    first_x, last_x = lines_across(corners, t, 0)
-    first_y, last_y = lines_across(corners, t, 1)
-    first_x, last_x = max(first_x, begin), min(last_x, end - 1)
-    if first_x > last_x or first_y > last_y:
-        return count
-    ax, ay = on_raster(corners[t, 0, 0]), on_raster(corners[t, 0, 1])
-    bx, by = on_raster(corners[t, 1, 0]), on_raster(corners[t, 1, 1])
-    cx, cy = on_raster(corners[t, 2, 0]), on_raster(corners[t, 2, 1])
-    area = side_of(ax, ay, bx, by, cx, cy)
-    if area == 0:
-        return count
-    az, bz, cz = np.float64(corners[t, 0, 2]), np.float64(corners[t, 1, 2]), np.float64(corners[t, 2, 2])
+def add_crossings(corners, members, begin, end, ny, line, node, change):
+    """Add the crossings of triangles with the lines of planes `begin` to `end`; returns how many there are."""
+    count = 0
+    for t in members:
+        ax, ay = np.float64(corners[t, 0, 0]), np.float64(corners[t, 0, 1])
+        bx, by = np.float64(corners[t, 1, 0]), np.float64(corners[t, 1, 1])
+        cx, cy = np.float64(corners[t, 2, 0]), np.float64(corners[t, 2, 1])
+        first_x = max(np.int64(math.ceil(min(ax, min(bx, cx)) - SLACK)), begin)
+        last_x = min(np.int64(math.floor(max(ax, max(bx, cx)) + SLACK)), end - 1)
+        first_y = np.int64(math.ceil(min(ay, min(by, cy)) - SLACK))
+        last_y = np.int64(math.floor(max(ay, max(by, cy)) + SLACK))
+        if first_x > last_x or first_y > last_y:
+            continue
+        count = cross_triangle(corners, t, first_x, last_x, first_y, last_y, begin, ny, line, node, change, count)
+    return count
+
+
+@inline
+def cross_triangle(corners, t, first_x, last_x, first_y, last_y, begin, ny, line, node, change, count):
+    """Add the crossings of a triangle with some lines; returns the new count."""
+    ax, ay, az = on_raster(corners[t, 0, 0]), on_raster(corners[t, 0, 1]), np.float64(corners[t, 0, 2])
+    bx, by, bz = on_raster(corners[t, 1, 0]), on_raster(corners[t, 1, 1]), np.float64(corners[t, 1, 2])
+    cx, cy, cz = on_raster(corners[t, 2, 0]), on_raster(corners[t, 2, 1]), np.float64(corners[t, 2, 2])
+    area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
     # On its way up a line leaves the solid through a triangle that faces up.
     step = -1 if area > 0 else 1
     if area < 0:
         bx, by, bz, cx, cy, cz = cx, cy, cz, bx, by, bz
         area = -area
-    for i in range(first_x, last_x + 1):
-        x = i * STEPS
+    x, y = first_x * STEPS, first_y * STEPS
+    a0, a_x, a_y, a_on = edge_from(bx, by, cx, cy, x, y)
+    b0, b_x, b_y, b_on = edge_from(cx, cy, ax, ay, x, y)
+    c0, c_x, c_y, c_on = edge_from(ax, ay, bx, by, x, y)
+    for i in range(first_x, last_x + 1 if area > 0 else first_x):
+        a, b, c = a0, b0, c0
         for j in range(first_y, last_y + 1):
-            y = j * STEPS
-            on_a = side_of(bx, by, cx, cy, x, y)
-            on_b = side_of(cx, cy, ax, ay, x, y)
-            on_c = side_of(ax, ay, bx, by, x, y)
-            if is_left(on_a, bx, by, cx, cy) and is_left(on_b, cx, cy, ax, ay) and is_left(on_c, ax, ay, bx, by):
-                z = (on_a * az + on_b * bz + on_c * cz) / area
+            if min(a + a_on, min(b + b_on, c + c_on)) > 0:
+                z = (a * az + b * bz + c * cz) / area
                 line[count] = (i - begin) * ny + j
                 node[count] = np.int32(math.floor(z)) + 1
                 change[count] = step
                 count += 1
+            a, b, c = a + a_y, b + b_y, c + c_y
+        a0, b0, c0 = a0 + a_x, b0 + b_x, c0 + c_x
     return count
 
 
@@ -149,9 +151,7 @@ def fill_crossings(
         begin, end = s * slab, min((s + 1) * slab, nx)
         own = scratch[:, room[s] : room[s + 1]]
         line, node, change = own[0], own[1], own[2]
-        total = 0
-        for m in range(start[s], start[s + 1]):
-            total = add_crossings(corners, members[m], begin, end, ny, line, node, change, total)
+        total = add_crossings(corners, members[start[s] : start[s + 1]], begin, end, ny, line, node, change)
         first, count = crossings.first[begin:end].reshape(-1), crossings.size[begin:end].reshape(-1)
         count[:] = 0
         for k in range(total):
@@ -173,7 +173,7 @@ def fill_crossings(
         extremes[s, 0], extremes[s, 1] = least, most
 
 
-@leaf()
+@inline
 def winding_near(crossings, x, y, z):
     """Winding number at the node nearest to a point [cells]."""
     i = min(max(np.int64(round(x)), 0), crossings.first.shape[0] - 1)
@@ -187,7 +187,7 @@ def winding_near(crossings, x, y, z):
     return number
 
 
-@leaf()
+@inline
 def is_buried_at(crossings, nx, ny, nz, x, y, z):
     """Whether both sides of the surface at a point are inside, or both outside, and nothing else lies between them."""
     outer = winding_near(crossings, x + ASIDE * nx, y + ASIDE * ny, z + ASIDE * nz)

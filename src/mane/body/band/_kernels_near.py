@@ -43,43 +43,46 @@ def function_at(frames, at, z):
 
 
 @leaf()
-def lower_to_triangle(frames, boxes, t, steps, begin, end, squares, owners, ny, nz):
-    """Lower the nodes of planes `begin` to `end` to triangle `t`, and write down whose they are on even rows.
+def lower_to_triangles(frames, boxes, is_buried, members, steps, begin, end, squares, owners, ny, nz):
+    """Lower the nodes of planes `begin` to `end` to some triangles, and write down whose they are on even rows.
 
     `squares` and `owners` are flat arrays of the planes with `ny` x `nz` nodes each, and of their even rows.
     """
     use_wide_registers()
-    r = t * ROW
-    i0, j0, k0, i1, j1, k1 = boxes[t, 0], boxes[t, 1], boxes[t, 2], boxes[t, 3], boxes[t, 4], boxes[t, 5]
-    lu, lv, lw = frames[r + LENGTH], frames[r + LENGTH + 1], frames[r + LENGTH + 2]
-    number = np.float32(t)
-    for k in range(k0, k1, WIDTH):
-        # A row that ends at the end of the grid begins earlier: more nodes than needed do no harm.
-        kk = min(k, nz - WIDTH)
-        z = load(steps, 0) + np.float32(kk - k0)
-        h0, hx, hy = function_at(frames, r + HEIGHT, z)
-        p0, px, py = function_at(frames, r + INWARD, z)
-        q0, qx, qy = function_at(frames, r + INWARD + 4, z)
-        s0, sx, sy = function_at(frames, r + INWARD + 8, z)
-        u0, ux, uy = function_at(frames, r + ALONG, z)
-        v0, vx, vy = function_at(frames, r + ALONG + 4, z)
-        w0, wx, wy = function_at(frames, r + ALONG + 8, z)
-        for i in range(max(i0, begin), min(i1, end)):
-            x = np.float32(i - i0)
-            h, p, q, s = h0 + hx * x, p0 + px * x, q0 + qx * x, s0 + sx * x
-            u, v, w = u0 + ux * x, v0 + vx * x, w0 + wx * x
-            at = ((i - begin) * ny + j0) * nz + kk
-            for j in range(j0, j1):
-                to_u, to_v, to_w = square_of_edge(p, u, lu), square_of_edge(q, v, lv), square_of_edge(s, w, lw)
-                is_above = minimum(p, minimum(q, s)) > ON_EDGE
-                square = h * h + select(is_above, ZERO, minimum(to_u, minimum(to_v, to_w)))
-                best = load(squares, at)
-                store(squares, at, minimum(square, best))
-                if (i | j) & 1 == 0:
-                    even = (((i - begin) >> 1) * ((ny + 1) >> 1) + (j >> 1)) * nz + kk
-                    store(owners, even, select(square < best, number, load(owners, even)))
-                h, p, q, s, u, v, w = h + hy, p + py, q + qy, s + sy, u + uy, v + vy, w + wy
-                at += nz
+    for t in members:
+        if is_buried[t]:
+            continue
+        r = t * ROW
+        i0, j0, k0, i1, j1, k1 = boxes[t, 0], boxes[t, 1], boxes[t, 2], boxes[t, 3], boxes[t, 4], boxes[t, 5]
+        lu, lv, lw = frames[r + LENGTH], frames[r + LENGTH + 1], frames[r + LENGTH + 2]
+        number = np.float32(t)
+        for k in range(k0, k1, WIDTH):
+            # A row that ends at the end of the grid begins earlier: more nodes than needed do no harm.
+            kk = min(k, nz - WIDTH)
+            z = load(steps, 0) + np.float32(kk - k0)
+            h0, hx, hy = function_at(frames, r + HEIGHT, z)
+            p0, px, py = function_at(frames, r + INWARD, z)
+            q0, qx, qy = function_at(frames, r + INWARD + 4, z)
+            s0, sx, sy = function_at(frames, r + INWARD + 8, z)
+            u0, ux, uy = function_at(frames, r + ALONG, z)
+            v0, vx, vy = function_at(frames, r + ALONG + 4, z)
+            w0, wx, wy = function_at(frames, r + ALONG + 8, z)
+            for i in range(max(i0, begin), min(i1, end)):
+                x = np.float32(i - i0)
+                h, p, q, s = h0 + hx * x, p0 + px * x, q0 + qx * x, s0 + sx * x
+                u, v, w = u0 + ux * x, v0 + vx * x, w0 + wx * x
+                at = ((i - begin) * ny + j0) * nz + kk
+                for j in range(j0, j1):
+                    to_u, to_v, to_w = square_of_edge(p, u, lu), square_of_edge(q, v, lv), square_of_edge(s, w, lw)
+                    is_above = minimum(p, minimum(q, s)) > ON_EDGE
+                    square = h * h + select(is_above, ZERO, minimum(to_u, minimum(to_v, to_w)))
+                    best = load(squares, at)
+                    store(squares, at, minimum(square, best))
+                    if (i | j) & 1 == 0:
+                        even = (((i - begin) >> 1) * ((ny + 1) >> 1) + (j >> 1)) * nz + kk
+                        store(owners, even, select(square < best, number, load(owners, even)))
+                    h, p, q, s, u, v, w = h + hy, p + py, q + qy, s + sy, u + uy, v + vy, w + wy
+                    at += nz
 
 
 @leaf()
@@ -216,10 +219,8 @@ def fill_near(
         flat, flat_owners = planes.reshape(-1), own.reshape(-1)
         flat[:] = reach * reach
         flat_owners[:] = NOBODY
-        for m in range(start[s], start[s + 1]):
-            t = members[m]
-            if not is_buried[t]:
-                lower_to_triangle(frames, boxes, t, steps, begin, end, flat, flat_owners, ny, nz)
+        mine = members[start[s] : start[s + 1]]
+        lower_to_triangles(frames, boxes, is_buried, mine, steps, begin, end, flat, flat_owners, ny, nz)
         take_roots(flat, cell)
         forget(begin >> 1, (end + 1) >> 1, coarse)
         for i in range(end - begin):

@@ -11,13 +11,15 @@ import math
 
 import numpy as np
 
-from mane.simd.jit import leaf, njit, prange
+from mane.simd.jit import inline, leaf, njit, prange
 
 # Offsets in a triangle's row of numbers. A function is its value at the lowest node of the triangle's box, then its
 # change per node along x, y and z.
 HEIGHT, INWARD, ALONG = 0, 4, 16
 LENGTH = 28  # half of the three edges'
 ROW = 32
+CHUNK = 256  # triangles that a task places
+ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 # Normals around a vertex that are farther than 60 degrees from their mean say nothing of where points near it are.
 NARROW = np.float32(0.5)
 # Added to the boxes [cells], for rounding.
@@ -28,16 +30,16 @@ SPECK = 1e-3
 def any_perpendicular(x, y, z):
     """Some unit vector perpendicular to the unit vector (x, y, z)."""
     if abs(x) <= abs(y) and abs(x) <= abs(z):
-        px, py, pz = 0.0, z, -y
+        px, py, pz = ZERO, z, -y
     elif abs(y) <= abs(z):
-        px, py, pz = -z, 0.0, x
+        px, py, pz = -z, ZERO, x
     else:
-        px, py, pz = y, -x, 0.0
-    scale = 1.0 / math.sqrt(px * px + py * py + pz * pz)
+        px, py, pz = y, -x, ZERO
+    scale = ONE / math.sqrt(px * px + py * py + pz * pz)
     return px * scale, py * scale, pz * scale
 
 
-@leaf()
+@inline
 def put_function(gx, gy, gz, dx, dy, dz, at, frames):
     """Write the function with the gradient g whose value at the lowest node is g . d."""
     frames[at] = gx * dx + gy * dy + gz * dz
@@ -45,46 +47,58 @@ def put_function(gx, gy, gz, dx, dy, dz, at, frames):
 
 
 @leaf()
-def put_frame(ax, ay, az, bx, by, bz, cx, cy, cz, nx, ny, nz, row, frames):
-    """Write the numbers of a triangle; a, b, c lead from its corners to the lowest node of its box, n is its normal."""
-    ux, uy, uz, vx, vy, vz, wx, wy, wz = ax - bx, ay - by, az - bz, bx - cx, by - cy, bz - cz, cx - ax, cy - ay, cz - az
+def on_one_line(ux, uy, uz, vx, vy, vz, wx, wy, wz, lu, lv, lw):
+    """Directions u, v, w of the edges of a triangle without area, and a normal; of edges, given with their lengths.
+
+    All lie on the longest edge; any plane through it will do, and no point is inwards of all edges.
+    """
+    longest = max(lu, max(lv, lw))
+    tx, ty, tz = ux, uy, uz
+    if lv == longest:
+        tx, ty, tz = vx, vy, vz
+    elif lw == longest:
+        tx, ty, tz = wx, wy, wz
+    if longest > ZERO:
+        tx, ty, tz = tx / longest, ty / longest, tz / longest
+    else:
+        tx, ty, tz = ONE, ZERO, ZERO
+    nx, ny, nz = any_perpendicular(tx, ty, tz)
+    u = ONE if ux * tx + uy * ty + uz * tz >= ZERO else -ONE
+    v = ONE if vx * tx + vy * ty + vz * tz >= ZERO else -ONE
+    # Of edges without length the third runs backwards.
+    w = ONE if wx * tx + wy * ty + wz * tz > ZERO else -ONE
+    return u * tx, u * ty, u * tz, v * tx, v * ty, v * tz, w * tx, w * ty, w * tz, nx, ny, nz
+
+
+@inline
+def put_frame(ax, ay, az, ux, uy, uz, vx, vy, vz, nx, ny, nz, row, frames):
+    """Write the numbers of a triangle; a leads from its first corner to the lowest node of its box.
+
+    u and v are its edges from the first corner and from the second, n is its unit normal, or zero without area.
+    """
+    wx, wy, wz = -ux - vx, -uy - vy, -uz - vz
+    # From the other two corners, and from the middles of the edges.
+    bx, by, bz, cx, cy, cz = ax - ux, ay - uy, az - uz, ax + wx, ay + wy, az + wz
+    mx, my, mz = ax - HALF * ux, ay - HALF * uy, az - HALF * uz
+    ox, oy, oz = bx - HALF * vx, by - HALF * vy, bz - HALF * vz
+    ex, ey, ez = cx - HALF * wx, cy - HALF * wy, cz - HALF * wz
     lu, lv = math.sqrt(ux * ux + uy * uy + uz * uz), math.sqrt(vx * vx + vy * vy + vz * vz)
     lw = math.sqrt(wx * wx + wy * wy + wz * wz)
-    frames[row + LENGTH], frames[row + LENGTH + 1], frames[row + LENGTH + 2] = 0.5 * lu, 0.5 * lv, 0.5 * lw
-    if nx * nx + ny * ny + nz * nz > 0.0:
-        scale = 1.0 / lu
-        ux, uy, uz = scale * ux, scale * uy, scale * uz
-        scale = 1.0 / lv
-        vx, vy, vz = scale * vx, scale * vy, scale * vz
-        scale = 1.0 / lw
-        wx, wy, wz = scale * wx, scale * wy, scale * wz
+    frames[row + LENGTH], frames[row + LENGTH + 1], frames[row + LENGTH + 2] = HALF * lu, HALF * lv, HALF * lw
+    if nx * nx + ny * ny + nz * nz > ZERO:
+        u, v, w = ONE / lu, ONE / lv, ONE / lw
+        ux, uy, uz, vx, vy, vz, wx, wy, wz = (
+            u * ux, u * uy, u * uz, v * vx, v * vy, v * vz, w * wx, w * wy, w * wz
+        )  # fmt: skip
     else:
-        # All edges lie on the longest one; any plane through it will do, and no point is above the face.
-        longest = max(lu, max(lv, lw))
-        tx, ty, tz = ux, uy, uz
-        if lv == longest:
-            tx, ty, tz = vx, vy, vz
-        elif lw == longest:
-            tx, ty, tz = wx, wy, wz
-        if longest > 0.0:
-            tx, ty, tz = tx / longest, ty / longest, tz / longest
-        else:
-            tx, ty, tz = 1.0, 0.0, 0.0
-        nx, ny, nz = any_perpendicular(tx, ty, tz)
-        turn = 1.0 if ux * tx + uy * ty + uz * tz >= 0.0 else -1.0
-        ux, uy, uz = turn * tx, turn * ty, turn * tz
-        turn = 1.0 if vx * tx + vy * ty + vz * tz >= 0.0 else -1.0
-        vx, vy, vz = turn * tx, turn * ty, turn * tz
-        # Of edges without length the third runs backwards: no point is inwards of all three.
-        turn = 1.0 if wx * tx + wy * ty + wz * tz > 0.0 else -1.0
-        wx, wy, wz = turn * tx, turn * ty, turn * tz
+        ux, uy, uz, vx, vy, vz, wx, wy, wz, nx, ny, nz = on_one_line(ux, uy, uz, vx, vy, vz, wx, wy, wz, lu, lv, lw)
     put_function(nx, ny, nz, ax, ay, az, row + HEIGHT, frames)
     put_function(ny * uz - nz * uy, nz * ux - nx * uz, nx * uy - ny * ux, ax, ay, az, row + INWARD, frames)
     put_function(ny * vz - nz * vy, nz * vx - nx * vz, nx * vy - ny * vx, bx, by, bz, row + INWARD + 4, frames)
     put_function(ny * wz - nz * wy, nz * wx - nx * wz, nx * wy - ny * wx, cx, cy, cz, row + INWARD + 8, frames)
-    put_function(ux, uy, uz, 0.5 * (ax + bx), 0.5 * (ay + by), 0.5 * (az + bz), row + ALONG, frames)
-    put_function(vx, vy, vz, 0.5 * (bx + cx), 0.5 * (by + cy), 0.5 * (bz + cz), row + ALONG + 4, frames)
-    put_function(wx, wy, wz, 0.5 * (cx + ax), 0.5 * (cy + ay), 0.5 * (cz + az), row + ALONG + 8, frames)
+    put_function(ux, uy, uz, mx, my, mz, row + ALONG, frames)
+    put_function(vx, vy, vz, ox, oy, oz, row + ALONG + 4, frames)
+    put_function(wx, wy, wz, ex, ey, ez, row + ALONG + 8, frames)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -125,6 +139,48 @@ def find_extents(
         )
 
 
+@inline
+def box_side(a, b, c, ea, eb, ec, count):
+    """First node and the one behind the last of a box around three corners [cells], each with its extent."""
+    low, high = min(a - ea, min(b - eb, c - ec)) - SPECK, max(a + ea, max(b + eb, c + ec)) + SPECK
+    return max(np.int32(math.ceil(low)), np.int32(0)), min(np.int32(math.floor(high) + 1), count)
+
+
+@inline
+def place_triangle(points, faces, t, normals, extents, inv_cell, first, nodes, corners, boxes, frames):
+    """Fill what `place_triangles` does of triangle `t`."""
+    a, b, c = faces[t, 0], faces[t, 1], faces[t, 2]
+    ax, ay = points[a, 0] * inv_cell - first[0], points[a, 1] * inv_cell - first[1]
+    bx, by = points[b, 0] * inv_cell - first[0], points[b, 1] * inv_cell - first[1]
+    cx, cy = points[c, 0] * inv_cell - first[0], points[c, 1] * inv_cell - first[1]
+    az, bz, cz = (
+        points[a, 2] * inv_cell - first[2], points[b, 2] * inv_cell - first[2], points[c, 2] * inv_cell - first[2]
+    )  # fmt: skip
+    corners[t, 0, 0], corners[t, 0, 1], corners[t, 0, 2] = ax, ay, az
+    corners[t, 1, 0], corners[t, 1, 1], corners[t, 1, 2] = bx, by, bz
+    corners[t, 2, 0], corners[t, 2, 1], corners[t, 2, 2] = cx, cy, cz
+    i0, i1 = box_side(ax, bx, cx, extents[a, 0], extents[b, 0], extents[c, 0], nodes[0])
+    j0, j1 = box_side(ay, by, cy, extents[a, 1], extents[b, 1], extents[c, 1], nodes[1])
+    k0, k1 = box_side(az, bz, cz, extents[a, 2], extents[b, 2], extents[c, 2], nodes[2])
+    boxes[t, 0], boxes[t, 1], boxes[t, 2], boxes[t, 3], boxes[t, 4], boxes[t, 5] = i0, j0, k0, i1, j1, k1
+    put_frame(
+        np.float32(i0 - ax),
+        np.float32(j0 - ay),
+        np.float32(k0 - az),
+        np.float32(bx - ax),
+        np.float32(by - ay),
+        np.float32(bz - az),
+        np.float32(cx - bx),
+        np.float32(cy - by),
+        np.float32(cz - bz),
+        normals[t, 0],
+        normals[t, 1],
+        normals[t, 2],
+        t * ROW,
+        frames,
+    )
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def place_triangles(
     points,
@@ -147,41 +203,15 @@ def place_triangles(
         normals: of the faces, shape (T, 3).
         extents: how far around each point the boxes of its faces extend [cells], shape (N, 3).
         inv_cell: one over the edge of a cell [1/m].
-        first: position of the grid's first node [cells], whole numbers, shape (3,).
-        nodes: counts of the grid's nodes, shape (3,).
+        first: position of the grid's first node [cells], whole numbers, shape (3,), float64.
+        nodes: counts of the grid's nodes, shape (3,), int32.
         corners: out.
         boxes: lowest node and the one behind the highest, shape (T, 6), out.
         frames: out.
     """
-    for t in prange(len(faces)):
-        a, b, c = faces[t, 0], faces[t, 1], faces[t, 2]
-        for axis in range(3):
-            low, high = np.inf, -np.inf
-            for corner in range(3):
-                p = faces[t, corner]
-                value = points[p, axis] * inv_cell - first[axis]
-                corners[t, corner, axis] = value
-                extent = np.float64(extents[p, axis]) + SPECK
-                low, high = min(low, value - extent), max(high, value + extent)
-            boxes[t, axis] = max(np.int32(math.ceil(low)), 0)
-            boxes[t, 3 + axis] = min(np.int32(math.floor(high)) + 1, nodes[axis])
-        x, y, z = first[0] + boxes[t, 0], first[1] + boxes[t, 1], first[2] + boxes[t, 2]
-        put_frame(
-            x - points[a, 0] * inv_cell,
-            y - points[a, 1] * inv_cell,
-            z - points[a, 2] * inv_cell,
-            x - points[b, 0] * inv_cell,
-            y - points[b, 1] * inv_cell,
-            z - points[b, 2] * inv_cell,
-            x - points[c, 0] * inv_cell,
-            y - points[c, 1] * inv_cell,
-            z - points[c, 2] * inv_cell,
-            np.float64(normals[t, 0]),
-            np.float64(normals[t, 1]),
-            np.float64(normals[t, 2]),
-            t * ROW,
-            frames,
-        )
+    for task in prange((len(faces) + CHUNK - 1) // CHUNK):
+        for t in range(task * CHUNK, min((task + 1) * CHUNK, len(faces))):
+            place_triangle(points, faces, t, normals, extents, inv_cell, first, nodes, corners, boxes, frames)
 
 
 @njit(cache=True, error_model="numpy")

@@ -28,7 +28,7 @@ REACH = 1.75
 # Free cells around the mesh; all that lies within reach of it is then in the grid.
 PADDING_CELLS = 3
 # Planes of the grid that one task fills: few enough to stay in the cache, even because of the coarser nodes.
-SLAB = 8
+SLAB = 4
 # Sweeps go through 16 coarser nodes side by side.
 MIN_NODES = 2 * coarse_kernels.WIDTH + 1
 NEAR_STEPS = np.arange(near_kernels.WIDTH, dtype=np.float32)
@@ -116,8 +116,8 @@ class NarrowBand:
             self._normals,
             self._extents,
             1.0 / self.cell_size,
-            first,
-            nodes,
+            first.astype(np.float64),
+            nodes.astype(np.int32),
             self._corners,
             self._boxes,
             self._frames,
