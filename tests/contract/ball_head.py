@@ -63,6 +63,17 @@ def shaking(base=None):
     return motion if base is None else Carried(motion, base)
 
 
+STILL = type("Still", (), {"teleported": lambda *_: False, "pose": lambda *_: Pose.identity()})()
+
+
+def riding_body(motion, frames, substeps=2):
+    """The ball as an animated mesh that moves as a head with this motion does, sampled at the ends of all substeps."""
+    mesh = Sphere((0.0, 0.0, 0.0), 0.06).mesh(24)
+    times = np.arange(frames * substeps + 1) / (24 * substeps)
+    moved = [motion.pose(time).apply(mesh.points.astype(np.float64)) for time in times]
+    return Solid.animated(mesh, times, np.stack(moved).astype(np.float32))
+
+
 def passing_ball(base=None):
     """A solid that comes up to the hair."""
     base = Pose.identity() if base is None else base

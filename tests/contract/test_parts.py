@@ -7,9 +7,20 @@ import copy
 
 import numpy as np
 import pytest
-from ball_head import ELSEWHERE, bytes_of, few_guides, guides, make_part, make_simulation, run, variants
+from ball_head import (
+    ELSEWHERE,
+    STILL,
+    bytes_of,
+    few_guides,
+    guides,
+    make_part,
+    make_simulation,
+    riding_body,
+    run,
+    shaking,
+    variants,
+)
 
-from mane.body.motion import Pose
 from mane.contact.table import INTERACTIONS
 from mane.scene.options import stage_options
 from mane.scene.values import VARYING
@@ -26,8 +37,7 @@ def made(stage, settings, of=None):
 
 def still(stage, settings):
     """The same groom on a head that does not move, with nothing around it."""
-    head = type("Still", (), {"teleported": lambda *_: False, "pose": lambda *_: Pose.identity()})()
-    return make_simulation(made(stage, settings), head=head, body=False, solids=False)
+    return make_simulation(made(stage, settings), head=STILL, body=False, solids=False)
 
 
 @parts
@@ -48,6 +58,15 @@ def test_it_acts_in_the_frame_of_the_head(stage, settings):
     there = run(make_simulation(made(stage, settings), solids=False, body=False, base=ELSEWHERE), FRAMES)[-1]
     # Float32 at half a metre keeps 3e-8 m; some 20 substeps of a stiff solve and of contacts among hair add to that.
     np.testing.assert_allclose(there.points, ELSEWHERE.apply(here.points), atol=2e-6)
+
+
+@parts
+def test_it_acts_where_the_skin_has_the_roots(stage, settings):
+    """Roots on an animated mesh that moves as the head did: what differs is float32 of its samples."""
+    rigid = run(make_simulation(made(stage, settings), solids=False, body=False), FRAMES)[-1]
+    carrier = {"body": riding_body(shaking(), FRAMES), "collide_with_body": False}
+    rides = run(make_simulation(made(stage, settings), head=STILL, solids=False, **carrier), FRAMES)[-1]
+    np.testing.assert_allclose(rides.points, rigid.points, atol=1e-5)
 
 
 @parts

@@ -11,15 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from mane.body._boundary import INSIDE, is_bounding
 from mane.body.band.deforming import DeformingField
+from mane.body.cuts import is_cut
 from mane.body.mesh import Mesh
 from mane.body.sdf import facing_out
 from mane.body.triangle_tree import TriangleTree
-from mane.geometry.checks import FloatArray, as_array, as_floats, require_finite
+from mane.geometry.checks import FloatArray, IntArray, as_array, as_floats, require_finite
 
 # How far outside a triangle the winding number is taken, as a part of the mesh's largest extent.
 OFFSET = 1e-4
 # Closer than this to the surface, as a part of the same, the direction to it is lost in rounding.
 NO_DIRECTION = 1e-6
+# Part of the way between two samples that is still the first of them where the mesh jumps: times are rounded.
+SAME_TIME = 1e-6
 
 
 class PointSamples(Protocol):
@@ -35,6 +38,9 @@ class PointSamples(Protocol):
 class AnimatedMesh:
     """Samples of a moving mesh, joined by straight lines in time and held before the first and after the last.
 
+    Where the whole mesh jumps from one sample to the next (`cuts.is_cut`), nothing is in between: after the first of
+    the two it is where the second has it.
+
     The distance is exact, to the triangles themselves; a point is inside where the winding number exceeds one half.
     A triangle whose middle lies inside the solid (parts that overlap) at the last frame before is left out. Across a
     hole that only the winding number closes, the distance changes its sign without being zero: there, unlike in a
@@ -45,13 +51,22 @@ class AnimatedMesh:
             groomed.
         times: of the samples [s], shape (F,), rising.
         frames: positions of the mesh's points at these times [m], shape (F, N, 3), or `PointSamples`.
+        skin_faces: numbers of the triangles that hair grows on, shape (K,), where not all do: a body with its clothes.
 
     Attributes:
         mesh: triangles that face outwards, in the rest pose.
         times: of the samples [s], shape (F,), float64.
+        skin_faces: as given; None for all triangles.
     """
 
-    def __init__(self, mesh: Mesh, times: ArrayLike, frames: ArrayLike | PointSamples) -> None:
+    def __init__(
+        self,
+        mesh: Mesh,
+        times: ArrayLike,
+        frames: ArrayLike | PointSamples,
+        *,
+        skin_faces: ArrayLike | None = None,
+    ) -> None:
         self.times: NDArray[np.float64] = as_array("times", times, ("F",), np.float64)
         require_finite("times", self.times)
         if len(self.times) == 0:
@@ -61,8 +76,10 @@ class AnimatedMesh:
             first = int(falling.argmax())
             raise ValueError(f"times: must rise, got {self.times[first]} s before {self.times[first + 1]} s at {first}")
         self.mesh = mesh
+        self.skin_faces = None if skin_faces is None else self._checked_faces(skin_faces)
         self._samples = self._checked(frames)
         self._read: dict[int, FloatArray] = {}
+        self._cuts: dict[int, bool] = {}
         corners = self.sample(0)[mesh.faces]
         if facing_out(corners) is not corners:
             self.mesh = Mesh(mesh.points, mesh.faces[:, ::-1], mesh.uv)
@@ -79,6 +96,19 @@ class AnimatedMesh:
         samples: PointSamples = frames
         return samples
 
+    def _checked_faces(self, faces: ArrayLike) -> IntArray:
+        checked: IntArray = as_array("skin_faces", faces, ("K",), np.int64)
+        if len(checked) == 0 or checked.min() < 0 or checked.max() >= self.mesh.face_count:
+            raise ValueError(f"skin_faces: must name some of the {self.mesh.face_count} triangles, got {checked}")
+        return checked
+
+    @cached_property
+    def skin(self) -> Mesh:
+        """What hair grows on, in the rest pose: `mesh`, or some of its triangles on the same points."""
+        if self.skin_faces is None:
+            return self.mesh
+        return Mesh(self.mesh.points, self.mesh.faces[self.skin_faces], self.mesh.uv)
+
     def sample(self, number: int) -> FloatArray:
         """Points at sample `number` [m], shape (N, 3), float32; the last two that were asked for are kept."""
         if number not in self._read:
@@ -94,14 +124,16 @@ class AnimatedMesh:
         start = self.sample(before)
         return start + np.float32(fraction) * (self.sample(after) - start)
 
+    def precise_points(self, time: float) -> NDArray[np.float64]:
+        """Do what `points` does without rounding between two samples, float64: for differences of close times."""
+        before, after, fraction = self._between(time)
+        start = self.sample(before).astype(np.float64)
+        return start if before == after else start + fraction * (self.sample(after) - start)
+
     def velocities(self, time: float) -> FloatArray:
         """How fast the points of the mesh move at `time` [m/s], shape (N, 3), float32; at a sample, after it."""
         before, after, _ = self._between(time)
-        if before == after:
-            return np.zeros_like(self.sample(before))
-        step = np.float32(self.times[after] - self.times[before])
-        start = self.sample(before)
-        return (self.sample(after) - start) / step
+        return np.zeros_like(self.sample(before)) if before == after else self._velocities_in(before)
 
     def _between(self, time: float) -> tuple[int, int, float]:
         """The samples before and after `time`, and the fraction of the way from one to the other."""
@@ -110,7 +142,35 @@ class AnimatedMesh:
         if before == last or time < self.times[0]:
             return before, before, 0.0
         step = self.times[before + 1] - self.times[before]
-        return before, before + 1, float((time - self.times[before]) / step)
+        fraction = float((time - self.times[before]) / step)
+        if self._is_cut(before):
+            there = before + (fraction > SAME_TIME)
+            return there, there, 0.0
+        return before, before + 1, fraction
+
+    def has_cut(self, start: float, end: float) -> bool:
+        """Whether the whole mesh jumps after `start` and not after `end` [s]; see `cuts.is_cut`."""
+        first, last = self._interval(start), self._interval(end)
+        return any(self._is_cut(one) for one in range(max(first, 0), last + 1) if self._leaves(one, start, end))
+
+    def _interval(self, time: float) -> int:
+        """Number of the interval between samples that `time` lies in; -1 before the first."""
+        return min(int(np.searchsorted(self.times, time, side="right")) - 1, len(self.times) - 2)
+
+    def _leaves(self, interval: int, start: float, end: float) -> bool:
+        """Whether the first moment that counts as after the sample before `interval` lies within (start, end]."""
+        begin = self.times[interval] + SAME_TIME * (self.times[interval + 1] - self.times[interval])
+        return bool(start <= begin < end)
+
+    def _is_cut(self, interval: int) -> bool:
+        if interval not in self._cuts:
+            self._cuts[interval] = is_cut(self._velocities_in, interval, len(self.times) - 1)
+        return self._cuts[interval]
+
+    def _velocities_in(self, interval: int) -> FloatArray:
+        step = np.float32(self.times[interval + 1] - self.times[interval])
+        start = self.sample(interval)
+        return (self.sample(interval + 1) - start) / step
 
     @cached_property
     def field(self) -> DeformingField:

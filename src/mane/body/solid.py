@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mane.body.animated import AnimatedMesh
+from mane.body.animated import AnimatedMesh, PointSamples
 from mane.body.mesh import Mesh
 from mane.body.motion import Motion, Pose, Twist
 from mane.body.sdf import SignedDistanceField, build_sdf
@@ -87,16 +87,29 @@ class Solid:
         self.animation: AnimatedMesh | None = None
 
     @classmethod
-    def animated(cls, mesh: Mesh, times: ArrayLike, frames: ArrayLike, motion: Motion | None = None) -> Solid:
+    def animated(
+        cls,
+        mesh: Mesh,
+        times: ArrayLike,
+        frames: ArrayLike | PointSamples,
+        motion: Motion | None = None,
+        *,
+        skin_faces: ArrayLike | None = None,
+    ) -> Solid:
         """Make a solid from a mesh whose points move: `times (F,)` [s], `frames (F, N, 3)` [m]; see `AnimatedMesh`.
 
         A motion, if given, carries the whole animation along.
         """
         solid = cls.__new__(cls)
         solid.motion, solid.shape, solid.field = motion, None, None
-        solid.animation = AnimatedMesh(mesh, times, frames)
+        solid.animation = AnimatedMesh(mesh, times, frames, skin_faces=skin_faces)
         solid.mesh = solid.animation.mesh
         return solid
+
+    @property
+    def skin(self) -> Mesh | None:
+        """What hair grows on, at rest: `mesh`, or some of its triangles on the same points; None for a shape."""
+        return self.mesh if self.animation is None else self.animation.skin
 
     def at(self, time: float) -> PosedSolid:
         """Return the solid as it is at `time` [s]."""

@@ -156,25 +156,35 @@ def turn_difference(qx, qy, qz, qw, x, y, z):
     return (qw * tx + qy * tz - qz * ty, qw * ty + qz * tx - qx * tz, qw * tz + qx * ty - qy * tx)
 
 
+@njit(cache=True, error_model="numpy", inline="always")
+def moved_by(rest, points, i, c):
+    """How far coordinate `c` of point `i` has moved."""
+    return np.float64(points[i, c]) - rest[i, c]
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def fill_roots(rest_roots, rest, points, corner, barycentric, offset, rotation, out):
-    """Fill `out` (S, 3) with the roots on a moved skin: where they were, plus what skin and offset have moved."""
+    """Fill `out` (S, 3) with the roots on a moved skin: where they were, plus what skin and offset have moved.
+
+    Of the weights in a triangle the second and the third are taken, and the first is what is left: rounded weights
+    whose sum is not quite one would leave roots behind on a skin that goes far.
+    """
     for s in prange(len(corner)):
-        dx, dy, dz = turn_difference(
+        turned = turn_difference(
             np.float64(rotation[s, 0]),
             np.float64(rotation[s, 1]),
             np.float64(rotation[s, 2]),
             np.float64(rotation[s, 3]),
-            np.float64(offset[s, 0]),
-            np.float64(offset[s, 1]),
-            np.float64(offset[s, 2]),
+            offset[s, 0],
+            offset[s, 1],
+            offset[s, 2],
         )
+        i, j, k = corner[s, 0], corner[s, 1], corner[s, 2]
+        v, w = np.float64(barycentric[s, 1]), np.float64(barycentric[s, 2])
         for c in range(3):
-            i = corner[s, c]
-            dx += barycentric[s, c] * (np.float64(points[i, 0]) - rest[i, 0])
-            dy += barycentric[s, c] * (np.float64(points[i, 1]) - rest[i, 1])
-            dz += barycentric[s, c] * (np.float64(points[i, 2]) - rest[i, 2])
-        out[s, 0], out[s, 1], out[s, 2] = rest_roots[s, 0] + dx, rest_roots[s, 1] + dy, rest_roots[s, 2] + dz
+            first = moved_by(rest, points, i, c)
+            skin = first + v * (moved_by(rest, points, j, c) - first) + w * (moved_by(rest, points, k, c) - first)
+            out[s, c] = rest_roots[s, c] + (skin + turned[c])
 
 
 @njit(cache=True, error_model="numpy", parallel=True)

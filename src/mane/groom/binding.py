@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from mane.body.mesh import Mesh
 from mane.body.triangle_tree import TriangleTree
 from mane.geometry import quaternion
-from mane.geometry.checks import FloatArray, IntArray, as_floats, require_positive
+from mane.geometry.checks import FloatArray, IntArray, as_array, as_floats, require_positive
 from mane.groom import _kernels_binding as kernels
 from mane.groom.groom import Groom
 
@@ -81,6 +82,12 @@ class RootBinding:
         rotation = self._rotations(points)
         return self._roots(points, rotation), rotation
 
+    def precise_transforms(self, mesh_points: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Do what `transforms` does in double precision, as a simulation of these roots needs it."""
+        points = as_array("mesh_points", mesh_points, (self.mesh.vertex_count, 3), np.float64)
+        rotation = self._rotations(points, np.float64)
+        return self._roots(points, rotation, np.float64), rotation
+
     def frames(self, mesh_points: ArrayLike) -> FloatArray:
         """Orientation of the skin at each root now: `rest_frame`, turned by `rotations`; shape (S, 4)."""
         return quaternion.multiply(self.rotations(mesh_points), self.rest_frame)
@@ -94,7 +101,9 @@ class RootBinding:
         """
         if groom.strand_count != self.strand_count:
             raise ValueError(f"groom: must have the {self.strand_count} bound strands, got {groom.strand_count}")
-        roots, rotation = self.transforms(mesh_points)
+        points = self._checked(mesh_points)
+        rotation = self._rotations(points, np.float64)
+        roots = self._roots(points, rotation, np.float64)
         out = np.empty_like(groom.points)
         kernels.carry_strands(groom.points, groom.offsets, self.rest_roots, roots, rotation, out)
         return groom.with_points(out)
@@ -102,17 +111,24 @@ class RootBinding:
     def _checked(self, mesh_points: ArrayLike) -> FloatArray:
         return as_floats("mesh_points", mesh_points, (self.mesh.vertex_count, 3))
 
-    def _rotations(self, points: FloatArray) -> FloatArray:
-        out = np.empty((self.strand_count, 4), np.float32)
+    def _rotations(self, points: NDArray[Any], dtype: type = np.float32) -> NDArray[Any]:
+        out: NDArray[Any] = np.empty((self.strand_count, 4), dtype)
         kernels.fill_root_rotations(self._patch.vertex_rotations(points), self._corner_slot, self.barycentric, out)
         return out
 
-    def _roots(self, points: FloatArray, rotation: FloatArray) -> FloatArray:
-        out = np.empty((self.strand_count, 3), np.float32)
-        kernels.fill_roots(
-            self.rest_roots, self.mesh.points, points, self._corner, self.barycentric, self.offset, rotation, out
-        )
+    def _roots(self, points: NDArray[Any], rotation: NDArray[Any], dtype: type = np.float32) -> NDArray[Any]:
+        out: NDArray[Any] = np.empty((self.strand_count, 3), dtype)
+        skin = (self.mesh.points, points, self._corner, self.barycentric)
+        kernels.fill_roots(self.rest_roots, *skin, self._precise_offset, rotation, out)
         return out
+
+    @cached_property
+    def _precise_offset(self) -> NDArray[np.float64]:
+        """`offset` from the place that `fill_roots` takes, whose weights have a sum of one to the last digit."""
+        first, second, third = (self.mesh.points[self._corner[:, c]].astype(np.float64) for c in range(3))
+        share = self.barycentric.astype(np.float64)
+        place = first + share[:, 1:2] * (second - first) + share[:, 2:] * (third - first)
+        return self.rest_roots - place
 
     @cached_property
     def _corner(self) -> NDArray[np.int32]:
@@ -123,7 +139,9 @@ class RootBinding:
         return self._patch.slot[self._corner]
 
 
-def bind_roots(groom: Groom, mesh: Mesh, *, max_distance: float | None = None) -> RootBinding:
+def bind_roots(
+    groom: Groom, mesh: Mesh, *, max_distance: float | None = None, active: NDArray[np.bool_] | None = None
+) -> RootBinding:
     """Bind every root to the closest place on a mesh.
 
     Args:
@@ -131,13 +149,14 @@ def bind_roots(groom: Groom, mesh: Mesh, *, max_distance: float | None = None) -
         mesh: the skin at rest, in the same units and place.
         max_distance: refuse roots that are farther from the skin than this [m]; by default a twentieth of the skin's
             diagonal, which lets a scan's misfit pass and catches wrong units.
+        active: strands whose distance counts, shape (S,); None for all. Empty slots of guides may be anywhere.
     """
     size = _diagonal(mesh.bounds)
     limit = MAX_DISTANCE_SHARE * size if max_distance is None else float(max_distance)
     require_positive("max_distance", limit)
     roots = groom.roots
     distance, triangle, barycentric = TriangleTree(mesh.points[mesh.faces]).closest(roots)
-    _check_distance(distance, limit, groom, size)
+    _check_distance(distance if active is None else np.where(active, distance, 0), limit, groom, size)
     place = _blend(mesh.points, mesh, triangle, barycentric)
     root_uv = groom.strand.get("root_uv")
     if root_uv is None and mesh.uv is not None:
@@ -177,7 +196,7 @@ class SkinPatch:
         self._outline = np.empty((len(self._faces), 3))
         kernels.fill_rest_triangles(mesh.points, self._faces, self._frame, self._outline)
 
-    def vertex_rotations(self, points: FloatArray) -> NDArray[np.float64]:
+    def vertex_rotations(self, points: NDArray[Any]) -> NDArray[np.float64]:
         """How the skin has turned at each vertex in use, quaternions (K, 4): the mean of its triangles, by area."""
         rotation = np.empty((len(self._faces), 4))
         weight = np.empty(len(self._faces))

@@ -37,7 +37,8 @@ FORMAT = 2
 HEADER, GUIDES, CHECKPOINT = "cache.json", "guides.npz", "checkpoint.npz"
 FRAME_NAME = re.compile(r"frame\.(-?\d+)\.npz")
 FRAME_INDEX = "frame"
-ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in ("head", "solid_poses", "time", "inserted")]
+OTHERS = ("head", "solid_poses", "time", "inserted", "is_rest_pose")
+ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in OTHERS]
 INSERTED = [f.name for f in fields(InsertedGuides)]
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -130,9 +131,9 @@ class Cache:
         return None if different is None else f"{different}; install the version that made it to go on"
 
     def changed(self, keys: Mapping[str, str]) -> str | None:
-        """Say which of hair and guides are other ones than those of the cache; or None."""
-        for name, key in self.header["keys"].items():
-            if keys[name] != key:
+        """Say which of hair, guides and frames of the body are other ones than those of the cache; or None."""
+        for name in {**self.header["keys"], **keys}:
+            if keys.get(name) != self.header["keys"].get(name):
                 return f"the {name} are other ones: their file, or the version of mane that made them, has changed"
         return None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mane.body.cache import content_key
 from mane.geometry.checks import FloatArray
@@ -16,7 +17,6 @@ from mane.groom.resample import Resampling, resample
 if TYPE_CHECKING:
     from mane.io.usd.source import UsdSource
     from mane.scene.config import Scene
-    from mane.strand.frame import GuideFrame
 
 MOST_VERTICES = 32  # of a groom whose strands differ, where the scene does not say how many
 
@@ -59,11 +59,14 @@ class Hair:
         rows = np.sort(np.random.default_rng(seed).choice(self.source.strand_count, count, replace=False))
         return Hair.of(self.source.take(rows), int(self.groom.vertex_counts[0]))
 
-    def own_points(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
-        """Carry moved hair (S, V, 3) back to the source's own vertices [m], shape (P, 3)."""
+    def own_points(self, points: FloatArray, root_rotation: ArrayLike) -> FloatArray:
+        """Carry moved hair (S, V, 3) back to the source's own vertices [m], shape (P, 3).
+
+        How the skin at the roots has turned is one quaternion for all, (4,), or one for each, (S, 4).
+        """
         if self.resampling is None:
             return points.reshape(-1, 3)
-        return self.resampling.restore(points, root_rotation=frame.head.rotation).points
+        return self.resampling.restore(points, root_rotation=root_rotation).points
 
 
 def load_hair(scene: Scene) -> Hair:

@@ -50,6 +50,7 @@ class HairStage:
     def _make_skin(self, groom: Groom, source: GuideSource) -> Skin:
         table, given = self._scene.skin, {"groom": groom, "guides": source.guides}
         skin: Skin = parts.make_stage(SKINS.find(table.method), table.settings, *self._providers, given=given)
+        skin.grow_on(source.provide("body"))
         return skin
 
     def _make_passes(self) -> list[FinishingPass]:

@@ -306,7 +306,7 @@ class _Run:
         if not self._assembly.may_return_load:
             return None
         points = self._assembly.hair_stage(frame)
-        self._assembly.source.receive(self._assembly.hair_stage.skin.guide_load())
+        self._assembly.source.receive(self._assembly.hair_stage.skin.world_load(frame))
         return points
 
     # -- sinks -------------------------------------------------------------------------------------------------------

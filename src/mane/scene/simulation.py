@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mane.body.mesh import Mesh
 from mane.body.motion import Motion, Pose
-from mane.body.motion_keys import MAX_SPEED, MAX_SPIN
+from mane.body.preroll import AUTO_SECONDS, needs_preroll, with_preroll
 from mane.body.shapes import Shape
 from mane.body.solid import Solid
 from mane.contact.adaptive.adaptive import AdaptiveGuides
@@ -33,6 +34,7 @@ from mane.contact.solids.projection import SolidProjection
 from mane.geometry import quaternion
 from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.guides import Guides
+from mane.scene.frame_path import frame_path
 from mane.scene.slots import adaptive_part, single_precision, with_slots
 from mane.scene.surroundings import Surroundings
 from mane.stage import memory as checkpoints
@@ -42,18 +44,19 @@ from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.halfway import halfway_roots
 from mane.strand.material import MATERIALS, Material
 from mane.strand.model import STANDARD_GRAVITY, StrandModel
-from mane.strand.ports import Constraint, Force, GuideLoad, MovingSolid, Part
+from mane.strand.ports import Constraint, Force, GuideLoad, Part
+from mane.strand.root_motion import BoundRoots, RigidRoots, RootMoment, RootMotion, body_pose
 from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS, make_solver
 from mane.strand.source import GuideSource
 from mane.strand.standing import stiffen
 from mane.strand.state import StrandState
-from mane.strand.stepping import StepPath, Stepper, StepReport
+from mane.strand.stepping import Stepper, StepReport
 from mane.strand.variation import Varying
 
 # Longest substep [s]: 8 for a frame of film (docs/decisions/0013).
 MAX_SUBSTEP = 1 / 192
-# Largest turn of the head within one substep [rad]: hair is linearised within it.
+# Largest turn of a root within one substep [rad]: hair is linearised within it.
 MAX_TURN = 0.15
 MAX_SUBSTEPS = 64
 # Drag of a hair within a lock, as a share of that of a hair alone. A single hair in the air is all but weightless (it
@@ -68,7 +71,8 @@ class Simulation(GuideSource):
         guides: what to simulate.
         model: "cosserat", "spring" or "chain".
         material: a `Material`, or the name of a preset: straight, wavy, curly, fine, coarse.
-        body: what the hair grows on; it moves with the head and hair collides with it.
+        body: what the hair grows on; it moves with the head and hair collides with it. On an animated mesh
+            (`Solid.animated`) roots ride on the skin where they were groomed, which is its rest pose, and turn with it.
         solids: what else hair collides with, each with its own motion.
         forces: parts that act on the guides besides: `Force`s, `Constraint`s, and `AdaptiveGuides`.
         head: the motion of the head, for `step()` without a pose.
@@ -84,7 +88,12 @@ class Simulation(GuideSource):
         gravity: [m/s^2].
         frame_rate: frames per second.
         substeps: per frame, or "auto": as few as make none longer than 1/192 s, and more while the head moves so fast
-            that it would turn by more than 0.15 rad in one, or move by 0.15 of the longest strand.
+            that it would turn by more than 0.15 rad in one, or move by 0.15 of the longest strand. On a skin that
+            deforms this holds for every root, seen from its steady motion.
+        preroll: of a body that deforms: seconds in which it comes from its rest pose to where it is when the simulation
+            begins, before the first frame, and takes the hair along; or "auto": 1 s where the two differ by more than a
+            rigid motion, else none.
+        collide_with_body: False where the body only carries the hair, and simpler `solids` stand for it.
         settings: of the strand model, e.g. `CosseratParams`.
 
     Attributes:
@@ -114,6 +123,7 @@ class Simulation(GuideSource):
         "gravity",
         "frame_rate",
         "substeps",
+        "preroll",
         "model_settings",
     )
     report: StepReport
@@ -138,16 +148,20 @@ class Simulation(GuideSource):
         gravity: ArrayLike = STANDARD_GRAVITY,
         frame_rate: float = 24.0,
         substeps: int | str = "auto",
+        preroll: float | str = "auto",
+        collide_with_body: bool = True,
         **settings: Any,
     ) -> None:
         SOLVERS.find(model)
         require_positive("frame_rate", frame_rate)
         if substeps != "auto" and not (isinstance(substeps, int) and substeps >= 1):
             raise ValueError(f'substeps: must be "auto" or a whole number of at least 1, got {substeps!r}')
+        if preroll != "auto" and not (isinstance(preroll, int | float) and 0 <= preroll < math.inf):
+            raise ValueError(f'preroll: must be "auto" or a time of at least 0 s, got {preroll!r}')
         self.guides = guides
         self.model_name = model
         self.frame_dt = 1.0 / frame_rate
-        self.substeps = substeps
+        self.substeps, self.preroll = substeps, preroll
         self.head = head
         self._require_parts(forces)
         self.adaptive = adaptive_part(forces)
@@ -156,7 +170,7 @@ class Simulation(GuideSource):
         self._own, self.standing_report = stiffen.stiffen_to_stand(
             self.material.model(guides, root=root, gravity=gravity), mode=mode
         )
-        self.surroundings = Surroundings(body, solids)
+        self.surroundings = Surroundings(body, solids, collide_with_body=collide_with_body)
         self.solids, self.has_body = self.surroundings.solids, self.surroundings.body is not None
         self.note = " ".join(str(self.standing_report).split())
         strands = self._own
@@ -168,6 +182,7 @@ class Simulation(GuideSource):
         self._solver = make_solver(model, strands, sag_free=sag_free, **settings)
         self._returned = ReturnedForce()
         self._rest_roots = strands.rest_points[:, 0].copy()
+        self._motion = self._root_motion(strands)
         own_forces, own_constraints = self._own_parts(
             Drag(wind, scale=drag, shelters=shelters, guides=guides), contact or {}
         )
@@ -182,10 +197,16 @@ class Simulation(GuideSource):
             self.adaptive.prepare(strands)
             self.adaptive.join(self)
         self._reach = float(strands.strand_length.max())
-        self.reset()
+        self._begin(None, 0.0)
+
+    def _root_motion(self, strands: StrandModel) -> RootMotion:
+        body = self.surroundings.body
+        if body is None or body.animation is None:
+            return RigidRoots(self._rest_roots)
+        return BoundRoots(strands, self.active, body)
 
     def _own_parts(self, drag: Drag, contact: Mapping[str, Any]) -> tuple[list[Force], list[Constraint]]:
-        if not self.surroundings.solids:
+        if not self.surroundings.touched:
             return [drag], []
         params, clearances = ContactParams(**contact), Clearances()
         forces = [drag, SolidContact(clearances=clearances, **contact)]
@@ -216,6 +237,7 @@ class Simulation(GuideSource):
     @property
     def frame(self) -> GuideFrame:
         """The guides as they are now; its arrays are copies."""
+        self._arrive()
         inserted = None if self.adaptive is None else self._inserted()
         return self._frame_of(self._state, self._roots, self._pose, self.time, inserted)
 
@@ -224,7 +246,7 @@ class Simulation(GuideSource):
         """The guides at rest on the head in its rest pose, whatever they are doing now."""
         pose = Pose.identity()
         roots = RootPose.carried(self._rest_roots, pose)
-        return self._frame_of(self._solver.rest_state(roots), roots, pose, 0.0, None)
+        return replace(self._frame_of(self._solver.rest_state(roots), roots, pose, 0.0, None), is_rest_pose=True)
 
     def _frame_of(
         self, state: StrandState, roots: RootPose, pose: Pose, time: float, inserted: InsertedGuides | None
@@ -249,21 +271,64 @@ class Simulation(GuideSource):
         )
 
     def reset(self, head_pose: Pose | None = None, *, time: float = 0.0) -> GuideFrame:
-        """Put the guides back to rest on a head at `head_pose`, by default where its motion has it, at `time` [s]."""
-        self.time = float(time)
+        """Put the guides back to rest on a head at `head_pose`, by default where its motion has it, at `time` [s].
+
+        On a body that deforms this is after the pre-roll, if there is one; its own time lies before `time`.
+        """
+        self._begin(head_pose, float(time))
+        return self.frame
+
+    def _begin(self, head_pose: Pose | None, time: float) -> None:
+        """Put everything back to rest; the pre-roll waits for somebody who needs the first frame."""
+        self.time = time
         self._pose = head_pose if head_pose is not None else self._pose_at(self.time)
-        self._roots = RootPose.carried(self._rest_roots, self._pose)
-        self._state: StrandState = self._solver.rest_state(self._roots)
+        self._put_to_rest()
+        self._waits = not self._motion.is_rigid
         self.report = StepReport(0.0, 0.0, 0)
         self._forget_all()
         for part in self.parts:
             part.reset()
         self._follow_adaptive()
-        return self.frame
+
+    def _put_to_rest(self) -> None:
+        """Put the guides to rest on roots that stand still where they are now."""
+        self._roots = self._motion.at(self._pose, self.time)
+        self._root_velocity = np.zeros_like(self._roots.positions)
+        self._state: StrandState = self._solver.rest_state(self._roots)
+
+    def _arrive(self) -> None:
+        """Simulate the pre-roll, if it has not been yet."""
+        if not self._waits:
+            return
+        self._waits = False
+        body = self.surroundings.body
+        assert body is not None
+        assert body.animation is not None
+        is_auto = isinstance(self.preroll, str)
+        seconds = AUTO_SECONDS * needs_preroll(body.animation, self.time) if is_auto else float(self.preroll)
+        if seconds > 0:
+            self._come_from_rest_pose(body, seconds)
+
+    def _come_from_rest_pose(self, body: Solid, seconds: float) -> None:
+        time, pose, surroundings, motion = self.time, self._pose, self.surroundings, self._motion
+        assert isinstance(motion, BoundRoots)
+        up = quaternion.rotate(quaternion.conjugate(body_pose(body, pose, time).rotation), -self._own.gravity)
+        coming = with_preroll(body, time, seconds, self.frame_dt, up)
+        self.surroundings, self._motion = surroundings.with_body(coming), motion.on(coming)
+        try:
+            self.time = time - seconds
+            self._put_to_rest()
+            count = max(1, math.ceil(seconds / self.frame_dt - 1e-9))
+            for _ in range(count):
+                self._advance(pose, seconds / count)
+        finally:
+            self.surroundings, self._motion = surroundings, motion
+        self.time, self._roots = time, motion.at(pose, time)
 
     def teleport(self, head_pose: Pose) -> GuideFrame:
         """Carry head and hair elsewhere at once: shape and motion relative to the head stay as they are."""
-        self._carry(RootPose.carried(self._rest_roots, head_pose))
+        self._arrive()
+        self._carry(self._motion.at(head_pose, self.time))
         self._pose = head_pose
         return self.frame
 
@@ -279,29 +344,42 @@ class Simulation(GuideSource):
 
         Args:
             head_pose: of the head at the end of the frame; by default that of `head`, or where it is.
-            roots: of all guides at the end of the frame, for a skin that deforms (`RootBinding.transforms`).
+            roots: of all guides at the end of the frame, for a skin that deforms by itself (`RootBinding.transforms`);
+                by default where head and body have them.
             dt: length of the frame [s], by default 1 / frame_rate.
             teleport: the head jumps there: hair is carried along, then the frame is simulated. A motion's own
                 teleports, and jumps faster than any head moves (20 m/s, 50 rad/s), are noticed without it.
         """
         dt = self.frame_dt if dt is None else float(dt)
         require_positive("dt", dt)
+        self._arrive()
+        self._advance(head_pose, dt, roots, teleport)
+        return self.frame
+
+    def _advance(
+        self, head_pose: Pose | None, dt: float, roots: RootPose | None = None, teleport: bool = False
+    ) -> None:
+        """Go on by `dt` [s]; arguments as for `step`."""
         end = self.time + dt
         pose = head_pose if head_pose is not None else self._pose_at(end)
-        goal = RootPose.carried(self._rest_roots, pose) if roots is None else self._checked_roots(roots)
+        carried = self._motion.at(pose, end)
+        goal = carried if roots is None else self._checked_roots(roots)
+        after = RootMoment(pose, end, goal)
         follows = head_pose is None and roots is None and self.head is not None
+        rides = roots is None or goal.equals(carried)
         jumps = teleport or (follows and self.head is not None and self.head.teleported(self.time, end))
-        if jumps or self._is_jump(pose, goal, dt):
+        if jumps or self._motion.jumps(self._moment, after, dt):
             self._carry(goal)
-            self._pose = pose
-            follows = False
-        count = self._substep_count(pose, dt)
-        path = self._path(pose, goal, dt, follows, is_rigid=roots is None or self._is_rigid(pose, goal))
+            self._pose, self._root_velocity = pose, np.zeros_like(goal.positions)
+            follows, rides = False, rides and self._motion.is_rigid  # what lies before the jump is not on the way
+        count = self._substep_count(after, dt)
+        head, motion = self.head if follows else None, self._motion if rides else None
+        path = frame_path(self._moment, after, dt, self.surroundings, head=head, motion=motion)
         out = self._state.copy()
         self.report = self._stepper.step(self._state, out, path, time=end, dt=dt, substeps=count)
+        self._root_velocity = (goal.positions - self._roots.positions) / dt
         self._state, self._pose, self._roots, self.time = out, pose, goal, end
         self._adapt(dt)
-        return self.frame
 
     def _adapt(self, dt: float) -> None:
         """Insert guides and take them out, for the frames to come."""
@@ -324,6 +402,7 @@ class Simulation(GuideSource):
 
         With `AdaptiveGuides` there is one more for each guide that may be inserted, 0 while it is not.
         """
+        self._arrive()
         return np.where(self.active | ~self._solver.model.is_slot, self._solver.energy(self._state), 0.0)
 
     # -- what a stage answers ----------------------------------------------------------------------------------------
@@ -355,11 +434,14 @@ class Simulation(GuideSource):
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """State of the strands, time, pose of the head and the roots, and which guides are there."""
+        self._arrive()
         arrays = {f"strand.{name}": array.copy() for name, array in self._state.arrays().items()}
         arrays["time"] = np.array([self.time])
         arrays["pose"] = np.concatenate([self._pose.position, self._pose.rotation])
         arrays["roots.positions"] = self._roots.positions.copy()
         arrays["roots.rotations"] = self._roots.rotations.copy()
+        if not self._motion.is_rigid:
+            arrays["roots.velocity"] = self._root_velocity.copy()
         arrays["active"], arrays["weight"] = self.active.copy(), self.weight.copy()
         return arrays
 
@@ -371,6 +453,8 @@ class Simulation(GuideSource):
         self.time = float(memory["time"][0])
         self._pose = Pose(memory["pose"][:3], memory["pose"][3:])
         self._roots = RootPose(np.array(memory["roots.positions"]), np.array(memory["roots.rotations"]))
+        self._root_velocity = np.array(memory.get("roots.velocity", np.zeros_like(self._roots.positions)))
+        self._waits = False
         self.active[...], self.weight[...] = memory["active"], memory["weight"]
 
     def load_checkpoint(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
@@ -397,11 +481,6 @@ class Simulation(GuideSource):
         checked = RootPose.checked(roots.positions, roots.rotations, self._own.strand_count)
         return halfway_roots(checked, self._solver.model)
 
-    def _is_jump(self, pose: Pose, goal: RootPose, dt: float) -> bool:
-        way = np.linalg.norm(goal.positions - self._roots.positions, axis=1).max()
-        angle = float(quaternion.angle_between(self._pose.rotation, pose.rotation))
-        return bool(way > MAX_SPEED * dt or angle > min(MAX_SPIN * dt, math.pi))
-
     def _carry(self, goal: RootPose) -> None:
         self._solver.carry(self._state, self._roots, goal)
         self._roots = goal
@@ -412,46 +491,17 @@ class Simulation(GuideSource):
         for part in self.parts:
             part.forget(everyone)
 
-    def _substep_count(self, pose: Pose, dt: float) -> int:
+    @property
+    def _moment(self) -> RootMoment:
+        """Head and roots as they are now."""
+        return RootMoment(self._pose, self.time, self._roots)
+
+    def _substep_count(self, after: RootMoment, dt: float) -> int:
         if isinstance(self.substeps, int):
             return self.substeps
-        angle = float(quaternion.angle_between(self._pose.rotation, pose.rotation))
-        way = float(np.linalg.norm(pose.position - self._pose.position))
+        angle, way = self._motion.path(self._moment, after, dt * self._root_velocity)
         wanted = max(dt / MAX_SUBSTEP, angle / MAX_TURN, way / (MAX_TURN * self._reach))
         return min(MAX_SUBSTEPS, max(1, math.ceil(wanted - 1e-6)))
-
-    def _is_rigid(self, pose: Pose, roots: RootPose) -> bool:
-        """Whether the roots are where a rigid head at `pose` has them."""
-        rigid = RootPose.carried(self._rest_roots, pose)
-        return np.array_equal(rigid.positions, roots.positions) and np.array_equal(rigid.rotations, roots.rotations)
-
-    def _path(self, pose: Pose, goal: RootPose, dt: float, follows: bool, is_rigid: bool) -> StepPath:
-        """How head, roots and solids move within the frame."""
-        start_pose, start_roots, start_time = self._pose, self._roots, self.time
-
-        @cache  # the end of one substep is the start of the next
-        def head_at(fraction: float) -> Pose:
-            if fraction <= 0.0:
-                return start_pose
-            if fraction >= 1.0:
-                return pose
-            if follows and self.head is not None:
-                return self.head.pose(start_time + fraction * dt)
-            return start_pose.toward(pose, fraction)
-
-        @cache
-        def roots_at(fraction: float) -> RootPose:
-            if fraction <= 0.0:
-                return start_roots
-            if is_rigid and fraction < 1.0:
-                return RootPose.carried(self._rest_roots, head_at(fraction))
-            return start_roots.toward(goal, fraction)
-
-        def solids_at(start: float, end: float) -> tuple[MovingSolid, ...]:
-            times = (start_time + start * dt, start_time + end * dt)
-            return self.surroundings.moving(head_at(start), head_at(end), *times)
-
-        return StepPath(roots_at, solids_at)
 
 
 def _material(material: Material | str) -> Material:

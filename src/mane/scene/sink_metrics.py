@@ -45,7 +45,7 @@ class Reference(Protocol):
 class MetricsSink(Sink):
     """Measures a sample of the strands of every frame, spread evenly over the groom.
 
-    Flicker is seen from the head, so that its motion does not count.
+    Flicker is seen from the head, or from the skin at the roots where that deforms, so that its motion does not count.
 
     Args:
         path: of the file.
@@ -67,7 +67,7 @@ class MetricsSink(Sink):
         spread = np.linspace(0, groom.strand_count - 1, count).astype(np.int64)
         self._rows = spread if reference is None else np.concatenate([reference.strands, spread])
         self._rest = np.ascontiguousarray(groom.as_uniform()[self._rows])
-        self._stride = assembly.hair_stage.stride
+        self._stride, self._skin = assembly.hair_stage.stride, assembly.hair_stage.skin
         self._window: deque[FloatArray] = deque(maxlen=WINDOW)
         self._guide_window: deque[FloatArray] = deque(maxlen=WINDOW)
         self._measured: dict[int, dict[str, float]] = {}
@@ -105,8 +105,8 @@ class MetricsSink(Sink):
     def recall(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Remember where the hair was."""
         assert points is not None
-        self._window.append(frame.head.inverse_apply(self._sampled(points)))
-        self._guide_window.append(frame.head.inverse_apply(frame.points[frame.active]))
+        self._window.append(self._skin.without_body_motion(frame, self._sampled(points), self._rows))
+        self._guide_window.append(self._skin.guides_without_body_motion(frame))
 
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Measure the frame and write all frames so far."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mane.body.mesh import Mesh
-from mane.body.motion import Pose
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.scene.sinks import OutputRequest, Sink
@@ -92,7 +91,13 @@ class PictureSink(Sink):
         camera = self._cameras[self._numbers.index(index)]
         groom = self._drawn.with_points(points.reshape(-1, 3))
         image = render(
-            groom, self._meshes(frame), camera=camera, look=self._look(groom), size=table.size, finest=table.finest
+            groom,
+            self._meshes(frame),
+            camera=camera,
+            look=self._look(groom),
+            size=table.size,
+            finest=table.finest,
+            body_color=self._body_color,
         )
         for file in self._files(index):
             write_png(file, image)
@@ -131,8 +136,24 @@ class PictureSink(Sink):
 
     def _meshes(self, frame: GuideFrame) -> list[Mesh]:
         """Body and solids where they are."""
-        pairs = zip(self._still_meshes, frame.solid_poses, strict=True)
-        return [still.with_points(pose.apply(still.points)) for still, pose in pairs]
+        meshes = []
+        for solid, still, pose in zip(self._assembly.source.solids, self._still_meshes, frame.solid_poses, strict=True):
+            points = still.points if solid.animation is None else solid.animation.points(frame.time)
+            meshes.append(still.with_points(pose.apply(points)))
+        return meshes
+
+    @cached_property
+    def _body_color(self) -> FloatArray:
+        """Linear RGB of body and solids, per vertex of all of them: the style's own where its body is drawn."""
+        from mane.groom import styles
+        from mane.render.solids import CLAY
+
+        colors = [np.tile(np.float32(CLAY), (mesh.vertex_count, 1)) for mesh in self._still_meshes]
+        style = self._assembly.scene.groom.style
+        own = None if style is None or not self._assembly.source.has_body else styles.body_color(style)
+        if own is not None and len(own) == len(colors[0]):
+            colors[0] = own
+        return np.concatenate(colors) if colors else np.zeros((0, 3), np.float32)
 
     @cached_property
     def _still_meshes(self) -> list[Mesh]:
@@ -148,14 +169,16 @@ class PictureSink(Sink):
     @cached_property
     def _cameras(self) -> list[Camera]:
         """One camera per frame: it frames the groomed head at every pose that the head will take."""
-        from mane.render.cameras import follow, look_at, outline
+        from mane.render.cameras import follow, look_at
+        from mane.scene.outlines import deforming_outlines, head_poses, rigid_outlines
 
-        scene, source = self._assembly.scene, self._assembly.source
-        body = self._still_meshes[0] if source.has_body else None
-        still = outline(self._assembly.hair.groom, body)
-        rate = scene.frames.rate
-        times = [(index - scene.frames.start) / rate for index in self._numbers]
-        poses = [Pose.identity() if source.head is None else source.head.pose(time) for time in times]
+        scene, source, groom = self._assembly.scene, self._assembly.source, self._assembly.hair.groom
+        times = [(index - scene.frames.start) / scene.frames.rate for index in self._numbers]
+        poses = head_poses(source.head, times)
+        if source.has_body and source.solids[0].animation is not None:
+            shown = deforming_outlines(groom, source.solids[0], poses, times)
+        else:
+            shown = rigid_outlines(groom, self._still_meshes[0] if source.has_body else None, poses)
         preset = follow if scene.camera.follow else look_at
         aspect = scene.camera.size[0] / scene.camera.size[1]
-        return preset([pose.apply(still) for pose in poses], direction=scene.camera.direction, aspect=aspect)
+        return preset(shown, direction=scene.camera.direction, aspect=aspect)

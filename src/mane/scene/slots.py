@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.animated import AnimatedMesh
 from mane.body.solid import Solid
 from mane.contact.adaptive.adaptive import AdaptiveGuides
-from mane.geometry.checks import FloatArray, IntArray
+from mane.geometry.checks import IntArray
 from mane.skin.finish.passes import adjusted
 from mane.strand.halfway import with_halfway
 from mane.strand.model import Float64Array, StrandModel
@@ -55,9 +57,10 @@ def with_slots(
 def grown_on(body: Solid, strands: Float64Array, neighbours: Float64Array) -> Float64Array:
     """Take strands (P, V, 3) [m] that lie half-way between others out of the body, which bulges between these.
 
-    Roots come to lie as deep in the skin as those of their `neighbours` (P, 2, 3) do in the mean.
+    Roots come to lie as deep in the skin as those of their `neighbours` (P, 2, 3) do in the mean. A body that deforms
+    is in its rest pose.
     """
-    skin = body.at(0.0)
+    skin = body.at(0.0) if body.animation is None else _at_rest(body.animation).at(0.0)
     depth = skin.distance(neighbours.reshape(-1, 3)).reshape(-1, 2).mean(axis=1)
     moved = strands.copy()
     for _ in range(ROUNDS):
@@ -66,7 +69,11 @@ def grown_on(body: Solid, strands: Float64Array, neighbours: Float64Array) -> Fl
     return adjusted(moved.astype(np.float32), skin.distance_and_gradient, 0.0, ROUNDS)
 
 
-def single_precision(state: StrandState, roots: RootPose, rows: slice | IntArray) -> dict[str, FloatArray]:
+def _at_rest(animation: AnimatedMesh) -> Solid:
+    return Solid.animated(animation.mesh, [0.0], animation.mesh.points[None])
+
+
+def single_precision(state: StrandState, roots: RootPose, rows: slice | IntArray) -> dict[str, Any]:
     """Arrays that a `GuideFrame` and its `InsertedGuides` share, of some strands, by name; copies."""
     arrays = {name: getattr(state, name)[rows] for name in ("points", "velocity", "orientations", "cut_force")}
     arrays["roots"], arrays["root_rotations"] = roots.positions[rows], roots.rotations[rows]

@@ -9,6 +9,7 @@ which also has the cache on disk look at all that a kernel is made of.
     @leaf()                          a function that kernels call for single elements, kept apart
     @inline                          a function on vectors, always part of its caller, rounded as written
     @inline_fast                     the same for numbers too, with fastmath as of the operations on vectors
+    by_type(default, {Kind: other})  a function that is another one for another named tuple as its first argument
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numba
 from numba import get_thread_id as get_thread_id  # type: ignore[attr-defined]
 from numba import prange as prange
 
-from mane.simd.numba_internals import INHERITED, WITHOUT_REFERENCE_COUNTS
+from mane.simd.numba_internals import INHERITED, WITHOUT_REFERENCE_COUNTS, choose_by_tuple, is_compiler_off
 
 # What operations on vectors may do: contract a * b + c, divide by a reciprocal, ignore the sign of zero, approximate
 # functions. They never assume that there is no NaN, and never reorder sums.
@@ -42,3 +43,19 @@ def leaf(**options: Any) -> Any:
 
 inline = leaf(forceinline=True)
 inline_fast = njit(cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)
+
+
+def by_type(name: str, default: Any, others: dict[type, Any]) -> Any:
+    """Return a function for kernels that is `default`, or one of `others` where its first argument is of that class.
+
+    The classes are named tuples. Which function it is is known when a kernel is compiled, so that a kernel is compiled
+    once for each class that it is called with and branches nowhere.
+    """
+
+    def chosen(*args: Any) -> Any:
+        return others.get(type(args[0]), default)(*args)
+
+    chosen.__name__ = chosen.__qualname__ = name
+    if not is_compiler_off():
+        choose_by_tuple(chosen, default, others)
+    return chosen

@@ -57,6 +57,26 @@ def mask_loader(width):
     return load_mask
 
 
+@intrinsic(plain.mask_bits)
+def mask_bits(typing_context, mask):
+    """The mask as a whole number: bit k is set where it has lane k."""
+
+    def emit(context, builder, sig, args):
+        return builder.zext(builder.bitcast(args[0], ir.IntType(mask.count)), INDEX)
+
+    return types.int64(mask), emit
+
+
+@intrinsic(plain.lowest_bit)
+def lowest_bit(typing_context, bits):
+    """Number of the lowest bit that is set; 64 where none is."""
+
+    def emit(context, builder, sig, args):
+        return builder.cttz(args[0], ir.IntType(1)(0))
+
+    return types.int64(types.int64), emit
+
+
 @intrinsic(plain.clear_marks)
 def clear_marks(typing_context, mask, marks, at):
     """Set those of `marks[at : at + width]`, of int8, to zero that the mask has."""

@@ -26,6 +26,7 @@ from numba.core.typing.templates import signature as signature
 from numba.extending import intrinsic as _intrinsic
 from numba.extending import lower_builtin as lower_builtin
 from numba.extending import models as models
+from numba.extending import overload
 from numba.extending import register_model as register_model
 
 from mane.simd.kernel_cache import PACKAGE, stamp_of
@@ -53,6 +54,24 @@ def checks_bounds() -> bool:
 def intrinsic(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Decorate the typing function of an operation, which `plain` does where the compiler is off."""
     return lambda typed: plain if is_compiler_off() else _intrinsic(typed)
+
+
+def choose_by_tuple(function: Any, default: Any, others: dict[type, Any]) -> None:
+    """Let kernels that call `function` call one of `others` instead, by the named tuple that comes first, or `default`.
+
+    The choice is made while a kernel is compiled and costs nothing when it runs.
+    """
+
+    def chosen(*args):
+        one = others.get(getattr(args[0], "instance_class", None), default)
+
+        def call(*args):
+            return one(*args)
+
+        return call
+
+    options: Any = {**INHERITED, "error_model": "numpy", "forceinline": True}
+    overload(function, jit_options=options, strict=False)(chosen)
 
 
 def declare(operation: Any, generic: Callable[..., Any]) -> None:

@@ -142,6 +142,16 @@ def mask_loader(width):
     return lambda marks, at: Mask(_slice(marks, at, width) != 0)
 
 
+def mask_bits(mask):
+    """See `masks.mask_bits`."""
+    return int((mask.lanes * (1 << np.arange(len(mask.lanes), dtype=np.int64))).sum())
+
+
+def lowest_bit(bits):
+    """See `masks.lowest_bit`."""
+    return (int(bits) & -int(bits)).bit_length() - 1 if bits else 64
+
+
 def clear_marks(mask, marks, at):
     """See `masks.clear_marks`."""
     _slice(marks, at, len(mask.lanes))[mask.lanes] = 0

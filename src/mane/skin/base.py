@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mane.body.motion import Pose
-from mane.geometry.checks import FloatArray, require_finite
+from mane.body.solid import Solid
+from mane.geometry.checks import FloatArray, IntArray, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.simd.align import empty_aligned
+from mane.skin.root_carry import RootCarry, in_rest_pose, load_in_world
 from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.ports import GuideLoad
@@ -31,11 +34,15 @@ class Skin(Stage):
         groom: the dense hair at rest, all strands with the same vertex count.
         guides: what carries it, at rest.
         may_return_load: whether some of its settings make it push the guides of the next frame (`guide_load`).
+
+    On a body that deforms (`grow_on`), `_fill` sees all guides, and what they feel, as if the skin were in its rest
+    pose, and fills in hairs in that pose; every hair is then carried by its own root (`root_carry`).
     """
 
     family = "skin"
     label = "skin"
     may_return_load: ClassVar[bool] = False
+    _carry: RootCarry | None = None
 
     def __init__(self, groom: Groom, guides: Guides) -> None:
         if not groom.is_uniform:
@@ -55,18 +62,55 @@ class Skin(Stage):
         """
         target = self._points if out is None else self._checked_out(out)
         self._check_frame(frame)
-        self._fill(frame, target)
+        if self._carry is None:
+            self._fill(frame, target)
+        else:
+            self._fill_on_skin(frame, self._carry, target)
         return target
 
     @abstractmethod
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None: ...
 
+    def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
+        self._fill(carry.seen(frame), out)
+        carry.carry(frame, out)
+
+    def grow_on(self, body: Solid | None) -> None:
+        """Let every hair ride on the skin of the body, where that deforms; on any other, hairs follow their guides."""
+        is_deforming = body is not None and body.animation is not None
+        self._carry = RootCarry(self.groom, self.guides, body) if is_deforming and body is not None else None
+
+    def root_rotations(self, frame: GuideFrame) -> NDArray[np.float64]:
+        """How the skin at the root of each hair has turned since rest: one quaternion for all, (4,), or (S, 4)."""
+        return frame.head.rotation if self._carry is None else self._carry.rotations(frame)
+
+    def without_body_motion(self, frame: GuideFrame, points: FloatArray, rows: IntArray) -> FloatArray:
+        """Hairs `rows` at a frame, (H, V, 3) [m], as seen from the head, or from the skin at their roots; a copy."""
+        if self._carry is None:
+            seen: FloatArray = frame.head.inverse_apply(points)
+            return seen
+        copy = points.copy()
+        self._carry.back(frame, copy, rows)
+        return copy
+
+    def guides_without_body_motion(self, frame: GuideFrame) -> FloatArray:
+        """Guides of a frame that are there, (G, V, 3) [m], as seen from the head, or from the skin at their roots."""
+        points = frame.points if self._carry is None else in_rest_pose(frame, self.guides.rest).points
+        seen: FloatArray = points[frame.active]
+        return frame.head.inverse_apply(seen) if self._carry is None else seen
+
     def guide_load(self) -> GuideLoad | None:
         """What the hairs of the last frame do to their guides in the next (`GuideSource.receive`); None for nothing.
 
-        The only way back in a frame. A skin with such forces has them in its memory as well.
+        The only way back in a frame. A skin with such forces has them in its memory as well. On a body that deforms
+        they are those that it found in the rest pose; `world_load` turns them.
         """
         return None
+
+    def world_load(self, frame: GuideFrame) -> GuideLoad | None:
+        """`guide_load` after the call with `frame`, in the world, whatever the hair grows on."""
+        load = self.guide_load()
+        return load if load is None or self._carry is None else load_in_world(load, frame.root_rotations)
 
     @property
     @abstractmethod

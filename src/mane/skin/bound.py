@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_fade as kernels
@@ -74,11 +75,15 @@ class BoundSkin(Skin):
 
     def _hand_to_head(self, frame: GuideFrame, share: FloatArray, out: FloatArray) -> None:
         """Take hairs that hang on their guides by a `share` below 1 towards where the head alone carries them."""
+        self._hand_over(lambda rows: frame.head.apply(self.groom.as_uniform()[rows]), share, out)
+
+    def _hand_over(self, carried: Callable[[IntArray], FloatArray], share: FloatArray, out: FloatArray) -> None:
+        """Take hairs that hang on their guides by a `share` below 1 towards where they are without any, (H, V, 3)."""
         if not len(share):
             return
         rows = np.flatnonzero(share < 1)
         if len(rows):
-            alone = frame.head.apply(self.groom.as_uniform()[rows])
+            alone = carried(rows)
             out[rows] = alone + share[rows, None, None] * (out[rows] - alone)
 
     @property

@@ -29,13 +29,15 @@ def make_skin(name: str, groom: Groom, guides: Guides | GuideSource, **settings:
         name: of a method, see `SKINS`.
         groom: the dense hair at rest, all strands with the same vertex count.
         guides: what carries it; a `Simulation` (or any other source of guide frames) where the method should know how
-            these guides were simulated: material, stiffening and forces at rest, as `mane simulate` binds it. Guides by
-            themselves are taken for hair of the method's own default material.
+            these guides were simulated: material, stiffening and forces at rest, and a body that deforms, as
+            `mane simulate` binds it. Guides by themselves are taken for hair of the method's own default material.
         settings: keyword arguments of the method's class, in place of what the simulation would provide.
     """
-    method = SKINS.find(name)
+    method, source = SKINS.find(name), None
     if isinstance(guides, GuideSource):
         settings = {**needed(method, guides.provide, given=settings), **settings}
-        guides = guides.guides
+        source, guides = guides, guides.guides
     skin: Skin = method.for_scene(groom=groom, guides=guides, **settings)
+    if source is not None:
+        skin.grow_on(source.provide("body"))
     return skin

@@ -34,6 +34,7 @@ NEEDS = {
     "material": "of the hair",
     "model": "name of the strand model",
     "model_settings": "settings of the strand model, by name",
+    "preroll": 'seconds from the rest pose of a body that deforms to where the shot begins, or "auto"',
     "rest": "the `GuideFrame` of guides at rest on the head in its rest pose",
     "previous_frame": "a function that returns the `GuideFrame` before the one at hand, or None at the first",
     "root": "what holds the roots",

@@ -61,6 +61,7 @@ class GuideFrame:
         solid_poses: pose of each solid of the simulation, in its order.
         time: [s].
         inserted: guides beside those of the groom, or None where a simulation inserts none.
+        is_rest_pose: whether a body that deforms is in its rest pose, whatever its animation says at `time`.
     """
 
     points: FloatArray
@@ -75,6 +76,7 @@ class GuideFrame:
     solid_poses: tuple[Pose, ...]
     time: float
     inserted: InsertedGuides | None = None
+    is_rest_pose: bool = False
 
     def copy(self) -> GuideFrame:
         """Return a frame with arrays of its own."""

@@ -86,11 +86,13 @@ class MovingSolid:
         solid: its geometry.
         before: from its frame to the world at the start of the step.
         after: the same at the end.
+        times: start and end of the step [s], for a surface that deforms in its own frame.
     """
 
     solid: Solid
     before: Pose
     after: Pose
+    times: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,10 @@ class RootPose:
         rotations[...] = pose.rotation
         return cls(pose.apply(rest_roots), rotations)
 
+    def equals(self, other: RootPose) -> bool:
+        """Whether all roots are at the same places, to the last bit."""
+        return np.array_equal(self.positions, other.positions) and np.array_equal(self.rotations, other.rotations)
+
     def toward(self, other: RootPose, fraction: float) -> RootPose:
         """Return the pose at `fraction` of the way to `other`: straight lines and steady turns."""
         if fraction >= 1.0:

@@ -69,6 +69,7 @@ class GuideSource(Stage):
         own = {
             "guides": lambda: self.guides,
             "head": lambda: self.head,
+            "body": lambda: self.solids[0] if self.has_body else None,
             "solids": lambda: self.solids,
             "rest": lambda: self.rest,
         }

@@ -96,9 +96,8 @@ class Scene:
         self.time = start + dt
 
         def moving(begin, end):
-            return tuple(
-                MovingSolid(solid, pose(start + begin * dt), pose(start + end * dt)) for solid, pose in self.solids
-            )
+            times = (start + begin * dt, start + end * dt)
+            return tuple(MovingSolid(solid, pose(times[0]), pose(times[1]), times) for solid, pose in self.solids)
 
         path = StepPath(lambda fraction: self.roots, moving)
         return self.stepper.step(self.state, self.state, path, time=self.time, dt=dt, substeps=substeps)

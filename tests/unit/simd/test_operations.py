@@ -154,6 +154,27 @@ def test_masks_from_counts_and_marks(width, count):
     np.testing.assert_array_equal(marks, [before[0], *np.where(is_first, 0, before[1:])])
 
 
+@pytest.mark.parametrize("width", [8, 16, 32])
+def test_the_lanes_of_a_mask_are_gone_through_by_their_bits(width):
+    load = memory.loader(width)
+
+    @njit(error_model="numpy")
+    def kernel(rows, limit, found):
+        bits, count = masks.mask_bits(load(rows, 0) < limit), 0
+        while bits != 0:
+            found[count] = masks.lowest_bit(bits)
+            bits &= bits - 1
+            count += 1
+        return count, masks.lowest_bit(bits)
+
+    rows = np.random.default_rng(width).normal(size=width)
+    for limit in (-10.0, 0.3, 10.0):
+        found = np.zeros(width, np.int64)
+        count, none = kernel(rows, limit, found)
+        np.testing.assert_array_equal(found[:count], np.flatnonzero(rows < limit))
+        assert none == 64
+
+
 def test_a_mask_has_no_single_truth_value():
     mask = masks.plain.Mask(np.array([True, False]))
     with pytest.raises(TypeError, match="use select"):

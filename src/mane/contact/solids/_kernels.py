@@ -15,7 +15,7 @@ The contacts of a strand are a short list in this order, the memory of the last 
 
 import numpy as np
 
-from mane.body._kernels_solid import AFTER, BEFORE, to_local, to_world, turn_to_world
+from mane.body._kernels_solid import AFTER, BEFORE, place_at_start, to_local, to_world, turn_to_world
 from mane.contact.solids._kernels_contact import (
     GAINED,
     TRAIL_SIZE,
@@ -33,9 +33,9 @@ from mane.contact.solids._kernels_trace import (
     across_strand,
     between,
     chord,
-    least_distance,
     length_between,
-    measure_vertex,
+    measure_before,
+    see_before,
     stays_away,
     trace_solid,
     vector,
@@ -91,7 +91,7 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
     if start > reach:
         return np.inf, start
     ax, ay, az = to_world(poses, AFTER, px, py, pz)
-    bx, by, bz = to_world(poses, BEFORE, px, py, pz)
+    bx, by, bz = to_world(poses, BEFORE, *place_at_start(solid, px, py, pz))
     surface = ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt)
     normal = turn_to_world(poses, AFTER, nx, ny, nz)
     if is_thin and start + offset > -solid.feature:
@@ -174,16 +174,16 @@ def find_on_strand(
     found = record[-2]
     for j in range(len(points)):
         x, v = vector(points, j), vector(velocity, j)
-        here = to_local(poses, BEFORE, x[0], x[1], x[2])
         there = to_local(poses, AFTER, x[0] + dt * v[0], x[1] + dt * v[1], x[2] + dt * v[2])
-        travel = slope * length_between(here, there)
         behind = arc[j] - arc[max(j - 1, 0)]
         ahead = arc[min(j + 1, end)] - arc[j]
         half = 0.5 * slope * max(behind, ahead) if inner > 0 else 0.0
+        beside = SLACK * (behind + ahead) + thickness
+        here, bound = see_before(solid, poses, x, there, beside + half, measured, j)
+        travel = slope * length_between(here, there)
         reach = travel + SLACK * (behind + ahead) + thickness
-        bound = least_distance(slope, here, measured, j)
         if bound <= reach + half:
-            bound = measure_vertex(solid, here, measured, j)
+            bound = measure_before(solid, here, measured, j)
         if j == 0 and is_held:
             on_skin = bound < AT_ROOT * ahead
         lack, number = np.inf, j * (inner + 1)
@@ -283,18 +283,18 @@ def find_contacts(
         old_count: contacts of the last step, (G,); their places (G, C), normal forces [N], trails.
         gravity: [m/s^2], (3,).
         dt: [s].
-        measured: distance of each vertex when it was last measured [m], and where that was [m], (G, V, 4).
+        measured: distance of each vertex when it was last measured [m], and where that was [m], (G, V, 4); with what
+            `_kernels_deforming` remembers (G, V, 6).
         count: (G,); `place` (G, C); `record` (G, C + 2, RECORD_SIZE), two rows of scratch.
         force: of the load; `resistance` and `coupling` alike.
     """
     nothing = fresh_trail(gravity, dt)
-    slope = solid.slope
     for s in prange(len(points)):
         count[s] = 0
         # Where only vertices are tested, `find_on_strand` makes the same test for each of them.
         if is_active[s] and not (
             inner > 0
-            and stays_away(slope, poses, inner, is_held[s], arc[s, 1], points[s], velocity[s], dt, margin, measured[s])
+            and stays_away(solid, poses, inner, is_held[s], arc[s, 1], points[s], velocity[s], dt, margin, measured[s])
         ):
             count[s] = find_on_strand(
                 solid,
@@ -314,75 +314,6 @@ def find_contacts(
                 record[s],
             )
             spread_contacts(inner, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
-
-
-@njit(cache=True, error_model="numpy")
-def judge_samples(distance, normal, surface, laws, points, velocity, masses, last, dt, place, record):
-    """Fill the list of contacts of one strand with a sampled solid; see `find_sampled_contacts`."""
-    mass, stiff_mass = masses
-    count, pointer = np.int64(0), np.int64(0)
-    for j in range(len(points)):
-        start = distance[j]
-        if start < np.inf:
-            x, moves = vector(points, j), vector(surface, j)
-            y = (x[0] + dt * moves[0], x[1] + dt * moves[1], x[2] + dt * moves[2])
-            old, pointer = recall(last, j, pointer, 1)
-            n, v, both = vector(normal, j), vector(velocity, j), (mass[j], stiff_mass[j])
-            excess = judge_contact(True, start, start, n, y, moves, x, v, both, old, laws, dt, record[count])
-            if excess < np.inf:
-                place[count] = j
-                count += 1
-    return count
-
-
-@njit(cache=True, error_model="numpy")
-def find_sampled_contacts(
-    distance,
-    normal,
-    surface,
-    laws,
-    points,
-    velocity,
-    mass,
-    stiff_mass,
-    old_count,
-    old_place,
-    old_force,
-    old_trail,
-    gravity,
-    dt,
-    # out
-    count,
-    place,
-    record,
-    force,
-    resistance,
-    coupling,
-):
-    """Do what `find_contacts` does with a solid that was sampled at the vertices.
-
-    Args:
-        distance: at the start of the step [m], (G, V), infinite where nothing is near.
-        normal: unit vectors at its end, (G, V, 3).
-        surface: velocity of the solid [m/s], (G, V, 3).
-        laws: as in `find_contacts`, and all others too.
-    """
-    nothing = fresh_trail(gravity, dt)
-    for s in range(len(points)):
-        count[s] = judge_samples(
-            distance[s],
-            normal[s],
-            surface[s],
-            laws,
-            points[s],
-            velocity[s],
-            (mass[s], stiff_mass[s]),
-            (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
-            dt,
-            place[s],
-            record[s],
-        )
-        spread_contacts(0, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
 
 
 @njit(cache=True, error_model="numpy")

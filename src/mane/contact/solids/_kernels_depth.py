@@ -10,11 +10,11 @@ from mane.simd.jit import njit, prange
 @njit(cache=True, error_model="numpy")
 def strand_depth(solid, poses, points, first, measured):
     """How deep the deepest vertex from number `first` on is inside at the end of the step [m], at least 0."""
-    slope, depth = solid.slope, 0.0
+    depth = 0.0
     for j in range(first, len(points)):
         x = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
-        if least_distance(slope, x, measured, j) <= 0.0:
-            depth = max(depth, -measure_vertex(solid, x, measured, j))
+        if least_distance(solid, AFTER, x, measured, j) <= 0.0:
+            depth = max(depth, -measure_vertex(solid, AFTER, x, measured, j))
     return depth
 
 

@@ -15,7 +15,15 @@ import math
 
 import numpy as np
 
-from mane.body._kernels_solid import AFTER, BEFORE, solid_distance, to_local, to_world, turn_to_world
+from mane.body._kernels_solid import (
+    AFTER,
+    BEFORE,
+    place_at_start,
+    solid_distance,
+    to_local,
+    to_world,
+    turn_to_world,
+)
 from mane.contact.solids._kernels import SLACK
 from mane.contact.solids._kernels_displacement import (
     MOVE,
@@ -38,7 +46,9 @@ from mane.contact.solids._kernels_trace import (
     chord,
     least_distance,
     length_between,
+    measure_before,
     measure_vertex,
+    see_before,
     stays_away,
     trace_solid,
     vector,
@@ -109,10 +119,9 @@ def check_site(solid, limits, is_thin, allowed, u, j, first, scratch, requested)
 @njit(cache=True, error_model="numpy")
 def check_vertices(solid, limits, rest_length, first, on_skin, measured, scratch, requested):
     """Request the displacements (V, 4) of one strand that meets nothing thin."""
-    slope, thickness = solid.slope, limits[0]
-    goal = scratch[NEXT]
+    thickness, goal = limits[0], scratch[NEXT]
     for j in range(first, len(goal)):
-        if least_distance(slope, vector(goal, j), measured, j) < thickness:
+        if least_distance(solid, AFTER, vector(goal, j), measured, j) < thickness:
             allowed = limits[1] * rest_length[max(j - 1, 0)] * (LENIENCE if j == 1 and on_skin else 1.0)
             check_site(solid, limits, False, allowed, 0.0, j, first, scratch, requested)
 
@@ -165,16 +174,15 @@ def find_longest_path(solid, poses, thickness, inner, before, points, is_held, r
     for j in range(len(points)):
         length = rest_length[max(j - 1, 0)]
         x, y = vector(before, j), vector(points, j)
-        here = to_local(poses, BEFORE, x[0], x[1], x[2])
         there = to_local(poses, AFTER, y[0], y[1], y[2])
+        half = slope * length if inner > 0 or j == 0 else 0.0
+        here, bound = see_before(solid, poses, x, there, SLACK * length + thickness + half, measured, j)
         put(scratch[NOW], j, here)
         put(scratch[MOVE], j, (there[0] - here[0], there[1] - here[1], there[2] - here[2]))
         travel = length_between(here, there)
         reach = slope * travel + SLACK * length + thickness
-        half = slope * length if inner > 0 or j == 0 else 0.0
-        bound = least_distance(slope, here, measured, j)
         if bound <= reach + half:
-            bound = measure_vertex(solid, here, measured, j)
+            bound = measure_before(solid, here, measured, j)
         if j == 0 and is_held:
             on_skin = bound < AT_ROOT * length
         elif bound < reach:
@@ -192,27 +200,28 @@ def ends_outside(solid, poses, thickness, first, before, points, measured):
     This is what `project_strand` finds out about most strands, at a fraction of the cost: where a solid is thicker than
     a segment and paths are short, only ends are tested.
     """
-    slope = solid.slope
+    inside = thickness + NEXT_TO_NOTHING
     for j in range(first, len(points)):
         there = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
-        here = to_local(poses, BEFORE, before[j, 0], before[j, 1], before[j, 2])
+        here, _ = see_before(solid, poses, vector(before, j), there, inside, measured, j)
         if length_between(here, there) > BRIEF * SHORT * solid.feature:
             return False
-        inside = thickness + NEXT_TO_NOTHING
-        if least_distance(slope, there, measured, j) < inside and measure_vertex(solid, there, measured, j) < inside:
+        least = least_distance(solid, AFTER, there, measured, j)
+        if least < inside and measure_vertex(solid, AFTER, there, measured, j) < inside:
             return False
     return True
 
 
 @njit(cache=True, error_model="numpy")
-def stop_approaches(poses, dt, first, scratch, velocity):
+def stop_approaches(solid, poses, dt, first, scratch, velocity):
     """Take from the velocities of vertices that were lifted what leads further in."""
     now, stopped = scratch[NOW], scratch[STOPPED]
     for j in range(first, len(now)):
         sx, sy, sz = vector(stopped, j)
         if sx != 0.0 or sy != 0.0 or sz != 0.0:
             n = turn_to_world(poses, AFTER, sx, sy, sz)
-            a, b = to_world(poses, AFTER, *vector(now, j)), to_world(poses, BEFORE, *vector(now, j))
+            place = vector(now, j)
+            a, b = to_world(poses, AFTER, *place), to_world(poses, BEFORE, *place_at_start(solid, *place))
             approach = 0.0
             for i in range(3):
                 approach += n[i] * (velocity[j, i] - (a[i] - b[i]) / dt)
@@ -270,7 +279,7 @@ def project_strand(
     if has_moved:
         for j in range(first, len(points)):
             put(points, j, to_world(poses, AFTER, *vector(scratch[NOW], j)))
-        stop_approaches(poses, dt, first, scratch, velocity)
+        stop_approaches(solid, poses, dt, first, scratch, velocity)
     return has_moved
 
 
@@ -318,7 +327,7 @@ def project_strands(
             continue
         if inner >= THIN:
             length = rest_length[s, 0]
-            if stays_away(solid.slope, poses, inner, is_held[s], length, before[s], paths[s], 1.0, margin, measured[s]):
+            if stays_away(solid, poses, inner, is_held[s], length, before[s], paths[s], 1.0, margin, measured[s]):
                 continue
         elif ends_outside(solid, poses, limits[0], 1 if is_held[s] else 0, before[s], points[s], measured[s]):
             continue

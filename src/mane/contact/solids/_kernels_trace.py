@@ -1,7 +1,9 @@
 """The first place where a straight path meets a solid, and what is known without looking: for the contact kernels.
 
-A solid is a `SolidArrays` of `body._kernels_solid`. Everything is in the frame of the solid, where it stands still and
-hair moves relative to it.
+A solid is a `SolidArrays` of `body._kernels_solid`, or a `SurfaceArrays` where it deforms. Everything is in the frame
+of the solid, where it stands still and hair moves relative to it. One that deforms has its shape at the end of the step
+there, and what is near it at the start is seen where it would be if it had gone along with the closest triangle
+(`_kernels_deforming`).
 """
 
 # mypy: allow-untyped-defs
@@ -12,8 +14,18 @@ import numpy as np
 
 from mane.body._kernels_field import field_distance_gradient
 from mane.body._kernels_shapes import TORUS, primitive_distance
-from mane.body._kernels_solid import AFTER, BEFORE, solid_distance, to_local, unit_gradient
-from mane.simd.jit import njit
+from mane.body._kernels_solid import AFTER, BEFORE, rigid_distance, to_local, unit_gradient
+from mane.body.deforming._kernels import SurfaceArrays
+from mane.contact.solids._kernels_deforming import (
+    known_before,
+    least_to_surface,
+    measure_surface,
+    most_to_surface,
+    see_surface_before,
+    surface_step,
+    trace_surface,
+)
+from mane.simd.jit import by_type, njit
 
 # A path that has not met or missed a solid after so many steps grazes it.
 MAX_STEPS = 48
@@ -87,14 +99,14 @@ def trace_field(solid, offset, near, near_x, near_y, near_z, x, y, z, ex, ey, ez
 
 
 @njit(cache=True, error_model="numpy")
-def trace_solid(solid, offset, x, y, z, tx, ty, tz):
+def trace_rigid(solid, offset, x, y, z, tx, ty, tz):
     """First place where the straight path from (x, y, z) to (tx, ty, tz) meets the surface `offset` [m] around a solid.
 
     Returns:
         Distance to that surface at the start [m]; whether the path meets it; the place, which is the start where it
         does not; distance [m] and unit gradient there. A path that starts below the surface meets it at its start.
     """
-    near, nx, ny, nz = solid_distance(solid, x, y, z)
+    near, nx, ny, nz = rigid_distance(solid, x, y, z)
     near -= offset
     ex, ey, ez = tx - x, ty - y, tz - z
     length = math.sqrt(ex * ex + ey * ey + ez * ez)
@@ -111,49 +123,89 @@ def trace_solid(solid, offset, x, y, z, tx, ty, tz):
     return near, travelled != NOWHERE, x + along * ex, y + along * ey, z + along * ez, d, nx, ny, nz
 
 
+trace_solid = by_type("trace_solid", trace_rigid, {SurfaceArrays: trace_surface})
+
+
 @njit(cache=True, error_model="numpy")
-def least_distance(slope, x, measured, j):
-    """Lower bound of the distance of vertex j at the local point x [m].
+def least_to_rigid(solid, which, x, measured, j):
+    """Lower bound of the distance of vertex j at the local point x [m] at one end of the step, BEFORE or AFTER.
 
     A row of `measured` (V, 4) remembers the distance that the vertex had when it was last measured, and where that was:
     the distance cannot have changed faster than its largest slope. The bound never decides more than whether somebody
     looks closer, with `measure_vertex`.
     """
     dx, dy, dz = x[0] - measured[j, 1], x[1] - measured[j, 2], x[2] - measured[j, 3]
-    return measured[j, 0] - slope * math.sqrt(dx * dx + dy * dy + dz * dz)
+    return measured[j, 0] - solid.slope * math.sqrt(dx * dx + dy * dy + dz * dz)
 
 
 @njit(cache=True, error_model="numpy")
-def measure_vertex(solid, x, measured, j):
+def most_to_rigid(solid, which, x, measured, j):
+    """Upper bound of that distance."""
+    dx, dy, dz = x[0] - measured[j, 1], x[1] - measured[j, 2], x[2] - measured[j, 3]
+    return measured[j, 0] + solid.slope * math.sqrt(dx * dx + dy * dy + dz * dz)
+
+
+@njit(cache=True, error_model="numpy")
+def measure_rigid(solid, which, x, measured, j):
     """Distance of vertex j at the local point x [m], which is remembered."""
     if x[0] != measured[j, 1] or x[1] != measured[j, 2] or x[2] != measured[j, 3] or measured[j, 0] == -np.inf:
-        d, _, _, _ = solid_distance(solid, x[0], x[1], x[2])
+        d, _, _, _ = rigid_distance(solid, x[0], x[1], x[2])
         measured[j, 0], measured[j, 1], measured[j, 2], measured[j, 3] = d, x[0], x[1], x[2]
     return measured[j, 0]
 
 
 @njit(cache=True, error_model="numpy")
-def surely_on_skin(slope, poses, points, length, measured):
-    """Whether the root is nearer to the solid than `AT_ROOT` of its first segment of that length [m]."""
-    x, y, z = to_local(poses, BEFORE, points[0, 0], points[0, 1], points[0, 2])
-    moved = length_between((x, y, z), (measured[0, 1], measured[0, 2], measured[0, 3]))
-    return measured[0, 0] > -np.inf and measured[0, 0] + slope * moved < AT_ROOT * length
+def see_rigid_before(solid, poses, x, there, scope, measured, j):
+    """Where vertex j, at x [m] in the world, is at the start of the step, and its least distance [m].
+
+    Seen as the solid is at the end. `there` is where it goes, `scope` how far from its path anything matters [m].
+    """
+    here = to_local(poses, BEFORE, x[0], x[1], x[2])
+    return here, least_to_rigid(solid, BEFORE, here, measured, j)
 
 
 @njit(cache=True, error_model="numpy")
-def stays_away(slope, poses, inner, is_held, length, points, paths, scale, margin, measured):
+def measure_rigid_before(solid, here, measured, j):
+    """Distance of vertex j [m] where `see_before` saw it; asked where the least one says that it may matter."""
+    return measure_rigid(solid, BEFORE, here, measured, j)
+
+
+@njit(cache=True, error_model="numpy")
+def no_step(solid):
+    """How far the surface goes in the solid's own frame during the step at most [m]."""
+    return 0.0
+
+
+least_distance = by_type("least_distance", least_to_rigid, {SurfaceArrays: least_to_surface})
+most_distance = by_type("most_distance", most_to_rigid, {SurfaceArrays: most_to_surface})
+measure_vertex = by_type("measure_vertex", measure_rigid, {SurfaceArrays: measure_surface})
+see_before = by_type("see_before", see_rigid_before, {SurfaceArrays: see_surface_before})
+own_step = by_type("own_step", no_step, {SurfaceArrays: surface_step})
+measure_before = by_type("measure_before", measure_rigid_before, {SurfaceArrays: known_before})
+
+
+@njit(cache=True, error_model="numpy")
+def surely_on_skin(solid, poses, points, length, measured):
+    """Whether the root is nearer to the solid than `AT_ROOT` of its first segment of that length [m]."""
+    here = to_local(poses, BEFORE, points[0, 0], points[0, 1], points[0, 2])
+    return measured[0, 0] > -np.inf and most_distance(solid, BEFORE, here, measured, 0) < AT_ROOT * length
+
+
+@njit(cache=True, error_model="numpy")
+def stays_away(solid, poses, inner, is_held, length, points, paths, scale, margin, measured):
     """Whether nothing of a strand can meet the solid on the paths (V, 3) of its vertices times `scale`.
 
     `margin` is what must be left beside the paths [m]; `length` is that of the first segment [m]. A root that is held
     does not matter, and its segment neither where the root is on the skin.
     """
-    first = 1 if is_held and (inner == 0 or surely_on_skin(slope, poses, points, length, measured)) else 0
+    first = 1 if is_held and (inner == 0 or surely_on_skin(solid, poses, points, length, measured)) else 0
+    slope, step = solid.slope, own_step(solid)
     bound_prev, travel_prev = np.inf, 0.0
     for j in range(first, len(points)):
         x, y, z = points[j, 0], points[j, 1], points[j, 2]
         here = to_local(poses, BEFORE, x, y, z)
         there = to_local(poses, AFTER, x + scale * paths[j, 0], y + scale * paths[j, 1], z + scale * paths[j, 2])
-        bound, travel = least_distance(slope, here, measured, j), slope * length_between(here, there)
+        bound, travel = least_distance(solid, BEFORE, here, measured, j), slope * length_between(here, there) + step
         if bound <= travel + margin:
             return False
         if inner > 0 and j > first:

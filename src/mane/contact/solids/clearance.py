@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from mane.body._kernels_solid import SolidArrays
+from mane.body.deforming._kernels import SurfaceArrays
+from mane.body.deforming.surface import DeformingSurface
+from mane.body.packed import PackedSolid
 from mane.body.solid import Solid
+from mane.contact.solids import _kernels_deforming as deforming
 from mane.contact.solids._kernels import SLACK
 from mane.strand.model import Float64Array, StrandModel
+from mane.strand.ports import MovingSolid
 
 # More points than this on one segment mean that the hair is cut too coarsely for what it touches.
 MAX_INNER = 63
@@ -32,24 +38,48 @@ def safe_margin(model: StrandModel, thickness: float) -> float:
     return thickness + 2 * SLACK * float(model.rest_length.max())
 
 
-def not_measured(strand_count: int, vertex_count: int) -> Float64Array:
-    """Scratch for what was last measured of each vertex (G, V, 4); minus infinity asks for a measurement."""
-    measured = np.zeros((strand_count, vertex_count, 4))
+def not_measured(strand_count: int, vertex_count: int, is_deforming: bool = False) -> Float64Array:
+    """Scratch for what was last measured of each vertex, (G, V, 4), or (G, V, 6) of a solid that deforms.
+
+    Minus infinity asks for a measurement.
+    """
+    measured = np.zeros((strand_count, vertex_count, deforming.COLUMNS if is_deforming else 4))
     measured[..., 0] = -np.inf
+    if is_deforming:
+        measured[..., deforming.TRIANGLE] = -1.0
     return measured
 
 
+class Clearance:
+    """A solid as the kernels of guides read it, and what was last measured of each vertex.
+
+    Attributes:
+        solid: whose it is.
+        measured: see `not_measured`; scratch that parts share, and that changes no result.
+        feature: radius of the thinnest part [m].
+    """
+
+    def __init__(self, solid: Solid, model: StrandModel) -> None:
+        self.solid = solid
+        self._packed = PackedSolid.of(solid)
+        self._surface = None if solid.animation is None else DeformingSurface(solid.animation)
+        self.measured = not_measured(model.strand_count, model.vertex_count, self._surface is not None)
+        self.feature = self._packed.arrays.feature if self._surface is None else self._surface.feature
+
+    def arrays(self, moving: MovingSolid) -> SolidArrays | SurfaceArrays:
+        """Return the solid during a step."""
+        return self._packed.arrays if self._surface is None else self._surface.during(*moving.times)
+
+
 class Clearances:
-    """What was last measured of each vertex, by solid: scratch that parts may share, and that changes no result."""
+    """A `Clearance` for each solid, which contact and projection of the same guides share."""
 
     def __init__(self) -> None:
-        self._tables: dict[int, tuple[Solid, Float64Array]] = {}
+        self._known: dict[int, Clearance] = {}
 
-    def of(self, solid: Solid, model: StrandModel) -> Float64Array:
-        """Return the table of a solid, (G, V, 4)."""
-        shape = (model.strand_count, model.vertex_count)
-        known, table = self._tables.get(id(solid), (None, None))
-        if known is not solid or table is None or table.shape[:2] != shape:
-            table = not_measured(*shape)
-            self._tables[id(solid)] = (solid, table)
-        return table
+    def of(self, solid: Solid, model: StrandModel) -> Clearance:
+        """Return that of a solid."""
+        known, shape = self._known.get(id(solid)), (model.strand_count, model.vertex_count)
+        if known is None or known.solid is not solid or known.measured.shape[:2] != shape:
+            known = self._known[id(solid)] = Clearance(solid, model)
+        return known

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.packed import PackedSolid, fill_pose_pair
+from mane.body.packed import fill_pose_pair
 from mane.contact.solids import _kernels as kernels
 from mane.contact.solids._kernels_contact import RECORD_SIZE, TRAIL_SIZE
 from mane.contact.solids._kernels_depth import measure_depth
-from mane.contact.solids.animated_surface import AnimatedSurface
 from mane.contact.solids.clearance import Clearances, inner_places, safe_margin
 from mane.geometry.checks import IntArray, as_array, require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
@@ -132,8 +131,8 @@ class SolidContact(Force):
     A contact acts along the normal only while it pushes: one that would pull hard is dropped and the substep taken
     again, one that holds hair back a little is given up in the next. Contacts are inelastic. Every vertex is tested,
     and points between them where a solid is thinner than a segment, along the path that they take relative to the
-    solid, so that a thin tooth does not pass through unnoticed. Meshes that deform are tested at the vertices only, at
-    the end of their path.
+    solid, so that a thin tooth does not pass through unnoticed. A mesh that deforms is asked for its triangles, which
+    move during the substep; friction sees how fast the surface moves where it is touched.
 
     Limitations: the path is that of the velocity at the start of the substep, and a point touches one place of a solid
     at a time. `SolidProjection` mends what this leaves inside.
@@ -245,19 +244,17 @@ class _OneSolid:
     def __init__(self, moving: MovingSolid, model: StrandModel, thickness: float, clearances: Clearances) -> None:
         self.solid = moving.solid
         self.thickness = thickness
-        self.packed = PackedSolid.of(self.solid)
-        self.surface = AnimatedSurface(self.packed, model) if self.packed.is_deforming else None
+        self.clearance = clearances.of(self.solid, model)
         strands, vertices = model.strand_count, model.vertex_count
         # By the longest segment of all: with their own, shorter strands were 3 mm deep after some violent steps.
         longest = float(model.rest_length.max())
-        self.inner = inner_places(self.packed.feature, longest, thickness)
+        self.inner = inner_places(self.clearance.feature, longest, thickness)
         capacity = vertices + min(self.inner, kernels.INNER_CONTACTS) * model.segment_count
         self.last = ContactList.empty(strands, capacity)
         self._next = ContactList.empty(strands, capacity)
         self._record = np.zeros((strands, capacity + 2, RECORD_SIZE))
         self._poses = np.zeros(24)
         self._deepest = np.zeros(strands)
-        self._measured = clearances.of(self.solid, model)
         self._margin = safe_margin(model, thickness)
 
     def find(
@@ -275,14 +272,11 @@ class _OneSolid:
         remembered = (old.count, old.place, old.pressed, old.trail, strands.model.gravity, strands.dt)
         outputs = (new.count, new.place, self._record, load.force, load.resistance, load.coupling)
         state = (strands.points, strands.velocity, strands.model.mass, inertia)
-        if self.surface is not None:
-            sampled = self.surface.sample(strands, moving, held, self.thickness)
-            kernels.find_sampled_contacts(*sampled, laws, *state, *remembered, *outputs)
-            return
         fill_pose_pair(moving.before, moving.after, self._poses)
-        geometry = (self.packed.arrays, self._poses, self.inner, self.thickness, laws)
+        self._arrays = self.clearance.arrays(moving)
+        geometry = (self._arrays, self._poses, self.inner, self.thickness, laws)
         masks = (arc, self._margin, held, strands.active)
-        kernels.find_contacts(*geometry, *state, *masks, *remembered, self._measured, *outputs)
+        kernels.find_contacts(*geometry, *state, *masks, *remembered, self.clearance.measured, *outputs)
 
     @property
     def touches(self) -> bool:
@@ -306,15 +300,13 @@ class _OneSolid:
 
     def depth(self, strands: StrandView, held: NDArray[np.bool_]) -> float:
         """How deep a vertex is inside at the end of the step [m]."""
-        if self.surface is not None:
-            return self.surface.depth(strands, self.thickness)
         measure_depth(
-            self.packed.arrays,
+            self._arrays,
             self._poses,
             strands.points,
             held,
             strands.active,
-            self._measured,
+            self.clearance.measured,
             self._deepest,
         )
         return float(self._deepest.max())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.packed import PackedSolid, fill_pose_pair
+from mane.body.packed import fill_pose_pair
 from mane.body.solid import Solid
 from mane.contact.solids import _kernels_projection as kernels
 from mane.contact.solids._kernels_displacement import RISE, SCRATCH_COUNT
@@ -53,7 +53,7 @@ class SolidProjection(Constraint):
     when the step began comes out at a limited speed.
 
     Limitations: the first segment of a root on the skin is moved only when its end is six times deeper than the
-    tolerance. Meshes that deform are left to `SolidContact`.
+    tolerance.
 
     Args:
         clearances: shared with the `SolidContact` of the same guides, so that both measure once.
@@ -95,12 +95,10 @@ class SolidProjection(Constraint):
         self._moved.fill(False)
         for moving in strands.solids:
             buffers = self._buffers_of(moving.solid)
-            if buffers.packed.is_deforming:
-                continue
             np.subtract(points, self._before, out=self._paths)
             fill_pose_pair(moving.before, moving.after, self._poses)
             kernels.project_strands(
-                buffers.packed.arrays,
+                buffers.clearance.arrays(moving),
                 self._poses,
                 self.params.limits,
                 buffers.inner,
@@ -113,7 +111,7 @@ class SolidProjection(Constraint):
                 strands.dt,
                 points,
                 velocity,
-                buffers.measured,
+                buffers.clearance.measured,
                 *self._scratch,
                 self._moved,
             )
@@ -147,10 +145,9 @@ class SolidProjection(Constraint):
 
 
 class _Buffers:
-    """A solid for kernels, and where each vertex was last measured."""
+    """How guides are looked at beside one solid."""
 
     def __init__(self, solid: Solid, model: StrandModel, thickness: float, clearances: Clearances) -> None:
-        self.solid, self.packed = solid, PackedSolid.of(solid)
-        self.inner = inner_places(self.packed.feature, float(model.rest_length.max()), thickness)
+        self.solid, self.clearance = solid, clearances.of(solid, model)
+        self.inner = inner_places(self.clearance.feature, float(model.rest_length.max()), thickness)
         self.margin = safe_margin(model, thickness)
-        self.measured = clearances.of(solid, model)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.body.solid import Solid
-from mane.geometry.checks import FloatArray, as_array, require_finite
+from mane.geometry import quaternion
+from mane.geometry.checks import FloatArray, IntArray, as_array, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_linear
@@ -26,6 +27,7 @@ from mane.skin.physical.guidance import Guidance
 from mane.skin.physical.loads import GuideLoads
 from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joined, pieces, solve_rest
+from mane.skin.root_carry import RootCarry
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
@@ -175,6 +177,31 @@ class PhysicalSkin(LinearBlend):
         return InheritedForces(load, self._load_places, rotations, weight, self._guide, self.bundles.of_hair)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
+        inherited, share = self._fill_freely(frame, out)
+        if self._solids is not None:
+            self._leave_solids(frame, inherited, out)
+        self._hand_to_head(frame, share, out)
+
+    def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
+        """Solids are met where hair really is: after it was carried there."""
+        seen = carry.seen(frame)
+        if self._solids is None:
+            self._fill(seen, out)
+            carry.carry(frame, out)
+            return
+        inherited, share = self._fill_freely(seen, out)
+        carry.carry(frame, out)
+        self._leave_solids(frame, inherited, out, carry)
+        self._hand_over(lambda rows: self._carried_alone(frame, carry, rows), share, out)
+
+    def _carried_alone(self, frame: GuideFrame, carry: RootCarry, rows: IntArray) -> FloatArray:
+        """Hairs at rest, carried by the skin at their roots (H, V, 3)."""
+        alone = self.groom.as_uniform()[rows]
+        carry.carry(frame, alone, rows)
+        return alone
+
+    def _fill_freely(self, frame: GuideFrame, out: FloatArray) -> tuple[InheritedForces, FloatArray]:
+        """Fill `out` as if there were no solids; returns what hairs feel, and how far each hangs on its guides."""
         weight, share = self._present_weights(frame, self._weight, self._guide)
         rotations = rotations_at_roots(frame)
         inherited = self._inherited(self._loads.of_frame(frame, rotations), rotations, weight)
@@ -188,9 +215,7 @@ class PhysicalSkin(LinearBlend):
             self._sweep(frame if frame.inserted is None else replace(frame, inserted=None), inherited, out)
             if part is not None:
                 self._sweep_again(frame, part, inherited, out)
-        if self._solids is not None:
-            self._leave_solids(frame, inherited, out)
-        self._hand_to_head(frame, share, out)
+        return inherited, share
 
     def _fill_targets(self, frame: GuideFrame, out: FloatArray) -> None:
         if self._target is None:
@@ -302,17 +327,26 @@ class PhysicalSkin(LinearBlend):
         is_usual = self._guide.shape[1] == _kernels.GROUP and self._target is None
         return is_usual and not (self._chain or self.params.overshoots or self.params.stretch_by_blend)
 
-    def _leave_solids(self, frame: GuideFrame, inherited: InheritedForces, out: FloatArray) -> None:
-        """Sweep the hairs that reach into a solid once more, with the penetration torque."""
+    def _leave_solids(
+        self, frame: GuideFrame, inherited: InheritedForces, out: FloatArray, carry: RootCarry | None = None
+    ) -> None:
+        """Sweep the hairs that reach into a solid once more, with the penetration torque.
+
+        With `carry`, what hairs feel is known in the rest pose of the skin and turned along.
+        """
         assert self._solids is not None
         rows = self._solids.penetrating(frame, out)
         if not len(rows):
             return
         targets = np.empty_like(out)
-        self._fill_targets(frame, targets)
-        rest = self._lanes.unpack(self._data, rows)
+        self._fill_targets(frame if carry is None else carry.seen(frame), targets)
+        goals, rest = targets[rows], self._lanes.unpack(self._data, rows)
         force, turn = inherited.of_hairs(rows)
-        out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, targets[rows])
+        if carry is not None:
+            carry.carry(frame, goals, rows)
+            rotations = carry.rotations(frame)[rows]
+            force, turn = quaternion.rotate(rotations[:, None], force), quaternion.multiply(rotations, turn)
+        out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, goals)
 
     def reset(self) -> None:
         """Forget the frame before."""
