@@ -332,6 +332,15 @@ def test_an_animated_mesh_is_filled_once_for_each_time(monkeypatch):
         field.at(np.nan)
 
 
+def test_slender_bodies_have_finer_cells():
+    """A finger of 1 : 10 as fine as can be; a ball, whose box is full, like a rigid one; an egg in between."""
+    for stretch, finer in ((1, 1.0), (2, (1e6 / (116 * 58**2)) ** (1 / 3)), (10, 2.0)):
+        mesh = BALL.mesh(16)
+        mesh = Mesh(mesh.points * np.float32([1, stretch, 1]), mesh.faces)
+        field = DeformingField(AnimatedMesh(mesh, [0], [mesh.points]))
+        assert default_cell_size(mesh.bounds) / field.cell_size == pytest.approx(finer, rel=0.03)
+
+
 def test_a_mesh_that_flies_apart_is_refused():
     mesh = BALL.mesh(12)
     with pytest.raises(ValueError, match=r"mesh: must stay small enough for 1.34e\+08 nodes, got one that grew to"):

@@ -9,12 +9,16 @@ import numpy as np
 from mane.body.band.narrow_band import NarrowBand
 from mane.body.closed import ClosedMesh
 from mane.body.sdf import SignedDistanceField, default_cell_size
+from mane.geometry.checks import FloatArray
 
 if TYPE_CHECKING:
     from mane.body.animated import AnimatedMesh
 
 # Cells of the field that is right far from the surface too are larger by this.
 COARSER = 4
+# Where the box of a body has fewer nodes than this its cells are finer, up to so much: legs and ears are better kept.
+NODES = 1_000_000
+FINER = 2.0
 
 
 class DeformingField:
@@ -22,15 +26,15 @@ class DeformingField:
 
     Args:
         animation: the mesh.
-        resolution: nodes along the longest side of the mesh in its rest pose, as of `build_sdf`; cells keep their size.
+        resolution: nodes along the longest side of the mesh in its rest pose, as of `build_sdf`. None takes as many as
+            there, and more for slender bodies. Cells keep their size.
     """
 
-    def __init__(self, animation: AnimatedMesh, resolution: int = 128) -> None:
-        self._animation = animation
-        self._closed = ClosedMesh.of(animation.mesh)
-        cell = default_cell_size(animation.mesh.bounds, resolution)
-        self._near = _AtTime(NarrowBand(self._closed, cell), animation)
-        self._far = _AtTime(NarrowBand(self._closed, COARSER * cell, everywhere=True), animation)
+    def __init__(self, animation: AnimatedMesh, resolution: int | None = None) -> None:
+        closed, bounds = ClosedMesh.of(animation.mesh), animation.mesh.bounds
+        cell = _cell_size(bounds) if resolution is None else default_cell_size(bounds, resolution)
+        self._near = _AtTime(NarrowBand(closed, cell), animation)
+        self._far = _AtTime(NarrowBand(closed, COARSER * cell, everywhere=True), animation)
 
     @property
     def cell_size(self) -> float:
@@ -52,6 +56,13 @@ class DeformingField:
     def far_at(self, time: float) -> SignedDistanceField:
         """Return a field of larger cells that is right far from the surface too, see `at`."""
         return self._far.at(time)
+
+
+def _cell_size(bounds: FloatArray) -> float:
+    """Size of the cells [m] for a mesh with these bounds at rest: those of `build_sdf`, or finer if these are few."""
+    cell = default_cell_size(bounds)
+    nodes = float(np.prod((bounds[1] - bounds[0]) / cell + 1))
+    return cell / float(np.clip(np.cbrt(NODES / nodes), 1.0, FINER))
 
 
 class _AtTime:
