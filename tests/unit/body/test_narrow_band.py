@@ -7,6 +7,7 @@ from mane.body import _reference as reference
 from mane.body.animated import AnimatedMesh
 from mane.body.band.deforming import COARSER, DeformingField
 from mane.body.band.narrow_band import REACH, NarrowBand
+from mane.body.bust import make_bust
 from mane.body.closed import ClosedMesh
 from mane.body.mesh import Mesh
 from mane.body.sdf import build_sdf, default_cell_size
@@ -14,6 +15,7 @@ from mane.body.shapes import Box, Capsule, Sphere, Torus
 from mane.body.triangle_tree import TriangleTree
 
 BALL = Sphere((0.1, 0.0, -0.2), 0.5)
+NECK = -0.14
 RING = Torus((0, 0, 0), (1.0, 2.0, 0.5), 0.4, 0.15)
 
 
@@ -200,6 +202,25 @@ def test_below_an_open_neck_it_is_outside():
     # The filling is flat: the distance to it is that to a plane, within reach.
     near = np.array([[0.1, rim + 0.8 * field.cell_size, -0.2]], np.float32)
     np.testing.assert_allclose(field.sample(near), -0.8 * field.cell_size, rtol=0.02)
+
+
+def test_a_bust_cut_off_at_the_neck_that_nods_is_as_the_winding_number_says():
+    """The filled rim moves with the neck; against the plain sum over all triangles, away from the surface."""
+    bust = make_bust(0.008).mesh
+    middle = bust.points[bust.faces].mean(axis=1)
+    head = Mesh(bust.points, bust.faces[middle[:, 1] > NECK])
+    assert not head.is_closed
+    band = band_of(head, 64)
+    height, depth = head.points[:, 1] - NECK, head.points[:, 2]
+    angle = 0.5 * np.clip(height / 0.1, 0, 1)
+    nodded = head.points.copy()
+    nodded[:, 1] = NECK + height * np.cos(angle) - depth * np.sin(angle)
+    nodded[:, 2] = height * np.sin(angle) + depth * np.cos(angle)
+    field = band.fill(nodded)
+    places, nodes = some_nodes(field, np.abs(field.values) > 1e-5, 400)
+    winding = reference.winding_number(nodes, corners_of(band, nodded).astype(float))
+    np.testing.assert_array_equal(field.values[tuple(places.T)] < 0, winding > 0.5)
+    assert 0.1 < (winding > 0.5).mean() < 0.9
 
 
 def test_parts_within_other_parts_do_not_count():
