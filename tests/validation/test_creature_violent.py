@@ -17,7 +17,7 @@ CLEAR = 0.02  # [m]: farther than this from where parts of the body are within e
 
 
 def depth_away_from_crossings(body, frame):
-    """How deep a guide is inside [m], at most, leaving out vertices near parts of the body that pass through each other.
+    """How deep a guide is inside [m], at most, away from parts of the body that pass through each other.
 
     There the winding number around a place just outside the closest triangle says that it is inside all the same.
     """
@@ -54,6 +54,5 @@ def violent_run(model, frames, guides=60):
 @pytest.mark.parametrize("model", list(SOLVERS))
 def test_two_thousand_violent_frames_of_the_creature(model):
     stretch, deepest = violent_run(model, 2_000)
-    print(f"{model}: stretch {100 * stretch:.3f} %, depth {1e3 * deepest:.3f} mm")
     assert stretch < LARGEST_STRETCH
     assert deepest < DEEPEST
