@@ -21,13 +21,18 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane import metrics as metrics
     from mane.body import props as props
     from mane.body import shapes as shapes
+    from mane.body.articulated_bust import make_articulated_bust as make_articulated_bust
     from mane.body.bust import make_bust as make_bust
+    from mane.body.creature import make_creature as make_creature
     from mane.body.mesh import Mesh as Mesh
     from mane.body.motion import Pose as Pose
     from mane.body.motion_files import read_motion as read_motion
     from mane.body.motion_presets import make_motion as make_motion
     from mane.body.scale import check_scale as check_scale
     from mane.body.sdf import build_sdf as build_sdf
+    from mane.body.skeleton import JointAnimation as JointAnimation
+    from mane.body.skeleton import Skeleton as Skeleton
+    from mane.body.skeleton import SkinnedMesh as SkinnedMesh
     from mane.body.solid import Solid as Solid
     from mane.groom import styles as styles
     from mane.groom.binding import bind_roots as bind_roots
@@ -39,6 +44,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.groom.repair import repair as repair
     from mane.groom.resample import resample as resample
     from mane.groom.select import select_guides as select_guides
+    from mane.io import read_body as read_body
     from mane.io import read_groom as read_groom
     from mane.io import read_mesh as read_mesh
     from mane.io import write_groom as write_groom
@@ -76,10 +82,15 @@ PUBLIC = {
     # what it grows on and touches
     "Mesh": "mane.body.mesh",
     "make_bust": "mane.body.bust",
+    "make_articulated_bust": "mane.body.articulated_bust",
+    "make_creature": "mane.body.creature",
     "build_sdf": "mane.body.sdf",
     "shapes": "mane.body.shapes",
     "props": "mane.body.props",
     "Solid": "mane.body.solid",
+    "Skeleton": "mane.body.skeleton",
+    "JointAnimation": "mane.body.skeleton",
+    "SkinnedMesh": "mane.body.skeleton",
     "check_scale": "mane.body.scale",
     "Pose": "mane.body.motion",
     "make_motion": "mane.body.motion_presets",
@@ -89,6 +100,7 @@ PUBLIC = {
     "write_groom": "mane.io",
     "read_mesh": "mane.io",
     "write_mesh": "mane.io",
+    "read_body": "mane.io",
     # how guides move
     "Simulation": "mane.scene.simulation",
     "Material": "mane.strand.material",

@@ -92,3 +92,27 @@ def field_distance_gradients(
         d, gx, gy, gz = field_distance_gradient(values, origin, inv_cell, points[p, 0], points[p, 1], points[p, 2])
         distance[p] = d
         gradient[p, 0], gradient[p, 1], gradient[p, 2] = gx, gy, gz
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def fill_lowest(
+    values,
+    block,
+    # out
+    lowest,
+):
+    """Fill the least value (A, B, C) within each block of `block` cells along each axis, from values (X, Y, Z)."""
+    nx, ny, nz = values.shape
+    for a in prange(lowest.shape[0]):
+        least = np.empty(nz, np.float32)
+        for b in range(lowest.shape[1]):
+            least[:] = np.float32(np.inf)
+            for i in range(a * block, min((a + 1) * block + 1, nx)):
+                for j in range(b * block, min((b + 1) * block + 1, ny)):
+                    for k in range(nz):
+                        least[k] = min(least[k], values[i, j, k])
+            for c in range(lowest.shape[2]):
+                number = least[c * block]
+                for k in range(c * block + 1, min((c + 1) * block + 1, nz)):
+                    number = min(number, least[k])
+                lowest[a, b, c] = number

@@ -1,11 +1,11 @@
 """A solid as all kernels read it, and questions to it in double precision, as the contacts of guides ask them.
 
 `SolidArrays` is one solid in its own frame: a table of primitives, or a distance field. It is handed from function to
-function by value, so it holds no more than most of them need; what few ask for comes apart, as `SolidBlocks` and
-`SurfaceMotion`. `SolidList` is several solids behind each other, since a tuple of them would be compiled anew for each
-number of them; `solid_at` cuts one out of it, and all functions take what it returns. Where a solid is comes beside it,
-as a pose: 12 numbers, its rotation row by row and then its position [m]. A pose pair is two poses, at the start of a
-step and at its end.
+function by value, so it holds no more than most of them need; what few ask for comes apart, as `SolidBlocks`.
+`SolidList` is several solids behind each other, since a tuple of them would be compiled anew for each number of them;
+`solid_at` cuts one out of it, and all functions take what it returns. Where a solid is comes beside it, as a pose: 12
+numbers, its rotation row by row and then its position [m]. A pose pair is two poses, at the start of a step and at its
+end.
 
 The functions here promise the same bits whatever the compiler makes of them, and so have no fast math;
 `_kernels_solid_f32` has those that are asked for every vertex of every hair.
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body._kernels_field import field_distance_gradient, locate
+from mane.body._kernels_field import field_distance_gradient
 from mane.body._kernels_shapes import shape_distance
 from mane.body.deforming._kernels import SurfaceArrays, came_from, surface_distance
 from mane.simd.jit import by_type, njit
@@ -35,7 +35,7 @@ NO_NORMAL = 1e-6
 class SolidArrays(NamedTuple):
     """One solid in its own frame. A shape has K > 0 primitives and a blank field; a mesh has a field and K = 0.
 
-    Of a solid that deforms, `values` are those of one time; `SurfaceMotion` says how its surface moves then.
+    Of a solid that deforms, `values` are those of one time.
     """
 
     kinds: NDArray[np.int32]  # (K,), see `_kernels_shapes`, and `params` too
@@ -56,20 +56,8 @@ class SolidBlocks(NamedTuple):
     inv_block: np.float32  # one over the edge of a block [1/m]
 
 
-class SurfaceMotion(NamedTuple):
-    """How the surface of a solid that deforms moves within the solid's own frame, on the nodes of its field.
-
-    With the distance and the gradient it is all that a contact needs; in the world, `own_velocity`, turned, adds to the
-    velocity of the pose. Nobody fills it yet: `packed.PackedSolid.at` samples what deforms.
-    """
-
-    velocity: NDArray[np.float32]  # (X, Y, Z, 3): of the surface that is nearest to each node [m/s]
-    origin: NDArray[np.float32]  # (3,): as of the field [m]
-    inv_cell: np.float32  # [1/m]
-
-
 class SolidList(NamedTuple):
-    """Z rigid solids: the arrays of all `SolidArrays` behind each other."""
+    """Z solids: the arrays of all `SolidArrays` behind each other."""
 
     kinds: NDArray[np.int32]  # (K,): primitives of all shapes
     params: NDArray[np.float32]  # (K, 16)
@@ -132,22 +120,6 @@ def stays(solid, x, y, z):
 # Where the place of the surface that is closest to a point at the end of the step was at its start, in the solid's own
 # frame.
 place_at_start = by_type("place_at_start", stays, {SurfaceArrays: came_from})
-
-
-@njit(cache=True, error_model="numpy")
-def own_velocity(motion, x, y, z):
-    """Velocity [m/s] of the surface near a point of the solid's own frame, relative to that frame and in its axes."""
-    nodes, origin, inv_cell = motion.velocity, motion.origin, motion.inv_cell
-    i, u, _ = locate((x - origin[0]) * inv_cell, nodes.shape[0])
-    j, v, _ = locate((y - origin[1]) * inv_cell, nodes.shape[1])
-    k, w, _ = locate((z - origin[2]) * inv_cell, nodes.shape[2])
-    vx, vy, vz = 0.0, 0.0, 0.0
-    for corner in range(8):
-        a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
-        share = (u if a else 1.0 - u) * (v if b else 1.0 - v) * (w if c else 1.0 - w)
-        node = nodes[i + np.uint64(a), j + np.uint64(b), k + np.uint64(c)]
-        vx, vy, vz = vx + share * node[0], vy + share * node[1], vz + share * node[2]
-    return vx, vy, vz
 
 
 @njit(cache=True, error_model="numpy")

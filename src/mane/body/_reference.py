@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.shapes import Box, Capsule, Plane, Shape, Sphere, Torus, Union
+from mane.body.skeleton import SkinnedMesh
 from mane.geometry import quaternion
 
 Array = NDArray[np.float64]
@@ -82,3 +83,18 @@ def trilinear(values: Array, origin: Array, cell_size: float, points: Array) -> 
         weight = np.where(np.array(corner) == 1, fraction, 1 - fraction).prod(axis=1)
         total += weight * values[tuple((cell + corner).T)]
     return total
+
+
+def skinned_points(skinned: SkinnedMesh, world_transforms: Array, blend_weights: Array) -> Array:
+    """Points moved by blend shapes and then by the weighted sum of their joints' transforms, shape (N, 3)."""
+    points = skinned.mesh.points.astype(np.float64)
+    for shape, weight in zip(skinned.blend_shapes, blend_weights, strict=True):
+        points = points + weight * shape.offsets
+    moved = np.zeros_like(points)
+    inverse_bind = np.linalg.inv(skinned.skeleton.bind_transforms)
+    for vertex, point in enumerate(points):
+        influences = zip(skinned.joint_indices[vertex], skinned.joint_weights[vertex], strict=True)
+        for joint, weight in influences:
+            matrix = world_transforms[joint] @ inverse_bind[joint]
+            moved[vertex] += float(weight) * (matrix @ [*point, 1.0])[:3]
+    return moved

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.body._boundary import INSIDE, is_bounding
+from mane.body.band.deforming import DeformingField
 from mane.body.cuts import is_cut
 from mane.body.mesh import Mesh
 from mane.body.sdf import facing_out
 from mane.body.triangle_tree import TriangleTree
-from mane.geometry.checks import FloatArray, as_array, as_floats, require_finite
+from mane.geometry.checks import FloatArray, IntArray, as_array, as_floats, require_finite
 
 # How far outside a triangle the winding number is taken, as a part of the mesh's largest extent.
 OFFSET = 1e-4
@@ -50,13 +51,22 @@ class AnimatedMesh:
             groomed.
         times: of the samples [s], shape (F,), rising.
         frames: positions of the mesh's points at these times [m], shape (F, N, 3), or `PointSamples`.
+        skin_faces: numbers of the triangles that hair grows on, shape (K,), where not all do: a body with its clothes.
 
     Attributes:
         mesh: triangles that face outwards, in the rest pose.
         times: of the samples [s], shape (F,), float64.
+        skin_faces: as given; None for all triangles.
     """
 
-    def __init__(self, mesh: Mesh, times: ArrayLike, frames: ArrayLike | PointSamples) -> None:
+    def __init__(
+        self,
+        mesh: Mesh,
+        times: ArrayLike,
+        frames: ArrayLike | PointSamples,
+        *,
+        skin_faces: ArrayLike | None = None,
+    ) -> None:
         self.times: NDArray[np.float64] = as_array("times", times, ("F",), np.float64)
         require_finite("times", self.times)
         if len(self.times) == 0:
@@ -66,6 +76,7 @@ class AnimatedMesh:
             first = int(falling.argmax())
             raise ValueError(f"times: must rise, got {self.times[first]} s before {self.times[first + 1]} s at {first}")
         self.mesh = mesh
+        self.skin_faces = None if skin_faces is None else self._checked_faces(skin_faces)
         self._samples = self._checked(frames)
         self._read: dict[int, FloatArray] = {}
         self._cuts: dict[int, bool] = {}
@@ -84,6 +95,19 @@ class AnimatedMesh:
             raise ValueError(f"frames: must hold {len(self.times)} samples (= times), got {len(frames)}")
         samples: PointSamples = frames
         return samples
+
+    def _checked_faces(self, faces: ArrayLike) -> IntArray:
+        checked: IntArray = as_array("skin_faces", faces, ("K",), np.int64)
+        if len(checked) == 0 or checked.min() < 0 or checked.max() >= self.mesh.face_count:
+            raise ValueError(f"skin_faces: must name some of the {self.mesh.face_count} triangles, got {checked}")
+        return checked
+
+    @cached_property
+    def skin(self) -> Mesh:
+        """What hair grows on, in the rest pose: `mesh`, or some of its triangles on the same points."""
+        if self.skin_faces is None:
+            return self.mesh
+        return Mesh(self.mesh.points, self.mesh.faces[self.skin_faces], self.mesh.uv)
 
     def sample(self, number: int) -> FloatArray:
         """Points at sample `number` [m], shape (N, 3), float32; the last two that were asked for are kept."""
@@ -147,6 +171,11 @@ class AnimatedMesh:
         step = np.float32(self.times[interval + 1] - self.times[interval])
         start = self.sample(interval)
         return (self.sample(interval + 1) - start) / step
+
+    @cached_property
+    def field(self) -> DeformingField:
+        """Distance field at any time, for those who ask for every hair: one that all of them share."""
+        return DeformingField(self)
 
     def at(self, time: float) -> MeshAtTime:
         """Return the mesh as it is at `time` [s]; asking for the same time again costs nothing."""

@@ -163,7 +163,7 @@ def _with_centers(points: FloatArray, rims: tuple[NDArray[np.int64], ...]) -> Fl
 def _bounding(
     points: FloatArray, faces: NDArray[np.int64], mesh_count: int, joined: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """What each face is, shape (T,): 1 if it bounds the solid, 0 if it lies within, -1 if its whole part bounds nothing.
+    """What each face is, shape (T,): 1 if it bounds the solid, 0 if it lies within, -1 if all its part bounds nothing.
 
     The first `mesh_count` are those of the mesh, the others fill its holes.
     """

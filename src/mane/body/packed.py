@@ -11,14 +11,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body import _kernels_field as field_kernels
 from mane.body import _kernels_shapes as shape_kinds
 from mane.body._kernels_shapes import PARAM_COUNT
-from mane.body._kernels_solid import AFTER, POSE_SIZE, SolidArrays, SolidBlocks, SolidList, SurfaceMotion
-from mane.body.motion import Pose
+from mane.body._kernels_solid import AFTER, POSE_SIZE, SolidArrays, SolidBlocks, SolidList
+from mane.body.animated import AnimatedMesh
+from mane.body.band.narrow_band import REACH
+from mane.body.motion import Pose, Twist
 from mane.body.sdf import SignedDistanceField
 from mane.body.shapes import Shape
-from mane.body.solid import PosedSolid, Solid
-from mane.geometry.checks import FloatArray, as_floats
+from mane.body.solid import PosedSolid, Solid, Surface
+from mane.geometry.checks import FloatArray
 
 # Of the surface of a mesh, this part may be thinner than what counts as its thinnest feature: edges and corners.
 THIN_PART = 0.1
@@ -65,6 +68,8 @@ FIELD_SLOPE = float(np.sqrt(3.0))
 SHAPE_SLOPE = 1.0
 # Step of a search through a distance field [cells].
 STRIDE = 0.25
+# From this far within the reach of a narrow band [cells] on, its values are none between nodes beyond it.
+FADE = 0.25
 # Cells of a distance field along each edge of a block: the smaller, the closer hair may come before it is looked at;
 # the larger, the less memory is read.
 BLOCK = 2
@@ -93,14 +98,16 @@ class PackedSolid:
 
     @property
     def is_deforming(self) -> bool:
-        """Whether the surface moves within the solid's own frame: then there are no `arrays`, only `at`."""
+        """Whether the surface moves within the solid's own frame: then there are `arrays_at` a time and no `arrays`."""
         return self.solid.animation is not None
 
     @cached_property
     def arrays(self) -> SolidArrays:
         """The solid for kernels; ValueError if it deforms."""
         if self.is_deforming:
-            raise ValueError("solid: must be a shape or a rigid mesh for kernels, got one that deforms; sample `at`")
+            raise ValueError(
+                "solid: must be a shape or a rigid mesh for kernels, got one that deforms; use `arrays_at`"
+            )
         if self.solid.shape is not None:
             return shape_arrays(self.solid.shape)
         assert self.solid.field is not None
@@ -112,7 +119,26 @@ class PackedSolid:
         field = self.solid.field
         if field is None:
             return SolidBlocks(_NOTHING_KNOWN, _NO_ORIGIN, np.float32(1.0))
-        return SolidBlocks(lowest_of_blocks(field.values), field.origin, np.float32(field.inv_cell / BLOCK))
+        return field_blocks(field)
+
+    def arrays_at(self, time: float) -> SolidArrays:
+        """Return the solid for kernels as it is at `time` [s].
+
+        That of a solid that deforms is overwritten when anybody asks for another time.
+        """
+        animation = self.solid.animation
+        return self.arrays if animation is None else _packed_field(animation.field.at(time), np.inf)
+
+    def blocks_at(self, time: float) -> SolidBlocks:
+        """Return what is known of the distance at `time` [s] beforehand, for kernels; see `arrays_at`."""
+        animation = self.solid.animation
+        if animation is None:
+            return self.blocks
+        field = animation.field.at(time)
+        known = _known_blocks.get(field)
+        if known is None:
+            known = _known_blocks[field] = field_blocks(field)
+        return known
 
     @property
     def feature(self) -> float:
@@ -125,6 +151,67 @@ class PackedSolid:
         `at(pose, time).surface` answers in the solid's own frame, and also how fast the surface moves within it.
         """
         return self.solid.placed(pose, time)
+
+    def sampled_at(self, pose: Pose, time: float, *, is_far: bool = False) -> PosedSolid:
+        """Return the same with the distances of `arrays_at`, which take nanoseconds each: for all points of a coat.
+
+        Farther outside of a solid that deforms than `band.REACH` cells those are too small; with `is_far` they are
+        right there too, within one of its larger cells. Of other solids it is `at`.
+        """
+        animation = self.solid.animation
+        if animation is None:
+            return self.solid.placed(pose, time)
+        far = animation.field.far_at(time) if is_far else None
+        return _SampledSolid(self.solid, float(time), pose, Twist.zero(), animation.field.at(time), far)
+
+
+@dataclass(frozen=True, eq=False)
+class _SampledSurface:
+    """The surface of an animated mesh at one time, through its distance fields."""
+
+    animation: AnimatedMesh
+    time: float
+    near: SignedDistanceField
+    far: SignedDistanceField | None
+
+    @property
+    def bounds(self) -> FloatArray:
+        return self.near.bounds
+
+    def _is_far(self, distance: FloatArray) -> NDArray[np.bool_]:
+        is_far: NDArray[np.bool_] = distance >= np.float32((REACH - FADE) * self.near.cell_size)
+        return is_far
+
+    def distance(self, points: FloatArray) -> FloatArray:
+        distance = self.near.sample(points)
+        if self.far is not None:
+            far = self._is_far(distance)
+            distance[far] = np.maximum(distance[far], self.far.sample(points[far]))
+        return distance
+
+    def distance_and_gradient(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        distance, gradient = self.near.sample_with_gradient(points)
+        if self.far is not None:
+            far = self._is_far(distance)
+            farther, gradient[far] = self.far.sample_with_gradient(points[far])
+            distance[far] = np.maximum(distance[far], farther)
+        return distance, gradient
+
+    def velocity(self, points: FloatArray) -> FloatArray:
+        return self.animation.at(self.time).velocity(points)
+
+
+@dataclass(frozen=True, eq=False)
+class _SampledSolid(PosedSolid):
+    """A solid that deforms at one time, through its distance fields."""
+
+    near: SignedDistanceField
+    far: SignedDistanceField | None
+
+    @property
+    def surface(self) -> Surface:
+        assert self.solid.animation is not None
+        return _SampledSurface(self.solid.animation, self.time, self.near, self.far)
 
 
 def shape_arrays(shape: Shape) -> SolidArrays:
@@ -143,7 +230,11 @@ def shape_arrays(shape: Shape) -> SolidArrays:
 
 
 def field_arrays(field: SignedDistanceField) -> SolidArrays:
-    """Pack a distance field for kernels; of a solid that deforms, as it is at one time."""
+    """Pack a distance field for kernels."""
+    return _packed_field(field, field_feature(field))
+
+
+def _packed_field(field: SignedDistanceField, feature: float) -> SolidArrays:
     # Kernels are compiled for arrays that may be written, and for no others.
     values = field.values if field.values.flags.writeable else field.values.copy()
     return SolidArrays(
@@ -154,13 +245,13 @@ def field_arrays(field: SignedDistanceField) -> SolidArrays:
         inv_cell=field.inv_cell,
         slope=FIELD_SLOPE,
         stride=STRIDE * field.cell_size,
-        feature=field_feature(field),
+        feature=feature,
     )
 
 
-def field_motion(field: SignedDistanceField, velocity: FloatArray) -> SurfaceMotion:
-    """Pack how a surface moves in the frame of its field: `velocity (X, Y, Z, 3)` [m/s], see `SurfaceMotion`."""
-    return SurfaceMotion(as_floats("velocity", velocity, (*field.values.shape, 3)), field.origin, field.inv_cell)
+def field_blocks(field: SignedDistanceField) -> SolidBlocks:
+    """Pack what is known of a distance field beforehand."""
+    return SolidBlocks(lowest_of_blocks(field.values), field.origin, np.float32(field.inv_cell / BLOCK))
 
 
 # The thickness of a field takes tens of milliseconds to measure, and four parts of a simulation pack it.
@@ -174,19 +265,28 @@ def _arrays_of_field(field: SignedDistanceField) -> SolidArrays:
     return known
 
 
+# Blocks of fields of solids that deform, which are made for each time.
+_known_blocks: WeakKeyDictionary[SignedDistanceField, SolidBlocks] = WeakKeyDictionary()
+
+
 def solid_list(solids: Sequence[SolidArrays]) -> SolidList:
-    """Put rigid solids behind each other for one kernel; their arrays are copied."""
+    """Put solids behind each other for one kernel; the arrays of several are copied."""
     return SolidList(
         kinds=np.concatenate([one.kinds for one in solids]),
         params=np.concatenate([one.params for one in solids]),
         first_kind=_starts([len(one.kinds) for one in solids]),
-        values=np.concatenate([one.values.reshape(-1) for one in solids]),
+        values=_joined([one.values.reshape(-1) for one in solids]),
         first_value=_starts([one.values.size for one in solids])[:-1],
         nodes=np.array([one.values.shape for one in solids], np.int64),
         origin=np.array([one.origin for one in solids], np.float32),
         inv_cell=np.array([one.inv_cell for one in solids], np.float32),
         limits=np.array([(one.slope, one.stride, one.feature) for one in solids]),
     )
+
+
+def _joined(arrays: Sequence[FloatArray]) -> FloatArray:
+    """Return arrays behind each other; a single one, which may be large, is itself."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
@@ -215,10 +315,6 @@ def packed_poses(poses: Sequence[Pose]) -> FloatArray:
 
 def lowest_of_blocks(values: FloatArray, block: int = BLOCK) -> FloatArray:
     """Least value that a field of nodes (X, Y, Z) has within each block of its cells."""
-    lowest = values
-    for axis in range(3):
-        nodes = np.moveaxis(lowest, axis, 0)
-        cells = np.minimum(nodes[:-1], nodes[1:])
-        starts = np.arange(0, len(cells), block)
-        lowest = np.moveaxis(np.minimum.reduceat(cells, starts, axis=0), 0, axis)
-    return np.ascontiguousarray(lowest)
+    lowest = np.empty([-(-(count - 1) // block) for count in values.shape], np.float32)
+    field_kernels.fill_lowest(values, block, lowest)
+    return lowest

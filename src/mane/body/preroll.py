@@ -79,7 +79,7 @@ def with_preroll(body: Solid, time: float, seconds: float, interval: float, up: 
     times = np.concatenate([before, [time], animation.times[later]])
     samples = _Joined(between, animation, time, before, later)
     motion = None if body.motion is None else HeldMotion(body.motion, time)
-    return Solid.animated(animation.mesh, times, samples, motion)
+    return Solid.animated(animation.mesh, times, samples, motion, skin_faces=animation.skin_faces)
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,6 +105,19 @@ def build_sdf(
     return SignedDistanceField(values, frame.origin, frame.cell_size)
 
 
+def default_cell_size(bounds: FloatArray, resolution: int = 128) -> float:
+    """Size of the cells [m] that `build_sdf` takes for a mesh with these `bounds (2, 3)` [m]."""
+    extent = float((bounds[1].astype(np.float64) - bounds[0]).max())
+    return float(np.float32(_cell_size(extent, resolution, PADDING * extent)))
+
+
+def _cell_size(extent: float, resolution: int, padding: float) -> float:
+    if resolution < MIN_RESOLUTION:
+        raise ValueError(f"resolution: must be at least {MIN_RESOLUTION} nodes, got {resolution}")
+    by_padding = (extent + 2 * padding) / (resolution - 1)
+    return max(by_padding, extent / (resolution - 1 - 2 * MIN_PADDING_CELLS))
+
+
 def _frame(bounds: FloatArray, resolution: int, cell_size: float | None, padding: float | None) -> _Frame:
     low, high = bounds.astype(np.float64)
     extent = float((high - low).max())
@@ -113,10 +126,7 @@ def _frame(bounds: FloatArray, resolution: int, cell_size: float | None, padding
     elif not (np.isfinite(padding) and padding >= 0):
         raise ValueError(f"padding: must be a finite number of metres, zero or more, got {padding}")
     if cell_size is None:
-        if resolution < MIN_RESOLUTION:
-            raise ValueError(f"resolution: must be at least {MIN_RESOLUTION} nodes, got {resolution}")
-        by_padding = (extent + 2 * padding) / (resolution - 1)
-        cell_size = max(by_padding, extent / (resolution - 1 - 2 * MIN_PADDING_CELLS))
+        cell_size = _cell_size(extent, resolution, padding)
     require_positive("cell_size", cell_size)
     # Rounded now, so that the nodes are where float32 kernels will look for them.
     cell = float(np.float32(cell_size))

@@ -88,7 +88,13 @@ class Solid:
 
     @classmethod
     def animated(
-        cls, mesh: Mesh, times: ArrayLike, frames: ArrayLike | PointSamples, motion: Motion | None = None
+        cls,
+        mesh: Mesh,
+        times: ArrayLike,
+        frames: ArrayLike | PointSamples,
+        motion: Motion | None = None,
+        *,
+        skin_faces: ArrayLike | None = None,
     ) -> Solid:
         """Make a solid from a mesh whose points move: `times (F,)` [s], `frames (F, N, 3)` [m]; see `AnimatedMesh`.
 
@@ -96,9 +102,14 @@ class Solid:
         """
         solid = cls.__new__(cls)
         solid.motion, solid.shape, solid.field = motion, None, None
-        solid.animation = AnimatedMesh(mesh, times, frames)
+        solid.animation = AnimatedMesh(mesh, times, frames, skin_faces=skin_faces)
         solid.mesh = solid.animation.mesh
         return solid
+
+    @property
+    def skin(self) -> Mesh | None:
+        """What hair grows on, at rest: `mesh`, or some of its triangles on the same points; None for a shape."""
+        return self.mesh if self.animation is None else self.animation.skin
 
     def at(self, time: float) -> PosedSolid:
         """Return the solid as it is at `time` [s]."""

@@ -82,17 +82,31 @@ def _groom_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("group", f"{group['id']} {group['name'] or 'without a name'}: {group['strands']:,} strands"))
     for attribute in facts["attributes"]:
         rows.append(("attribute", _attribute(attribute)))
+    rows.extend(_part_rows(facts))
     rows.append(("time", _time(facts["time"])))
+    return rows
+
+
+def _part_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """The meshes of a USD file, which a scene may name."""
+    rows = []
+    for part in facts.get("meshes", []):
+        moved = f", moved by {', '.join(part['moved_by'])}" if part["moved_by"] else ""
+        rows.append(("mesh", f"{part['path']}: {part['faces']:,} triangles{moved}"))
     return rows
 
 
 def _mesh_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     closed = f"closed, {facts['volume']:.4g} m3" if facts["is_closed"] else "open"
+    parts = _part_rows(facts)
+    if facts.get("time"):
+        parts.append(("time", _time(facts["time"])))
     return [
         ("triangles", f"{facts['faces']:,} on {facts['vertices']:,} vertices"),
         ("bounds", _box(facts["bounds"])),
         ("units", _units(facts)),
         ("surface", f"{closed}, {facts['area']:.4g} m2, {'with' if facts['has_uv'] else 'without'} UVs"),
+        *parts,
     ]
 
 

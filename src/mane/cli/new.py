@@ -14,10 +14,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="write a commented scene file to start from",
         description="Write a scene file that runs as it is, with every key explained. Keys that are commented out "
         "show their defaults.",
-        epilog="example: mane new curls && mane simulate curls.toml",
+        epilog="examples: mane new curls && mane simulate curls.toml; mane new creature is a furred animal that walks",
     )
     parser.add_argument("name", metavar="NAME", type=Path, help="of the scene; NAME.toml is written")
-    parser.add_argument("--style", default="curly", help="procedural style of the hair (default: %(default)s)")
+    parser.add_argument("--style", help="procedural style of the hair (default: curly; fox for NAME creature)")
     parser.add_argument("--groom", metavar="FILE", help="a groom file in place of a style")
     parser.add_argument("--force", action="store_true", help="replace a file that is there already")
     parser.set_defaults(run=run)

@@ -14,6 +14,7 @@ PUBLIC = {
     "Problem": "mane.io.raw",
     "read_mesh": "mane.io.meshes",
     "write_mesh": "mane.io.meshes",
+    "read_body": "mane.io.bodies",
     "atomic_write": "mane.io.atomic",
     "atomic_path": "mane.io.atomic",
     "FileNotice": "mane.io.notices",

@@ -1,4 +1,4 @@
-"""Run by Blender, never by mane: `_blender_script.py -- SOURCE TARGET RATE` writes a file of curves as another.
+"""Run by Blender, never by mane: `_blender_script.py -- SOURCE TARGET RATE KIND` writes a file as another.
 
 Knows nothing but the standard library and `bpy`, because Blender's Python has no mane.
 """
@@ -8,11 +8,16 @@ import sys
 
 FAULT = "mane-fault: "  # begins the line with which the script says what is wrong with a file
 IMPORTERS = {".abc": "alembic_import", ".usd": "usd_import", ".usda": "usd_import", ".usdc": "usd_import"}
+# What a file is opened for -> types of Blender's objects that are it, and what to do where there are none.
+KINDS = {
+    "curves": (("CURVES", "CURVE"), "has no curves that Blender can read; export the hair as curves"),
+    "meshes": (("MESH",), "has no mesh that Blender can read; export the body as a mesh"),
+}
 EXPORTERS = {".abc": "alembic_export", ".usd": "usd_export", ".usda": "usd_export", ".usdc": "usd_export"}
 
 
-def main(source: str, target: str, rate: str) -> None:
-    """Open `source`, write `target`; the scene runs at `rate` frames per second."""
+def main(source: str, target: str, rate: str, kind: str) -> None:
+    """Open `source`, write `target`; the scene runs at `rate` frames per second and must hold things of `kind`."""
     import bpy
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -21,8 +26,9 @@ def main(source: str, target: str, rate: str) -> None:
     scene.render.fps = max(1, round(float(rate)))
     scene.render.fps_base = scene.render.fps / float(rate)
     _call(bpy, IMPORTERS[_suffix(source)], source)
-    if not any(item.type in ("CURVES", "CURVE") for item in bpy.data.objects):
-        sys.exit(f"{FAULT}has no curves that Blender can read; export the hair as curves")
+    types, fault = KINDS[kind]
+    if not any(item.type in types for item in bpy.data.objects):
+        sys.exit(f"{FAULT}{fault}")
     frames = (scene.frame_start, scene.frame_end) if _is_moving(bpy) else (scene.frame_start, scene.frame_start)
     scene.frame_start, scene.frame_end = frames
     if _suffix(target) == ".abc":
@@ -43,8 +49,8 @@ def _call(bpy, name, path, **options) -> None:  # type: ignore[no-untyped-def]
 
 
 def _is_moving(bpy) -> bool:  # type: ignore[no-untyped-def]
-    caches = ("MESH_SEQUENCE_CACHE",)
-    return any(modifier.type in caches for item in bpy.data.objects for modifier in item.modifiers)
+    caches = ("MESH_SEQUENCE_CACHE", "TRANSFORM_CACHE")
+    return any(one.type in caches for item in bpy.data.objects for one in (*item.modifiers, *item.constraints))
 
 
 def _suffix(path: str) -> str:

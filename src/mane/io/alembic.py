@@ -6,16 +6,18 @@ Alembic states neither units nor axes; Blender takes its files to be in metres w
 from __future__ import annotations
 
 import os
+import shutil
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import BinaryIO
 
 from mane.groom.groom import Groom
 from mane.io import blender
 from mane.io.atomic import atomic_path
-from mane.io.buffers import Buffer
+from mane.io.buffers import Buffer, map_buffer
 from mane.io.raw import RawGroom
 
 SUFFIX = ".abc"
@@ -60,14 +62,40 @@ def opened_as_usd(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield stage
 
 
+class ScratchFolder:
+    """A folder that is there as long as somebody holds this.
+
+    Attributes:
+        path: of the folder.
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(mkdtemp(prefix="mane-"))
+        self._remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def meshes_as_usd(path: str | os.PathLike[str], *, rate: float) -> tuple[ScratchFolder, Path]:
+    """Return a folder and in it a USD stage of the meshes of an Alembic file, for as long as the folder is held.
+
+    `rate` is how many frames per second the stage has.
+    """
+    head = bytes(map_buffer(path)[:5])
+    if not head.startswith(MAGICS):
+        raise ValueError(f"{os.fspath(path)}: is no Alembic file, it begins with {head!r}; export it again")
+    folder = ScratchFolder()
+    stage = folder.path / "body.usdc"
+    _naming(path, Path(path), stage, rate, "meshes")
+    return folder, stage
+
+
 def write_from_usd(path: str | os.PathLike[str], stage: Path, *, rate: float) -> None:
     """Write all frames of a USD stage to an Alembic file, which appears whole or not at all."""
     with atomic_path(path) as partial:
         _naming(path, stage, partial, rate)
 
 
-def _naming(path: str | os.PathLike[str], source: Path, target: Path, rate: float = 24.0) -> None:
+def _naming(path: str | os.PathLike[str], source: Path, target: Path, rate: float = 24.0, kind: str = "curves") -> None:
     try:
-        blender.convert(source, target, rate=rate)
+        blender.convert(source, target, rate=rate, kind=kind)
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None

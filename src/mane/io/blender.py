@@ -28,18 +28,19 @@ def is_there() -> bool:
     return _command() is not None
 
 
-def convert(source: Path, target: Path, *, rate: float = 24.0) -> None:
-    """Have Blender open a file of curves (.abc, USD) and write it as another; ValueError says what was wrong.
+def convert(source: Path, target: Path, *, rate: float = 24.0, kind: str = "curves") -> None:
+    """Have Blender open a file (.abc, USD) and write it as another; ValueError says what was wrong.
 
     Args:
         source: file to open.
         target: file to write.
         rate: frames per second, by which Blender places the seconds of an Alembic file.
+        kind: what the file must hold, "curves" or "meshes".
     """
     command = _command()
     if command is None:
         raise ValueError(REMEDY)
-    arguments = [*command, "--", str(source.absolute()), str(target.absolute()), repr(float(rate))]
+    arguments = [*command, "--", str(source.absolute()), str(target.absolute()), repr(float(rate)), kind]
     try:
         run = subprocess.run(arguments, capture_output=True, timeout=PATIENCE_SECONDS, env=_environment(), check=False)
     except subprocess.TimeoutExpired:

@@ -16,19 +16,34 @@ def read_buffer(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """Return the bytes of a file, writable, so that arrays cut from them are; OSError or ValueError in one line."""
     name = os.fspath(path)
     try:
-        status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(f"{name}: is a folder; give the name of a file")
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(f"{name}: is no plain file (a pipe or a device); save it to a file first")
-        if status.st_size == 0:
-            raise ValueError(f"{name}: is empty; export it again")
+        size = _checked_size(path, name)
         with open(path, "rb") as file:
-            buffer = np.empty(status.st_size, np.uint8)
+            buffer = np.empty(size, np.uint8)
             read = file.readinto(buffer.data)
         return buffer[:read]
     except OSError as error:
         raise _explained(error, name) from None
+
+
+def map_buffer(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
+    """Return the bytes of a file without reading them before they are needed; errors as of `read_buffer`."""
+    name = os.fspath(path)
+    try:
+        _checked_size(path, name)
+        return np.memmap(path, np.uint8, "r")
+    except OSError as error:
+        raise _explained(error, name) from None
+
+
+def _checked_size(path: str | os.PathLike[str], name: str) -> int:
+    status = os.stat(path)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(f"{name}: is a folder; give the name of a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"{name}: is no plain file (a pipe or a device); save it to a file first")
+    if status.st_size == 0:
+        raise ValueError(f"{name}: is empty; export it again")
+    return status.st_size
 
 
 def _explained(error: OSError, name: str) -> OSError:

@@ -22,7 +22,7 @@ from mane.io.raw import Problem, RawGroom
 from mane.io.units import metres_per_unit, to_metres, unit_name
 
 if TYPE_CHECKING:
-    from mane.io.usd import UsdGroom
+    from mane.io.usd import UsdBody, UsdGroom
 
 Facts = dict[str, Any]
 
@@ -117,12 +117,14 @@ def _usd_facts(path: str | os.PathLike[str], unit: str | None, up: str | None) -
         if has_meshes and not has_curves:
             body = read_usd_body(path, unit=unit, up=up, trusted=True)
             units, timing, times = body.units, body.timing, body.times
-            facts = {"format": "USD mesh", **mesh_facts(body.mesh())}
+            facts = {"format": "USD mesh", **mesh_facts(body.mesh()), "meshes": _mesh_list(body)}
             facts["problems"] = [asdict(_noticed(notice.message)) for notice in notices]
         else:
             read = read_usd_groom(path, unit=unit, up=up, trusted=True)
             units, timing, times = read.source.units, read.source.timing, read.times
-            facts = {"format": "USD curves", **_usd_groom_facts(read)}
+            facts = {"format": "USD curves", **_usd_groom_facts(read), "meshes": []}
+            if has_meshes:
+                facts |= _meshes_beside(path, unit, up, facts["problems"])
     told = "as told" if unit and up else "as authored"
     facts |= {
         "unit": unit_name(units.metres_per_unit),
@@ -135,6 +137,24 @@ def _usd_facts(path: str | os.PathLike[str], unit: str | None, up: str | None) -
         rate = timing.time_codes_per_second
         facts["time"] = {"start": float(times[0]), "end": float(times[-1]), "samples": len(times), "fps": rate}
     return facts
+
+
+def _meshes_beside(path: str | os.PathLike[str], unit: str | None, up: str | None, problems: list[Facts]) -> Facts:
+    """Meshes of a file that is told for its hair; what is wrong with them is one of its problems."""
+    from mane.io.usd import read_usd_body
+
+    try:
+        return {"meshes": _mesh_list(read_usd_body(path, unit=unit, up=up, trusted=True))}
+    except ValueError as error:
+        return {"problems": [*problems, asdict(_noticed(str(error)))]}
+
+
+def _mesh_list(body: UsdBody) -> list[Facts]:
+    """The meshes of a USD file: where each is, how large, and what moves it."""
+    return [
+        {"path": part.path, "faces": int((body.face_part == number).sum()), "moved_by": part.moved_by}
+        for number, part in enumerate(body.parts)
+    ]
 
 
 def _usd_groom_facts(read: UsdGroom) -> Facts:

@@ -56,13 +56,33 @@ def read_mesh(
         return read_usd_mesh(path, time=time, unit=unit, up=up)
     if time is not None:
         raise ValueError(f"{os.fspath(path)}: holds one moment only; `time` is for animated USD files")
+    buffer = _read_checked(path, suffix)
+    with naming(path):
+        points, faces, uv = parse(buffer, suffix, folder=Path(path).parent, weld=weld)
+        return _sound_mesh(path, to_metres(points, unit or "m", up or "y"), faces, uv)
+
+
+def read_file_vertices(path: str | os.PathLike[str], *, unit: str | None = None, up: str | None = None) -> Mesh:
+    """Read a mesh with the vertices that its file (not USD) has, one for one and in its order; see `read_mesh`.
+
+    UVs are kept where each vertex has only one.
+    """
+    suffix = suffix_of(path, MESH_SUFFIXES, "read as a mesh")
+    buffer = _read_checked(path, suffix)
+    with naming(path):
+        points, faces, uv = _parts_of(buffer, suffix, Path(path).parent, keep_all=False)
+        own_uv = None if uv is None else as_float32(uv)
+        return _sound_mesh(path, to_metres(as_float32(points), unit or "m", up or "y"), faces, own_uv)
+
+
+def _read_checked(path: str | os.PathLike[str], suffix: str) -> Buffer:
+    """Return the bytes of a file whose contents are what its suffix says."""
     buffer = read_buffer(path)
     with naming(path):
         true = suffix_of_contents(buffer[:256])
         if true in MESH_READABLE and true != suffix:
             raise ValueError(f"is a {true} file by its contents, not {suffix}; rename it")
-        points, faces, uv = parse(buffer, suffix, folder=Path(path).parent, weld=weld)
-        return _sound_mesh(path, to_metres(points, unit or "m", up or "y"), faces, uv)
+    return buffer
 
 
 def parse(
@@ -72,13 +92,17 @@ def parse(
 
     `folder` holds the files that a .gltf may refer to. Indices are sound, points may be NaN, triangles flat.
     """
-    if suffix == ".obj":
-        points, faces, uv = _obj_corners(*obj.parse(buffer), keep_all=not weld)
-    else:
-        points, faces, uv = _through_trimesh(bytes(buffer), suffix, folder)
+    points, faces, uv = _parts_of(buffer, suffix, folder, keep_all=not weld)
     if weld:
         points, faces, uv = _welded(points, faces, uv)
     return as_float32(points), faces, None if uv is None else as_float32(uv)
+
+
+def _parts_of(buffer: Buffer, suffix: str, folder: Path, *, keep_all: bool) -> tuple[Any, Any, Any]:
+    """Points, faces and UVs as the file has them; `keep_all` doubles vertices of an .obj that have several UVs."""
+    if suffix == ".obj":
+        return _obj_corners(*obj.parse(buffer), keep_all=keep_all)
+    return _through_trimesh(bytes(buffer), suffix, folder)
 
 
 def _obj_corners(points: Any, faces: Any, uvs: Any, uv_faces: Any, *, keep_all: bool) -> tuple[Any, Any, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from mane.geometry.checks import FloatArray
 from mane.groom import styles
 from mane.groom.groom import Groom
+from mane.groom.styles.pelt import fox_skin
 from mane.render.camera import Camera
 from mane.render.looks import LOOKS, Look
 from mane.render.renderer import render
@@ -38,9 +39,17 @@ STYLE_LOOKS: dict[str, Look] = {
     "brush": replace(LOOKS["brown"], color=(0.46, 0.31, 0.17)),
     "carpet": replace(LOOKS["brown"], color=(0.20, 0.012, 0.014), roughness=0.5, variation=0.2),
     "ball": LOOKS["dyed_pink"],
+    "fox": replace(LOOKS["painted"], variation=0.2, roughness=0.35, azimuthal_roughness=0.4),
 }
-# linear RGB of what the hair grows on, where that is not the bust
-BODY_COLORS = {"brush": (0.16, 0.065, 0.03), "carpet": (0.10, 0.075, 0.06), "ball": (0.30, 0.12, 0.16)}
+# linear RGB of what the hair grows on, where that is not the bust, or a function that gives one per vertex
+BODY_COLORS: dict[str, tuple[float, float, float] | Callable[[], FloatArray]] = {
+    "brush": (0.16, 0.065, 0.03),
+    "carpet": (0.10, 0.075, 0.06),
+    "ball": (0.30, 0.12, 0.16),
+    "fox": fox_skin,
+}
+# from which direction bodies of their own are seen, instead of the bust's
+OWN_VIEWS = {"fox": {FRONT: (0.9, 0.28, 0.75), REAR: (-0.9, 0.28, -0.6)}}
 
 
 def draw_style(name: str, groom: Groom, size: tuple[int, int] = (640, 700)) -> Image:
@@ -86,11 +95,15 @@ def _draw(
     name: str, groom: Groom, direction: tuple[float, float, float], size: tuple[int, int], look: Look | None = None
 ) -> Image:
     mesh = styles.body(name)
-    if not styles.STYLES[name].on_bust:  # small things are looked at from above
+    if name in OWN_VIEWS:
+        direction = OWN_VIEWS[name].get(direction, direction)
+    elif not styles.STYLES[name].on_bust:  # small things are looked at from above
         direction = (direction[0], FROM_ABOVE, direction[2])
     camera = Camera.framing(_framed(groom, mesh.points), direction, aspect=size[0] / size[1])
     chosen = STYLE_LOOKS[name] if look is None else look
-    return render(groom, mesh, camera=camera, size=size, look=chosen, body_color=BODY_COLORS.get(name, CLAY))
+    color = BODY_COLORS.get(name, CLAY)
+    body_color = color() if callable(color) else color
+    return render(groom, mesh, camera=camera, size=size, look=chosen, body_color=body_color)
 
 
 def _framed(groom: Groom, body: FloatArray) -> FloatArray:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from mane.body.animated import AnimatedMesh
 from mane.body.cache import content_key
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
+from mane.io.bodies import FileClock
 from mane.scene.config import Scene
 from mane.scene.context import SceneContext
 from mane.scene.hair import Hair, load_hair
@@ -31,6 +33,7 @@ class Assembly:
         guides: those that are simulated.
         source: makes them move.
         clock: of the run.
+        body_clock: time codes of the file of a body that moves, over the seconds of the scene; None for others.
     """
 
     scene: Scene
@@ -38,6 +41,7 @@ class Assembly:
     guides: Guides
     source: GuideSource
     clock: StageClock
+    body_clock: FileClock | None = None
 
     @cached_property
     def hair_stage(self) -> HairStage:
@@ -52,12 +56,20 @@ class Assembly:
 
     @property
     def keys(self) -> dict[str, str]:
-        """Keys that change with any point of the hair or of the guides."""
-        return {"hair": self.hair.key, "guides": content_key(self.guides.rest, self.guides.source, self.guides.active)}
+        """Keys that change with any point of the hair or of the guides, or with the animation of the body."""
+        keys = {"hair": self.hair.key, "guides": content_key(self.guides.rest, self.guides.source, self.guides.active)}
+        body = self.source.solids[0].animation if self.source.has_body else None
+        return keys if body is None else {**keys, "frames of the body": _animation_key(body)}
 
     def with_hair(self, hair: Hair) -> Assembly:
         """Return the same for other hair on the same guides."""
         return replace(self, hair=hair)
+
+
+def _animation_key(body: AnimatedMesh) -> str:
+    """A key that changes with another animation: its mesh, its times, the first and the last of its samples."""
+    ends = [body.sample(number) for number in (0, len(body.times) - 1)]
+    return content_key(body.mesh.points, body.mesh.faces, body.times, *ends)
 
 
 def build(
@@ -80,9 +92,10 @@ def build(
         with clock.stage("choose guides"), naming_location(locations, "guides"):
             guides = _choose_guides(scene, hair.groom)
     with clock.stage("prepare simulation"):
-        source = SceneContext(scene, guides).make_source()
+        context = SceneContext(scene, guides)
+        source = context.make_source()
         source.clock = clock
-    return Assembly(scene, hair, guides, source, clock)
+    return Assembly(scene, hair, guides, source, clock, context.body_clock)
 
 
 def _choose_guides(scene: Scene, groom: Groom) -> Guides:

@@ -131,9 +131,9 @@ class Cache:
         return None if different is None else f"{different}; install the version that made it to go on"
 
     def changed(self, keys: Mapping[str, str]) -> str | None:
-        """Say which of hair and guides are other ones than those of the cache; or None."""
-        for name, key in self.header["keys"].items():
-            if keys[name] != key:
+        """Say which of hair, guides and frames of the body are other ones than those of the cache; or None."""
+        for name in {**self.header["keys"], **keys}:
+            if keys.get(name) != self.header["keys"].get(name):
                 return f"the {name} are other ones: their file, or the version of mane that made them, has changed"
         return None
 

@@ -16,11 +16,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from mane.geometry.checks import require_choice
+from mane.scene.config_body import BodyTable, HeadTable, Settings, SolidTable, Vector3
 from mane.scene.config_output import CameraTable, FinishTable, OutputTable, require
 from mane.scene.options import TableError, check_settings
 
@@ -45,12 +45,8 @@ __all__ = [
     "field_lines",
 ]
 
-Vector3 = tuple[float, float, float]
-Settings = Mapping[str, Any]
-
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
-OPEN_TABLES = ("groom", "source", "solids", "interactions", "skin", "passes")
-OWN_BODY, NO_BODY, BUST = "own", "none", "bust"
+OPEN_TABLES = ("groom", "body", "source", "solids", "interactions", "skin", "passes")
 
 
 @dataclass(frozen=True)
@@ -148,78 +144,6 @@ class SourceTable:
 
     kind: str = "simulation"
     settings: Settings = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class BodyTable:
-    """What the hair grows on; it moves with the head, and hair collides with it.
-
-    Attributes:
-        mesh: a mesh file, "bust", "none", or "own": that of the style, none for a groom from a file
-        unit: unit of the file where it does not say
-        up: up axis of the file where it does not say
-    """
-
-    mesh: str = OWN_BODY
-    unit: str | None = None
-    up: str | None = None
-
-
-@dataclass(frozen=True)
-class HeadTable:
-    """How the head moves.
-
-    Attributes:
-        motion: still, shake, nod, turn, tilt, walk, jump, random, or a motion file (.json, .csv)
-        amplitude: of a named motion: angle [rad], or length [m] for walk and jump
-        rate: of a named motion [Hz]
-        pivot: point that a named motion turns about [m]
-        ease_in: time in which a named motion begins [s]
-    """
-
-    motion: str = "still"
-    amplitude: float | None = None
-    rate: float | None = None
-    pivot: Vector3 = (0.0, 0.0, 0.0)
-    ease_in: float | None = None
-
-
-@dataclass(frozen=True)
-class SolidTable:
-    """Something else that hair collides with. Sizes of the prop or shape are further keys of the table.
-
-    Attributes:
-        prop: comb, gear, hairbrush, hand or rod
-        shape: or box, capsule, plane, sphere or torus
-        mesh: or a mesh file
-        position: where its origin is [m]
-        rotation_vector: its orientation there: axis times angle [rad]
-        motion: a motion file (.json, .csv) or a named motion, in place of `keyframes`
-        keyframes: of its position: rows of time [s] and position [m]
-        unit: unit of the mesh file where it does not say
-        up: up axis of the mesh file where it does not say
-        settings: sizes of the prop or shape
-    """
-
-    prop: str | None = None
-    shape: str | None = None
-    mesh: str | None = None
-    position: Vector3 = (0.0, 0.0, 0.0)
-    rotation_vector: Vector3 = (0.0, 0.0, 0.0)
-    motion: str | None = None
-    keyframes: tuple[tuple[float, float, float, float], ...] = ()
-    unit: str | None = None
-    up: str | None = None
-    settings: Settings = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if sum(value is not None for value in (self.prop, self.shape, self.mesh)) != 1:
-            raise ValueError("prop: must be given, or shape, or mesh, and only one of them")
-        if self.keyframes and self.motion is not None:
-            raise ValueError("keyframes: must be left out where motion is given")
-        times = [row[0] for row in self.keyframes]
-        if any(after <= before for before, after in pairwise(times)):
-            raise ValueError(f"keyframes: times must rise, got {times}")
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ from mane.body.motion import Motion
 from mane.body.solid import Solid
 from mane.contact.table import INTERACTIONS
 from mane.groom.guides import Guides
+from mane.io.bodies import FileClock
 from mane.scene import parts
-from mane.scene.config import BUST, NO_BODY, OWN_BODY, Scene
+from mane.scene.bodies import SceneBody, make_body
+from mane.scene.config import Scene
 from mane.scene.scene_file import naming_location
 from mane.scene.sources import SOURCES
 from mane.strand.material import Material
@@ -58,10 +60,19 @@ class SceneContext:
             return parts.make_head_motion(self.scene.head, self.scene.folder, self.scene.seed)
 
     @cached_property
+    def _body(self) -> SceneBody:
+        with naming_location(self.scene.locations, "body"):
+            return make_body(self.scene, self.guides.rest[:, 0])
+
+    @property
     def body(self) -> Solid | None:
         """What the hair grows on."""
-        with naming_location(self.scene.locations, "body"):
-            return _make_body(self.scene)
+        return self._body.solid
+
+    @property
+    def body_clock(self) -> FileClock | None:
+        """Time codes of the body's file over the seconds of the scene; None where it does not move."""
+        return self._body.clock
 
     @property
     def preroll(self) -> float | str:
@@ -106,21 +117,3 @@ class SceneContext:
     def shelters(self) -> list[Any]:
         """What keeps the wind away."""
         return parts.make_shelters(self.scene.wind)
-
-
-def _make_body(scene: Scene) -> Solid | None:
-    name = scene.body.mesh
-    if name == NO_BODY or (name == OWN_BODY and scene.groom.style is None):
-        return None
-    if name == OWN_BODY:
-        from mane.groom import styles
-
-        assert scene.groom.style is not None
-        return Solid(styles.body(scene.groom.style))
-    if name == BUST:
-        from mane.body.bust import make_bust
-
-        return Solid(make_bust().mesh)
-    from mane.io.meshes import read_mesh
-
-    return Solid(read_mesh(scene.path(name), unit=scene.body.unit, up=scene.body.up))

@@ -146,6 +146,9 @@ def _open_settings(scene: Scene) -> Iterator[tuple[str, Options, Mapping[str, An
     with blaming("groom"):
         options = {} if scene.groom.style is None else style_options(scene.groom.style)
     yield "groom", options, scene.groom.settings, _own(scene.groom)
+    with blaming("body"):
+        options = _body_options(scene)
+    yield "body", options, scene.body.settings, _own(scene.body)
     for index, solid in enumerate(scene.solids):
         with blaming(f"solids.{index}"):
             options = _solid_options(solid)
@@ -175,6 +178,16 @@ def _stages(scene: Scene) -> Iterator[tuple[str, Any, type[Stage]]]:
         with blaming(location):
             stage = listed.find(name, key)
         yield location, table, stage
+
+
+def _body_options(scene: Scene) -> Options:
+    """Options of the motion of a character."""
+    if scene.body.motion is None:
+        return {}
+    from mane.body.characters import character_motion
+    from mane.scene.bodies import character_of
+
+    return arguments_of(character_motion(character_of(scene), scene.body.motion))
 
 
 def _solid_options(solid: SolidTable) -> Options:

@@ -84,9 +84,9 @@ def make_solid(table: SolidTable, folder: Path, seed: int) -> Solid:
 
     motion = _solid_motion(table, folder, seed)
     if table.mesh is not None:
-        from mane.io.meshes import read_mesh
+        from mane.scene.bodies import read_solid
 
-        return Solid(read_mesh(folder / table.mesh, unit=table.unit, up=table.up), motion)
+        return read_solid(table, folder, motion)
     thing = make_shape_or_prop(table)
     return Solid(thing, motion) if table.shape is not None else thing.solid(motion)
 

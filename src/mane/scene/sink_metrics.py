@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.packed import PackedSolid
 from mane.geometry.checks import FloatArray, IntArray
 from mane.io.atomic import atomic_write
 from mane.metrics.flicker import WINDOW, flicker
@@ -111,7 +112,10 @@ class MetricsSink(Sink):
         """Measure the frame and write all frames so far."""
         assert points is not None
         self.recall(index, frame, points)
-        placed = [s.placed(pose, frame.time) for s, pose in zip(self._solids, frame.solid_poses, strict=True)]
+        placed = [
+            PackedSolid.of(solid).sampled_at(pose, frame.time)
+            for solid, pose in zip(self._solids, frame.solid_poses, strict=True)
+        ]
         wanted: dict[str, Any] = {}
         if self._reference is not None:
             own = np.arange(len(self._reference.strands))

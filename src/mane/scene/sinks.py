@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mane.scene.config import OutputTable, Scene
 
 Job = Callable[[], None]
+TIME_DIGITS = 6  # of a time code, as many as the name of a frame's file has
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,14 +139,26 @@ class UsdSink(Sink):
     def _is_finer(self) -> bool:
         return self._assembly.hair_stage.stride > 1
 
+    def _time_code(self, index: int) -> float:
+        """Time code of a frame: its number, or, over the groom's own file, when that file has it.
+
+        There the body that moves says when the first frame is, in seconds of its own file; else its number does.
+        """
+        usd, frames, clock = self._assembly.hair.usd, self._assembly.scene.frames, self._assembly.body_clock
+        if not self._layer or usd is None:
+            return float(index)
+        rate = usd.timing.time_codes_per_second
+        first = float(frames.start) if clock is None else clock.start / clock.rate * rate
+        return round(first + (index - frames.start) / frames.rate * rate, TIME_DIGITS)
+
     def has(self, index: int) -> bool:
         """Whether the stage lists the frame."""
-        return float(index) in self._done
+        return self._time_code(index) in self._done
 
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
-        """Write the frame at the time code of its number."""
+        """Write the frame at its time code."""
         assert self._writer is not None
-        self._writer.write(float(index), self._own_points(frame, points))
+        self._writer.write(self._time_code(index), self._own_points(frame, points))
 
     def take(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Job:
         """Copy the points, and leave the writing to the job."""
@@ -155,7 +168,7 @@ class UsdSink(Sink):
 
         def job() -> None:
             assert self._writer is not None
-            self._writer.write(float(index), copy)
+            self._writer.write(self._time_code(index), copy)
             self._free_buffers.append(copy)
 
         return job

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mane.contact.table import INTERACTIONS
+from mane.groom.styles import STYLES
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene, field_lines
 from mane.scene.options import style_options
 from mane.scene.sources import SOURCES
@@ -19,14 +20,19 @@ from mane.strand.solver import SOLVERS
 KEY_WIDTH = 32  # of key and value, before the comment
 
 
-def starter_text(name: str, *, style: str | None = "curly", file: str | None = None) -> str:
+CREATURE = "creature"  # a scene of this name is one of the creature
+
+
+def starter_text(name: str, *, style: str | None = None, file: str | None = None) -> str:
     """Return the text of a scene file that runs as it is.
 
     Args:
-        name: of the scene; outputs are called after it.
-        style: a procedural style, or
-        file: a groom file.
+        name: of the scene; outputs are called after it. "creature" is one of an animal that walks.
+        style: a procedural style; by default curls, and the creature's fur for a scene of the creature.
+        file: a groom file in its place.
     """
+    if style is None and file is None:
+        style = "fox" if name == CREATURE else "curly"
     if style is not None:
         style_options(style)  # refuses one that there is not
     groom: dict[str, Any] = {"file": file} if style is None else {"style": style, "strands": 20_000}
@@ -34,7 +40,7 @@ def starter_text(name: str, *, style: str | None = "curly", file: str | None = N
         "groom": groom,
         "frames": {"end": 48},
         "guides": {"count": 128},
-        "head": {"motion": "shake"},
+        **_moves(style),
         "strand": {"model": "cosserat", "material": style if style in ("straight", "wavy", "curly") else "straight"},
         "skin": {"method": "physical"},
         "output": {"cache": f"{name}.cache", "usd": f"{name}.usda"},
@@ -49,6 +55,13 @@ def starter_text(name: str, *, style: str | None = "curly", file: str | None = N
         table = listed[0] if listed else hints[key]
         parts.append(_table_text(key, table, chosen.get(key, {}), is_list=bool(listed)))
     return "\n".join(parts)
+
+
+def _moves(style: str | None) -> dict[str, dict[str, Any]]:
+    """What moves in a scene of that style: the creature walks, a head is shaken."""
+    if style is not None and STYLES[style].character == CREATURE:
+        return {"body": {"motion": "walk"}, "head": {"motion": "still"}, "guides": {"count": 400}}
+    return {"head": {"motion": "shake"}}
 
 
 def _table_text(key: str, table: Any, chosen: dict[str, Any], *, is_list: bool) -> str:

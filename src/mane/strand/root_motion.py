@@ -153,7 +153,7 @@ class BoundRoots(RootMotion):
 def skin_of(body: Solid) -> Mesh:
     """What hair grows on, of a body that deforms: its triangles in the rest pose, on all points of its animation."""
     assert body.animation is not None
-    return body.animation.mesh
+    return body.animation.skin
 
 
 def body_pose(body: Solid, head: Pose, time: float) -> Pose:

@@ -1,6 +1,7 @@
 """Solids as kernels read them: the same answers as `Solid` itself gives, for every kind, at rest and carried along."""
 
 import gc
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from mane.body.motion import Pose
 from mane.body.packed import (
     PackedSolid,
     field_arrays,
-    field_motion,
     fill_pose_pair,
     lowest_of_blocks,
     packed_poses,
@@ -203,37 +203,70 @@ def test_rigid_solids_answer_through_the_same_call(solid):
     assert not placed.surface.velocity(local).any()
 
 
-def test_a_solid_that_deforms_has_no_arrays_and_nobody_measured_it():
+def test_kernels_are_told_where_a_solid_that_deforms_is_at_a_time():
+    """Near the surface, within the facets and the cells of the field; farther outside no more than the distance."""
+    solid = growing_ball()
+    one, points = PackedSolid.of(solid), some_points(HERE, 4000)
+    for time in (0.0, 0.4):
+        found = np.zeros((len(points), 6), np.float32)
+        ask_for_hair(one.arrays_at(time), one.blocks_at(time), packed_poses([HERE])[0], points, found)
+        radius = 0.5 * (1 + 0.5 * time)
+        local = HERE.inverse_apply(points).astype(np.float64)
+        exact = np.linalg.norm(local, axis=1) - radius
+        # A facet of 32 in a turn lies inside by its two sagittas.
+        sagitta = 2 * radius * (1 - np.cos(np.pi / 32))
+        near = np.abs(exact) < 0.01
+        assert near.sum() > 20
+        assert (found[near, 0] - exact[near] > -1e-5).all()
+        assert (found[near, 0] - exact[near] < sagitta + 1e-4).all()
+        assert (found[:, 0] <= np.maximum(exact, 0) + sagitta + 1e-4).all()
+        clear = np.abs(exact) > sagitta + 1e-4
+        np.testing.assert_array_equal(found[clear, 0] < 0, exact[clear] < 0)
+        assert (found[:, 5] <= found[:, 4] + 1e-6).all()
+        np.testing.assert_allclose(one.sampled_at(HERE, time).distance(points), found[:, 0], atol=1e-6)
+
+
+def test_points_of_a_coat_are_sampled_and_far_ones_too_where_they_are_asked_for():
+    solid, points = growing_ball(), some_points(HERE, 1000)
+    one = PackedSolid.of(solid)
+    far, exact = one.sampled_at(HERE, 0.4, is_far=True), one.at(HERE, 0.4)
+    # Outside within a part of the larger cells of 35 mm; in the ball's middle means of nodes see no peak.
+    np.testing.assert_allclose(far.distance(points), exact.distance(points), atol=0.06)
+    _, gradient = far.distance_and_gradient(points)
+    low, high = far.surface.bounds
+    local = HERE.inverse_apply(points)
+    outside = (exact.distance(points) > 0.1) & ((local > low) & (local < high)).all(axis=1)
+    along = np.einsum("pi,pi->p", gradient, exact.distance_and_gradient(points)[1])[outside]
+    assert np.quantile(np.abs(along - 1), 0.95) < 0.1
+    np.testing.assert_array_equal(far.velocity(points), exact.velocity(points))
+    assert (low < exact.surface.bounds[0]).all()
+    assert (high > exact.surface.bounds[1]).all()
+    rigid = PackedSolid.of(Solid(BALL))
+    np.testing.assert_array_equal(rigid.sampled_at(HERE, 3.0).distance(points), rigid.at(HERE, 3.0).distance(points))
+
+
+def test_all_who_ask_for_a_solid_that_deforms_share_its_field():
+    solid = growing_ball()
+    first, second = PackedSolid.of(solid), PackedSolid.of(solid)
+    assert first.arrays_at(0.25).values is second.arrays_at(0.25).values
+    assert first.blocks_at(0.25).lowest is second.blocks_at(0.25).lowest
+    gone = ref(solid.animation)
+    del solid, first, second
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_rigid_solid_is_the_same_at_all_times():
+    one = PackedSolid.of(meshed(BALL, 16))
+    assert one.arrays_at(3.0) is one.arrays
+    assert one.blocks_at(3.0) is one.blocks
+
+
+def test_a_solid_that_deforms_has_no_arrays_without_a_time_and_nobody_measured_it():
     one = PackedSolid.of(growing_ball())
     assert one.feature == np.inf
     with pytest.raises(ValueError, match="solid: must be a shape or a rigid mesh for kernels, got one that deforms"):
         _ = one.arrays
-
-
-@njit
-def ask_velocity(motion, points, out):
-    for p in range(len(points)):
-        out[p, 0], out[p, 1], out[p, 2] = kernels.own_velocity(motion, points[p, 0], points[p, 1], points[p, 2])
-
-
-def test_a_field_with_velocities_says_how_fast_its_surface_moves():
-    """The nearest surface of a growing ball moves with rate x / scale along the way from the centre."""
-    surface = PackedSolid.of(growing_ball()).at(Pose.identity(), 0.5).surface
-    grid = SignedDistanceField(np.zeros((17, 17, 17), np.float32), np.full(3, -0.8, np.float32), 0.1)
-    nodes = grid.node_positions()
-    values = surface.distance(nodes.reshape(-1, 3)).reshape(grid.values.shape)
-    velocity = surface.velocity(nodes.reshape(-1, 3)).reshape(nodes.shape)
-    field = SignedDistanceField(values, grid.origin, grid.cell_size)
-    points = unit(np.random.default_rng(1).normal(size=(200, 3))) * np.random.default_rng(2).uniform(
-        0.55, 0.7, (200, 1)
-    )
-    found = np.zeros((200, 3))
-    ask_velocity(field_motion(field, velocity), points, found)
-    # 0.25 m/s at the surface. Interpolated over cells of h = 0.1 m at radii from 0.55 m the direction is off by up to
-    # 3/8 h^2 / r^2 = 1.2 %, the mesh by half a facet, pi / 32 of its radius across which its velocity turns.
-    np.testing.assert_allclose(found, 0.25 * unit(points), atol=0.25 * (0.012 + np.pi / 32 / 2))
-    with pytest.raises(ValueError, match=r"velocity: must have shape \(17, 17, 17, 3\), got \(3, 3, 3, 3\)"):
-        field_motion(field, np.zeros((3, 3, 3, 3)))
 
 
 # -- packing -------------------------------------------------------------------------------------------------------

@@ -198,3 +198,16 @@ def test_asking_again_for_the_same_time_does_no_work_twice():
 def test_bad_animations_are_refused(times, frames, message):
     with pytest.raises(ValueError, match=message):
         AnimatedMesh(Plane((0, 0, 0), (0, 1, 0)).mesh(), times, frames)
+
+
+def test_hair_may_grow_on_some_triangles_of_an_animated_mesh():
+    mesh = Sphere((0, 0, 0), 1.0).mesh(8)
+    inward = Mesh(mesh.points, mesh.faces[:, ::-1])
+    for given in (mesh, inward):  # one that faces inwards is turned, and its skin with it
+        solid = Solid.animated(given, [0.0], [mesh.points], skin_faces=[3, 5])
+        np.testing.assert_array_equal(np.sort(solid.skin.faces, axis=1), np.sort(mesh.faces[[3, 5]], axis=1))
+        assert (solid.skin.face_normals * mesh.points[solid.skin.faces[:, 0]]).sum(axis=1).min() > 0
+    assert Solid.animated(mesh, [0.0], [mesh.points]).skin is not None
+    assert Solid(Sphere((0, 0, 0), 1.0)).skin is None
+    with pytest.raises(ValueError, match=r"skin_faces: must name some of the \d+ triangles, got \[-1\]"):
+        Solid.animated(mesh, [0.0], [mesh.points], skin_faces=[-1])

@@ -17,13 +17,13 @@ RADIUS = 0.1
 BALL = Solid(Sphere((0.0, 0.0, 0.0), RADIUS))
 
 
-def passing_at(shelter, places, center=(0.0, 0.0, 0.0), upwind=(-1.0, 0.0, 0.0)) -> np.ndarray:
+def passing_at(shelter, places, center=(0.0, 0.0, 0.0), upwind=(-1.0, 0.0, 0.0), solid=BALL) -> np.ndarray:
     """Share of a wind along +x at `places` (P, 3), each the first vertex of a short strand of its own."""
     places = np.asarray(places, float)
     points = places[:, None] + np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1e-4], [0.0, 0.0, 2e-4]])
     model = Material().model(points)
     pose = Pose(np.array(center), np.array([0.0, 0.0, 0.0, 1.0]))
-    solids = (MovingSolid(BALL, Pose.identity(), pose),)
+    solids = (MovingSolid(solid, Pose.identity(), pose),)
     toward = np.broadcast_to(upwind, (points.size // 3, 3)).copy()
     return shelter.passing(view(model, solids=solids), toward).reshape(len(places), 3)[:, 0]
 
@@ -65,6 +65,19 @@ def test_the_lee_moves_with_the_solid():
     moved = passing_at(SolidShelter(), [[1.12, 2, 3], [0.12, 0, 0]], center=(1.0, 2.0, 3.0))
     assert moved[0] < 0.15
     assert moved[1] == 1.0
+
+
+def test_the_lee_of_a_mesh_that_deforms_is_that_of_the_shape_that_it_has_now():
+    """A ball that grows to its size; right on its skin too, where 2 mm decide."""
+    mesh = BALL.shape.mesh(96)
+    growing = Solid.animated(mesh, [-1.0, 0.0], [0.3 * mesh.points, mesh.points])
+    angles = np.linspace(0, math.pi, 19)
+    skin = [[-RADIUS * math.cos(a), RADIUS * math.sin(a), 0] for a in angles]
+    around = [[0.12, 0, 0], [-0.12, 0, 0], [0.0, 0.3, 0], *([0.2, h, 0] for h in np.linspace(0, 0.3, 30))]
+    for places, tolerance in ((skin, 0.25), (around, 0.1)):
+        found, expected = (passing_at(SolidShelter(), places, solid=solid) for solid in (growing, BALL))
+        np.testing.assert_allclose(found, expected, atol=tolerance)
+        assert np.abs(found - expected).mean() < 0.02
 
 
 def test_without_wind_or_solids_everything_passes():

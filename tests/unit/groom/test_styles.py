@@ -15,6 +15,7 @@ STRANDS = 400
 ON_BUST = [name for name, style in styles.STYLES.items() if style.on_bust]
 PROMISED = {
     "straight", "bob", "wavy", "curly", "coily", "ponytail", "mohawk", "braid", "brush", "carpet", "ball",
+    "fox",
 }  # fmt: skip
 
 

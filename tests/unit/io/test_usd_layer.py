@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pxr import Usd, UsdGeom, Vt  # noqa: TID253 (tests of USD need it anyway)
-from usd_files import add_curves, affine, curves_file, faults, new_stage, place, primvar, strands, value_of
+from usd_files import add_curves, affine, carried, curves_file, faults, new_stage, place, primvar, strands, value_of
 
 from mane.io.notices import RepairNotice
-from mane.io.usd import read_usd_groom, write_usd_layer
+from mane.io.usd import UsdSequenceWriter, read_usd_groom, write_usd_layer
 
 SHAPES = [
     {"type": "linear"},
@@ -205,6 +205,43 @@ def test_moving_prims_are_followed_frame_by_frame(tmp_path):
         assert_allclose(value_of(tmp_path / "over.usda", "/Head/Hair", "points", time), original, atol=1e-5)
         assert_allclose(read_usd_groom(tmp_path / "over.usda", time=time).groom.points, world, atol=1e-7)
     assert faults(tmp_path / "over.usda") == []
+
+
+def in_sequence(path, source, frames):
+    with UsdSequenceWriter(path, source) as writer:
+        for time, points in frames:
+            writer.write(time, points)
+
+
+def in_one_layer(path, source, frames):
+    write_usd_layer(path, source, frames=frames)
+
+
+@pytest.mark.parametrize("write", [in_sequence, in_one_layer])
+def test_world_positions_hold_below_transforms_that_are_animated(tmp_path, write):
+    """Two of them, one scaled and turned about a pivot, in centimetres with Z up; OpenUSD says where points are."""
+    points, counts = strands((7, 4))
+    stage = new_stage(tmp_path / "hair.usda", up="Z", unit=0.01)
+    body = UsdGeom.Xform.Define(stage, "/Body")
+    for time in (1, 2, 4, 8):
+        place(body, affine(time), time)
+    head = UsdGeom.XformCommonAPI(UsdGeom.Xform.Define(stage, "/Body/Head"))
+    head.SetPivot((1, 2, 3))
+    for time in (1, 8):
+        head.SetRotate((10 * time, 20 * time, 0), UsdGeom.XformCommonAPI.RotationOrderXYZ, time)
+        head.SetScale((1 + 0.1 * time,) * 3, time)
+    add_curves(stage, "/Body/Head/Hair", points, counts)
+    stage.Save()
+    read = read_usd_groom(tmp_path / "hair.usda")
+    rng = np.random.default_rng(3)
+    frames = [(time, rng.normal(size=points.shape).astype(np.float32) * 0.1) for time in range(1, 9)]
+    write(tmp_path / "over.usda", read.source, frames)
+    shown = Usd.Stage.Open(str(tmp_path / "over.usda"))
+    hair = shown.GetPrimAtPath("/Body/Head/Hair")
+    for time, world in frames:
+        matrix = np.array(UsdGeom.XformCache(time).GetLocalToWorldTransform(hair)).T
+        in_stage = carried(matrix, np.array(hair.GetAttribute("points").Get(time)))
+        assert_allclose(in_stage[:, [0, 2, 1]] * [0.01, 0.01, -0.01], world, atol=1e-6)
 
 
 def test_prims_that_are_flattened_on_the_way_are_refused(tmp_path):

@@ -283,6 +283,5 @@ def test_points_that_change_in_number_are_refused(tmp_path):
         mesh.GetPointsAttr().Set(Vt.Vec3fArray.FromNumpy(CUBE), 1)
         mesh.GetPointsAttr().Set(Vt.Vec3fArray.FromNumpy(CUBE[:7]), 2)
 
-    body = read_usd_body(cube_file(tmp_path / "a.usda", edit))
-    with pytest.raises(ValueError, match=r"has 7 points at time 2.*not 8 as before"):
-        body.points(2)
+    with pytest.raises(ValueError, match=r"has 7 points at time 2.*not 8 as before"):  # before anybody asks for time 2
+        read_usd_body(cube_file(tmp_path / "a.usda", edit))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from pxr import UsdGeom, UsdSkel, Vt  # noqa: TID253 (tests of USD need it anyway)
+from pxr import UsdGeom, Vt  # noqa: TID253 (tests of USD need it anyway)
 from usd_files import add_curves, affine, carried, curves_file, new_stage, place, primvar, strands
 
 from mane.io.notices import AssumptionNotice, FileNotice, RepairNotice
@@ -288,14 +288,6 @@ def test_prototypes_of_point_instancers_are_refused(tmp_path):
     UsdGeom.PointInstancer.Define(stage, "/Scatter").CreatePrototypesRel().SetTargets(["/Elsewhere"])
     stage.Save()
     refused(tmp_path / "a.usda", "/Elsewhere/Hair is a prototype of the PointInstancer /Scatter; export every hair")
-
-
-def test_skinned_curves_are_refused(tmp_path):
-    stage = new_stage(tmp_path / "a.usda")
-    curves = add_curves(stage, "/Hair", *strands((2,)))
-    UsdSkel.BindingAPI.Apply(curves.GetPrim()).CreateJointIndicesPrimvar(False, 1).Set([0, 0])
-    stage.Save()
-    refused(tmp_path / "a.usda", "/Hair is skinned by UsdSkel.*bake its points first")
 
 
 def test_changing_topology_is_refused(tmp_path):

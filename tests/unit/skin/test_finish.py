@@ -94,6 +94,28 @@ def test_an_animated_mesh_pushes_where_it_is_now():
     assert BALL.distance(found[:, 1:].reshape(-1, 3)).min() > -2e-4  # the sagitta of 48 facets is 107 um
 
 
+def test_a_mesh_that_deforms_pushes_like_a_rigid_one():
+    """The same ball at rest and after it came from half its size, while it is carried along and turned."""
+    away = Pose(np.array([0.01, 0.02, 0.0]), SOMEWHERE.rotation)
+    points, frame = hairs_and_frame(away)
+    mesh = BALL.mesh(96)
+    small = np.float32(BALL.center) + np.float32(0.5) * (mesh.points - np.float32(BALL.center))
+    moving = Solid.animated(mesh, [0.0, 1.0], [small, mesh.points])
+    rigid = Solid(mesh, field=build_sdf(mesh, 128, cache=False))
+    adjust = SolidAdjustment([moving], thickness=0.001)
+    half = adjust(points.copy(), replace(frame, time=0.0))
+    found = adjust(points.copy(), replace(frame, time=1.0))
+    expected = SolidAdjustment([rigid], thickness=0.001)(points.copy(), frame)
+    assert (half != points).any(axis=(1, 2)).sum() < (found != points).any(axis=(1, 2)).sum()
+    np.testing.assert_array_equal((found != points).any(axis=2), (expected != points).any(axis=2))
+    # Their nodes lie elsewhere: gradients differ by some h / r, 0.9 mm over 50 mm, over depths of up to 50 mm.
+    assert np.quantile(np.abs(found - expected).max(axis=(1, 2)), 0.9) < 1e-3
+    local = away.inverse_apply(found[:, 1:].reshape(-1, 3))
+    assert BALL.distance(local).min() > 0.001 - 1e-4
+    # Asked again for a time before, it is as it was.
+    np.testing.assert_array_equal(adjust(points.copy(), replace(frame, time=0.0)), half)
+
+
 def test_threads_change_no_byte(on_threads):
     """As many vertices as a thread looks at in one go, and half as many again."""
     groom = curls(800, 16)
@@ -101,6 +123,9 @@ def test_threads_change_no_byte(on_threads):
     assert 2 * CHUNK > groom.point_count > CHUNK
     moved = on_threads(lambda: SolidAdjustment([Solid(BALL)])(groom.as_uniform().copy(), frame))
     assert (moved != groom.as_uniform()).any(axis=(1, 2)).sum() > 100
+    mesh = BALL.mesh(48)
+    moving = [mesh.points, mesh.points * np.float32(1.1)]
+    on_threads(lambda: SolidAdjustment([Solid.animated(mesh, [-1, 1], moving)])(groom.as_uniform().copy(), frame))
 
 
 def test_poses_and_settings_that_make_no_sense_are_refused():

@@ -74,7 +74,7 @@ def test_hair_comes_out_the_same_to_the_bit_as_if_every_vertex_were_tested(solid
         frame = frame_of(guides_of(groom, 10))
         object.__setattr__(frame, "solid_poses", (pose,))
         quick, plain = (SolidAdjustment([solid], thickness=0.001) for _ in range(2))
-        plain._packed = [(packed, NearGrid.everywhere()) for packed, _ in plain._packed]
+        plain._grids = [NearGrid.everywhere()]
         expected = plain(hairs.copy(), frame)
         assert (expected != hairs).any()
         assert quick(hairs.copy(), frame).tobytes() == expected.tobytes()

@@ -8,6 +8,7 @@ from plain_physical import given_to
 from skin_frames import SOMEWHERE, curls, frame_of, guides_of, other_guides
 
 from mane.body.motion import Pose
+from mane.body.sdf import build_sdf
 from mane.body.shapes import Box, Sphere
 from mane.body.solid import Solid
 from mane.skin.physical.skin import PhysicalSkin
@@ -67,11 +68,27 @@ def test_the_kernel_is_its_reference_for_several_solids(scene, settings):
     np.testing.assert_allclose(found[~hit], free[~hit], atol=1e-6)
 
 
-def test_animated_solids_are_for_finishing_passes(scene):
-    groom, guides, _, _ = scene
-    mesh = Sphere((0.0, 0.0, 0.0), RADIUS).mesh(12)
-    with pytest.raises(ValueError, match="solids: must be shapes or rigid meshes, got an animated mesh at index 0"):
-        PhysicalSkin(groom, guides, solids=[Solid.animated(mesh, [0.0, 1.0], [mesh.points, mesh.points])])
+def test_an_animated_mesh_turns_hairs_out_where_it_is_now(scene):
+    """A ball of triangles that comes from afar does what a rigid one does once it is there, and nothing before."""
+    groom, guides, frame, pose = scene
+    mesh = Sphere((0.0, 0.0, 0.0), RADIUS).mesh(64)
+    solid = Solid.animated(mesh, [0.0, 1.0], [mesh.points + np.float32([3, 0, 0]), mesh.points])
+    plain, skin = PhysicalSkin(groom, guides)(frame).copy(), PhysicalSkin(groom, guides, solids=[solid])
+    np.testing.assert_array_equal(skin(replace(frame, time=0.0)), plain)
+    found = skin(replace(frame, time=1.0))
+    expected = PhysicalSkin(groom, guides, solids=[Solid(mesh, field=build_sdf(mesh, 128, cache=False))])(frame)
+    hit = inside(plain, pose).max(axis=1) > 0
+    # Deep inside, the way out differs by some degrees.
+    away = np.abs(found - expected).max(axis=(1, 2))[hit]
+    assert np.median(away) < 5e-4
+    assert away.max() < 0.3 * np.abs(found - plain)[hit].max()
+    assert inside(found, pose).sum() == pytest.approx(inside(expected, pose).sum(), rel=0.05)
+    np.testing.assert_array_equal(found[~hit], plain[~hit])
+    # Among other solids it is the same.
+    both = PhysicalSkin(groom, guides, solids=[solid, Solid(Sphere((5.0, 0.0, 0.0), 0.1))])
+    again = both(replace(frame, time=1.0, solid_poses=(pose, pose)))
+    np.testing.assert_allclose(again, found, atol=1e-7)
+    assert both.nbytes > 0
 
 
 def test_lengths_are_kept_in_a_solid(scene):

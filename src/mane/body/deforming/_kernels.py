@@ -53,15 +53,13 @@ class SurfaceArrays(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def measure_step(before, after, limit):
-    """How far a vertex goes from `before` to `after (P, 3)` at most [m], and how many go farther than `limit` [m]."""
-    largest, count = 0.0, 0
+def largest_step(before, after):
+    """How far a vertex goes from `before` to `after (P, 3)` at most [m]."""
+    largest = 0.0
     for p in range(len(before)):
         x, y, z = after[p, 0] - before[p, 0], after[p, 1] - before[p, 1], after[p, 2] - before[p, 2]
-        square = x * x + y * y + z * z
-        largest = max(largest, square)
-        count += 1 if square > limit * limit else 0
-    return math.sqrt(largest), count
+        largest = max(largest, x * x + y * y + z * z)
+    return math.sqrt(largest)
 
 
 @leaf()

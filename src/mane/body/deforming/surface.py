@@ -12,7 +12,6 @@ from mane.body.closed import ClosedMesh
 from mane.body.deforming import _kernels as kernels
 from mane.body.deforming import _kernels_tree as tree
 from mane.body.deforming._kernels import END, START, SurfaceArrays
-from mane.body.motion_keys import MAX_SPEED
 from mane.body.packed import field_feature
 from mane.body.sdf import build_sdf
 from mane.geometry.checks import FloatArray
@@ -22,9 +21,7 @@ from mane.simd.f32x16 import WIDTH
 STRIDE = 0.1
 # What rounding of boxes in single precision may take, as a part of the surface's extent, with room to spare.
 SLACK = 2.0**-21
-# The animation jumps where this part of its vertices is faster than anything alive.
-JUMPING = 0.5
-# After a jump, or a time that does not follow the last one, the surface counts as having moved this far [m]: what was
+# After a cut, or a time that does not follow the last one, the surface counts as having moved this far [m]: what was
 # measured before says nothing of where it is now.
 FORGOTTEN = 1e3
 
@@ -73,7 +70,7 @@ class DeformingSurface:
     def during(self, start: float, end: float) -> SurfaceArrays:
         """Return the surface from `start` to `end` [s]; the arrays are those of the last call, with other contents.
 
-        Where the animation jumps in between, the surface is at its new place all the while.
+        Where the animation has a cut in between, the surface is at its new place all the while.
         """
         if self._times == (start, end):
             return self._arrays
@@ -83,11 +80,11 @@ class DeformingSurface:
         else:
             self._place(START, start)
         self._place(END, end)
-        before, after = self._points[self._arrays.shape]
-        step, fast = kernels.measure_step(before, after, MAX_SPEED * (end - start))
-        if fast > JUMPING * len(before):
+        if self.animation.has_cut(start, end):
             self._place(START, end)
-            step, goes_on = 0.0, False
+            goes_on = False
+        before, after = self._arrays.shape
+        step = kernels.largest_step(self._points[before], self._points[after])
         drift[START] = drift[END] if goes_on else drift[END] + FORGOTTEN
         drift[END] = drift[START] + step
         self._times = (start, end)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.packed import PackedSolid
 from mane.body.solid import PosedSolid
 from mane.contact.air import _kernels_wind as kernels
 from mane.geometry.checks import require_positive
@@ -72,7 +73,7 @@ class SolidShelter(Shelter):
         windy = np.flatnonzero(towards.any(axis=1))
         shade = np.zeros(len(points))
         for moving in strands.solids:
-            solid = moving.solid.placed(moving.after, strands.time)
+            solid = PackedSolid.of(moving.solid).sampled_at(moving.after, strands.time, is_far=True)
             shade[windy] = np.maximum(shade[windy], self._shade(solid, points[windy], towards[windy]))
         smooth = (shade * shade * (3.0 - 2.0 * shade)).reshape(shape[0], -1)
         return 1.0 - self.strength * _between(smooth, looked_at, shape[1]).reshape(-1)

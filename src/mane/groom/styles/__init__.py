@@ -34,7 +34,8 @@ class Style:
         summary: one line for people.
         module: which file of this folder grows it, in a function of the same name.
         vertices: points per strand where the caller gives none; as many as its finest detail needs.
-        on_bust: whether it grows on the bust, or on a small body of its own.
+        on_bust: whether it grows on the bust, or on a body of its own, which `<name>_body` in the same file makes.
+        character: of `mane.body.characters` that this body is of, or None for one without joints.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Style:
     module: str
     vertices: int = 16
     on_bust: bool = True
+    character: str | None = "bust"
 
     @property
     def grow(self) -> Callable[..., Groom]:
@@ -67,9 +69,10 @@ STYLES = {
         Style("mohawk", "an upright crest over cropped sides", "loose"),
         Style("ponytail", "combed to a tie at the back of the head", "tied", vertices=32),
         Style("braid", "three interwoven sets, plaited from the nape", "tied", vertices=64),
-        Style("brush", "upright bristles on a round handle", "standing", on_bust=False),
-        Style("carpet", "deep pile on a square mat", "standing", vertices=8, on_bust=False),
-        Style("ball", "long hair all over a sphere", "standing", on_bust=False),
+        Style("brush", "upright bristles on a round handle", "standing", on_bust=False, character=None),
+        Style("carpet", "deep pile on a square mat", "standing", vertices=8, on_bust=False, character=None),
+        Style("ball", "long hair all over a sphere", "standing", on_bust=False, character=None),
+        Style("fox", "a coat of fur all over the creature", "pelt", vertices=8, on_bust=False, character="creature"),
     )
 }
 
@@ -125,5 +128,5 @@ def body(name: str) -> Mesh:
         from mane.groom.styles.head import load_head
 
         return load_head().bust.mesh
-    mesh: Mesh = getattr(import_module("mane.groom.styles.standing"), f"{name}_body")()
+    mesh: Mesh = getattr(import_module(f"mane.groom.styles.{STYLES[name].module}"), f"{name}_body")()
     return mesh

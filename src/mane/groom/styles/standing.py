@@ -16,6 +16,7 @@ BRUSH_RADIUS = 0.02
 CARPET_SIZE = 0.3
 BALL_RADIUS = 0.06
 FUR_CLEARANCE = 2e-4
+STRAY = 0.15  # how far single hairs leave the direction of the fur, as a share of it
 TUFT = 0.4  # width of a tuft of fur over the length of its hairs
 
 
@@ -88,7 +89,7 @@ def fur(
     seed: int = 0,
     length: float | ArrayLike = 0.025,
     direction: ArrayLike = (0.0, -1.0, 0.0),
-    lift: float = 0.35,
+    lift: float | ArrayLike = 0.35,
     clumping: float = 0.4,
     density: ArrayLike | None = None,
 ) -> Groom:
@@ -102,22 +103,20 @@ def fur(
         length: of the hairs [m], one number or one per mesh vertex (N,).
         direction: which way the fur lies: one vector (3,) or one per mesh vertex (N, 3); only its part along the skin
             counts, and where that vanishes the fur stands.
-        lift: how far it stands off the skin, 0 (flat) to 1 (upright).
+        lift: how far it stands off the skin, 0 (flat) to 1 (upright), one number or one per mesh vertex (N,).
         clumping: how much tips are drawn together, 0 to 1.
         density: relative density per mesh vertex (N,), or None for even growth.
     """
-    if not 0 <= lift <= 1:
-        raise ValueError(f"lift: must be between 0 (flat) and 1 (upright), got {lift}")
+    for extreme in (np.min(lift), np.max(lift)):
+        if not 0 <= extreme <= 1:
+            raise ValueError(f"lift: must be between 0 (flat) and 1 (upright), got {extreme}")
     rng = np.random.default_rng(seed)
     roots = scatter_roots(mesh, strands, density=density, seed=seed)
-    lengths = _on_skin("length", length, mesh, roots, ())
+    lengths = on_skin("length", length, mesh, roots, ())
     if lengths.min() <= 0:
         raise ValueError(f"length: must be above zero everywhere, got {lengths.min()}")
-    lay = shaping.unit_vectors(shaping.tangential(_on_skin("direction", direction, mesh, roots, (3,)), roots.normals))
-    lay = shaping.tangential(lay + 0.15 * rng.standard_normal((strands, 3)), roots.normals)
-    start = shaping.unit_vectors((0.3 + lift) * roots.normals + (1 - lift) * lay)
-    end = shaping.unit_vectors(lift * roots.normals + (1.1 - lift) * lay)
-    points = shaping.stand(roots.points, start, end, lengths * shaping.spread(rng, strands, 0.1), vertices)
+    direction, lifts = on_skin("direction", direction, mesh, roots, (3,)), on_skin("lift", lift, mesh, roots, ())
+    points = lay_fur(roots, direction, lifts, lengths, vertices, rng)
     # Tufts are finer than the hairs are long, or drawing them together would stretch the hairs.
     tufts = float(mesh.face_areas.sum() / (TUFT * lengths.mean()) ** 2)
     center = shaping.clump_centers(roots.points, int(np.clip(tufts, 1, strands)), rng)
@@ -125,7 +124,36 @@ def fur(
     return shaping.finish(_outside_mesh(points, mesh), roots, width=40e-6, group_names=("fur",))
 
 
-def _on_skin(name: str, value: ArrayLike, mesh: Mesh, roots: Roots, element: tuple[int, ...]) -> FloatArray:
+def lay_fur(
+    roots: Roots,
+    direction: FloatArray,
+    lift: FloatArray,
+    lengths: FloatArray,
+    vertices: int,
+    rng: np.random.Generator,
+    variation: float = 0.1,
+) -> FloatArray:
+    """Hairs (S, V, 3) that lie along the skin.
+
+    Args:
+        roots: where they grow.
+        direction: which way they lie, shape (S, 3); only its part along the skin counts.
+        lift: how far they stand off it, 0 to 1, shape (S,).
+        lengths: [m], shape (S,).
+        vertices: points per hair.
+        rng: of how hairs differ.
+        variation: how much they differ in length, standard deviation of its logarithm.
+    """
+    lay = shaping.unit_vectors(shaping.tangential(direction, roots.normals))
+    lay = shaping.tangential(lay + STRAY * rng.standard_normal(lay.shape), roots.normals)
+    up = lift[:, None]
+    start = shaping.unit_vectors((0.3 + up) * roots.normals + (1 - up) * lay)
+    end = shaping.unit_vectors(up * roots.normals + (1.1 - up) * lay)
+    varied = lengths * shaping.spread(rng, len(lengths), variation)
+    return shaping.stand(roots.points, start, end, varied, vertices)
+
+
+def on_skin(name: str, value: ArrayLike, mesh: Mesh, roots: Roots, element: tuple[int, ...]) -> FloatArray:
     """A value given once or per mesh vertex, carried to the roots."""
     array = np.asarray(value)
     if array.shape == element:

@@ -1,4 +1,4 @@
-"""USD in and out: curves as grooms, meshes as bodies, results as layers over the artist's own file.
+"""USD in and out: curves as grooms, meshes as bodies, characters as UsdSkel, results over the artist's own file.
 
 OpenUSD itself (`pxr`) is imported by the functions that need it, never here.
 """
@@ -9,6 +9,7 @@ from mane.io.usd.read_curves import read_usd_groom
 from mane.io.usd.sequence import UsdSequenceWriter
 from mane.io.usd.source import CurvesPrim, UsdGroom, UsdSource
 from mane.io.usd.write import write_usd_groom
+from mane.io.usd.write_character import write_usd_character
 
 __all__ = [
     "CurvesPrim",
@@ -19,6 +20,7 @@ __all__ = [
     "read_usd_body",
     "read_usd_groom",
     "read_usd_mesh",
+    "write_usd_character",
     "write_usd_groom",
     "write_usd_layer",
 ]

@@ -66,9 +66,6 @@ def _fault(prim: Any, prototypes: dict[Any, Any]) -> str | None:
     for prefix in prim.GetPath().GetPrefixes():
         if prefix in prototypes:
             return f"is a prototype of the PointInstancer {prototypes[prefix]}; export every hair as a curve of its own"
-    joints = prim.GetAttribute("primvars:skel:jointIndices")
-    if joints and joints.HasValue():
-        return "is skinned by UsdSkel, which would move it a second time; bake its points first"
     return None
 
 

@@ -134,13 +134,39 @@ def attribute_spec(layer: Any, prim_path: str, name: str, kind: Any) -> Any:
 
 
 def block_stale(layer: Any, source: UsdSource, *, has_velocities: bool) -> None:
-    """Block attributes of the original that describe another motion than the one in the layer."""
+    """Block what describes another motion in the original than the one in the layer: velocities, skeletons."""
     from pxr import Sdf
 
     for prim in source.prims:
+        if prim.unbound is not None:
+            unbind(layer, prim.path)
         for name in prim.stale:
             if name != "velocities" or not has_velocities:
                 attribute_spec(layer, prim.path, name, Sdf.ValueTypeNames.Vector3fArray).default = Sdf.ValueBlock()
+
+
+def unbind(layer: Any, path: str) -> None:
+    """Take the binding by UsdSkel away from a prim, its own or that of a prim above: its points are where they are.
+
+    A relation to no skeleton at all takes it out of any binding; the attributes are blocked for tools that look at
+    these alone, and since OpenUSD drops such a relation when it flattens a stage.
+    """
+    from pxr import Sdf
+
+    types = Sdf.ValueTypeNames
+    attributes = (
+        ("primvars:skel:jointIndices", types.IntArray),
+        ("primvars:skel:jointWeights", types.FloatArray),
+        ("skel:blendShapes", types.TokenArray),
+    )
+    for name, kind in attributes:
+        attribute_spec(layer, path, name, kind).default = Sdf.ValueBlock()
+    prim = Sdf.CreatePrimInLayer(layer, path)
+    prim.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=["SkelBindingAPI"]))
+    for name in ("skel:skeleton", "skel:blendShapeTargets"):
+        relation = layer.GetRelationshipAtPath(prim.path.AppendProperty(name))
+        relation = relation or Sdf.RelationshipSpec(prim, name, custom=False)
+        relation.targetPathList.ClearEditsAndMakeExplicit()
 
 
 def checked_frame(

@@ -53,16 +53,16 @@ class PrimWriter:
     def _matrices(self, prim: CurvesPrim, time: float | None) -> tuple[Matrix, Matrix | None]:
         """Where a prim is at a time and how fast that changes [1/s]."""
         if not prim.is_moving or time is None:
-            return prim.world_from_local, None
+            return prim.world_from_local if prim.unbound is None else prim.unbound, None
         handle = self._stage.GetPrimAtPath(prim.path)
         units = self.source.units
-        matrix = world_from_local(self._stage, handle, units, time_code(time))
+        matrix = world_from_local(handle, units, time_code(time))
         if not abs(np.linalg.det(matrix[:3, :3])) > 0:
             raise ValueError(
                 f"{self.source.path}: {prim.path} is flattened by its transform at time {time:g}, which cannot be "
                 "undone; give it a scale above zero"
             )
-        return matrix, matrix_rate(self._stage, handle, units, time)
+        return matrix, matrix_rate(handle, units, time)
 
 
 def authored_points(prim: CurvesPrim, moved: FloatArray, matrix: Matrix) -> FloatArray:
@@ -71,8 +71,10 @@ def authored_points(prim: CurvesPrim, moved: FloatArray, matrix: Matrix) -> Floa
     is_still = np.array_equal(matrix, prim.world_from_local)
     if prim.is_plain and is_still and is_whole:
         return moved
-    result = prim.points.copy()
     inverse: Matrix = np.linalg.inv(matrix).astype(np.float64)
+    result = prim.points.copy()
+    if prim.unbound is not None and not is_whole:  # curves not in use stay where they were bound
+        result[:] = apply_matrix(inverse @ prim.world_from_local, prim.points)
     for first, last in prim.chunks():
         part = moved[prim.offsets[first] : prim.offsets[last]]
         rows = prim.rows(first, last)
@@ -87,7 +89,7 @@ def authored_points(prim: CurvesPrim, moved: FloatArray, matrix: Matrix) -> Floa
         else:
             # The rounding of the first reading is given back, as it is where nothing moves.
             local_shift = apply_matrix(inverse, world + shift) - before
-        result[rows] = result[rows] + _control(prim, first, last, local_shift)
+        result[rows] = prim.points[rows] + _control(prim, first, last, local_shift)
     return result
 
 

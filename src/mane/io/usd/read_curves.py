@@ -21,8 +21,11 @@ from mane.io.usd.diagnostics import reading
 from mane.io.usd.find_prims import find_curves
 from mane.io.usd.joining import join_attributes, number_groups
 from mane.io.usd.primvars import read_primvars
+from mane.io.usd.rig_checks import check_bound, check_rig
+from mane.io.usd.skinning import Skinning, find_skinning
 from mane.io.usd.source import CurvesPrim, UsdGroom, UsdSource, rows_of
 from mane.io.usd.stage import (
+    Matrix,
     StageUnits,
     apply_matrix,
     default_time,
@@ -60,11 +63,12 @@ def read_usd_groom(
             attributes; False refuses the file and names the first of them.
         trusted: skip the trial run in a child process that keeps a damaged binary file from crashing this one.
 
-    Points of cubic B-spline and bezier curves become points on the hair (see `curve_basis`), one for each vertex.
-    Colours, painted maps and other vertex data are those of the control vertices. Where units or up axis are not
-    authored, OpenUSD's own fallbacks are taken with an `AssumptionNotice`. ValueError or OSError, in one line that
-    names file, fault and remedy, where the file cannot be read: also for periodic curves, instances, skinned curves
-    and curve counts that change over time.
+    Curves that are bound by UsdSkel are read in the pose in which they were bound or, at a `time` that is asked for, as
+    the skeleton poses them then. Points of cubic B-spline and bezier curves become points on the hair (see
+    `curve_basis`), one for each vertex. Colours, painted maps and other vertex data are those of the control vertices.
+    Where units or up axis are not authored, OpenUSD's own fallbacks are taken with an `AssumptionNotice`. ValueError or
+    OSError, in one line that names file, fault and remedy, where the file cannot be read: also for periodic curves,
+    instances, rigs that cannot be posed and curve counts that change over time.
     """
     stage = open_stage(path, trusted=trusted)
     with reading(path):
@@ -88,6 +92,7 @@ class _Reader:
         self.stage = stage
         self.units: StageUnits = stage_units(path, stage, unit, up)
         self.timing = stage_timing(stage)
+        self.skinning = find_skinning(path, stage)
         self.problems = [_problem(text) for text in self.units.assumed]
 
     def fail(self, text: str) -> ValueError:
@@ -105,12 +110,24 @@ class _Reader:
         for error in self.stage.GetCompositionErrors():
             self.note(str(error))
         found = find_curves(self.path, self.stage, chosen)
-        times = _sample_times(found)
+        times = self._sample_times(found)
+        is_posed = time is not None
         if time is None:
             time = default_time(self.timing, times)
         at = time_code(time)
-        parts = [self._read_prim(curves, at) for curves in self._not_empty(found, at)]
+        parts = [self._read_prim(curves, at, is_posed=is_posed) for curves in self._not_empty(found, at)]
         return self._joined(parts, time, times, repair)
+
+    def _sample_times(self, found: Iterable[Any]) -> list[float]:
+        samples: set[float] = set()
+        for curves in found:
+            samples.update(curves.GetPointsAttr().GetTimeSamples())
+            samples.update(transform_samples(curves.GetPrim()))
+            binding = self.skinning.get(str(curves.GetPath()))
+            if binding is not None:
+                samples.update(binding.times)
+                samples.update(transform_samples(binding.skeleton))
+        return sorted(samples)
 
     def _not_empty(self, found: Sequence[Any], at: Any) -> list[Any]:
         full = []
@@ -125,7 +142,7 @@ class _Reader:
 
     # -- one prim ----------------------------------------------------------------------------------------------------
 
-    def _read_prim(self, curves: Any, at: Any) -> _Part:
+    def _read_prim(self, curves: Any, at: Any, *, is_posed: bool) -> _Part:
         prim = curves.GetPrim()
         layout = self._layout(curves, at)
         points = vectors_of(curves.GetPointsAttr(), at)
@@ -134,13 +151,16 @@ class _Reader:
                 f"{prim.GetPath()}: points has {len(points)} values, curveVertexCounts add up to "
                 f"{layout.vertex_count}; the file is damaged, export it again"
             )
-        matrix = world_from_local(self.stage, prim, self.units, at)
-        if not abs(np.linalg.det(matrix[:3, :3])) > 0:
-            raise self.fail(
-                f"{prim.GetPath()} is flattened by its transform, which cannot be undone; give it a scale above zero"
-            )
+        matrix, unbound = self._matrix(prim, at), None
         primvars = read_primvars(prim, at, PLAIN_NAMES)
         attributes = sort_out(layout, primvars, lambda text: self.note(f"{prim.GetPath()}: {text}"))
+        binding = self.skinning.get(str(prim.GetPath()))
+        if binding is None:
+            check_bound(self.path, prim)
+        else:
+            check_rig(binding, len(points), np.ones(len(points), np.bool_), at)
+            unbound = matrix
+            points, matrix = self._bound_points(binding, points, attributes, at, is_posed=is_posed)
         widest = _scale_width(attributes, mean_scale(matrix))
         if str(curves.ComputePurpose()) == "guide":
             attributes.strand["is_guide"] = np.ones(len(layout.counts), np.bool_)
@@ -154,8 +174,37 @@ class _Reader:
             is_moving=len(transform_samples(prim)) > 1,
             widest=widest,
             stale=tuple(name for name in ("velocities", "accelerations") if prim.GetAttribute(name).HasAuthoredValue()),
+            unbound=unbound,
         )
-        return _Part(part, attributes, self._prim_velocities(curves, at, layout))
+        velocities = self._prim_velocities(curves, at, layout) if binding is None else None
+        return _Part(part, attributes, velocities)
+
+    def _matrix(self, prim: Any, at: Any) -> Matrix:
+        """4x4 matrix from a prim to the world, which can be undone."""
+        matrix = world_from_local(prim, self.units, at)
+        if not abs(np.linalg.det(matrix[:3, :3])) > 0:
+            raise self.fail(
+                f"{prim.GetPath()} is flattened by its transform, which cannot be undone; give it a scale above zero"
+            )
+        return matrix
+
+    def _bound_points(
+        self, binding: Skinning, points: FloatArray, attributes: Attributes, at: Any, *, is_posed: bool
+    ) -> tuple[FloatArray, Matrix]:
+        """Points (N, 3) of bound curves and the matrix from them to the world, with their rest shape in place.
+
+        As they were bound, or, with `is_posed`, as the skeleton has them at a `Usd.TimeCode`.
+        """
+        if not binding.has_joints:  # blend shapes leave points in the space of the prim
+            space, bind = binding.target.GetPrim(), np.eye(4)
+        else:
+            space, bind = binding.skeleton, binding.bind_matrix(at)
+        matrix = self._matrix(space, at)
+        if not is_posed:
+            return points, matrix @ bind
+        rest = points if attributes.rest is None else attributes.rest
+        attributes.rest = apply_matrix(bind, rest).astype(np.float32)
+        return binding.deformed(points, at)[0], matrix
 
     def _prim_velocities(self, curves: Any, at: Any, layout: CurveLayout) -> FloatArray | None:
         velocities = vectors_of(curves.GetVelocitiesAttr(), at)
@@ -295,7 +344,7 @@ class _Reader:
             if part.velocities is not None:
                 result[rows] = prim.in_world(part.velocities, is_vector=True)
             if prim.is_moving and time is not None:
-                rate = matrix_rate(self.stage, self.stage.GetPrimAtPath(prim.path), self.units, time)
+                rate = matrix_rate(self.stage.GetPrimAtPath(prim.path), self.units, time)
                 inverse = np.linalg.inv(prim.world_from_local)
                 result[rows] += apply_matrix(rate @ inverse, points[rows]).astype(np.float32)
         return result
@@ -303,14 +352,6 @@ class _Reader:
 
 def _problem(text: str) -> Problem:
     return Problem("file", 1, None, text, False)
-
-
-def _sample_times(found: Iterable[Any]) -> list[float]:
-    samples: set[float] = set()
-    for curves in found:
-        samples.update(curves.GetPointsAttr().GetTimeSamples())
-        samples.update(transform_samples(curves.GetPrim()))
-    return sorted(samples)
 
 
 def _scale_width(attributes: Attributes, scale: float) -> float:

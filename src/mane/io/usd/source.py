@@ -30,10 +30,12 @@ class CurvesPrim:
         points: all its vertices, as authored at the time that was read, shape (N, 3), float32.
         curves: the curves in use, in order, shape (K,); damaged ones are left out and stay as they are in the file.
         strands: strand of the groom that each curve in use became, shape (K,).
-        world_from_local: 4x4 matrix on column vectors to metres with Y up, at the time that was read.
-        is_moving: whether that matrix changes over time.
+        world_from_local: 4x4 matrix on column vectors from these points to metres with Y up, at the time that was read.
+        is_moving: whether the transform of the prim changes over time.
         widest: largest width, in the prim's own units, or 0.
         stale: attributes of the prim that describe its motion, wrong as soon as points move otherwise.
+        unbound: for curves bound by UsdSkel, whose points are not in the space of the prim: the 4x4 matrix from that to
+            metres with Y up. Results are written there, and without the binding, which would move them a second time.
     """
 
     path: str
@@ -45,6 +47,7 @@ class CurvesPrim:
     is_moving: bool = False
     widest: float = 0.0
     stale: tuple[str, ...] = ()
+    unbound: Matrix | None = None
 
     @cached_property
     def counts(self) -> IntArray:

@@ -206,7 +206,14 @@ def time_code(time: float | None) -> Any:
     return Usd.TimeCode(float(time))
 
 
-def world_from_local(stage: Any, prim: Any, units: StageUnits, time: Any) -> Matrix:
+def default_time_code() -> Any:
+    """Return the `Usd.TimeCode` of what is authored for all times, beside any samples."""
+    from pxr import Usd
+
+    return Usd.TimeCode.Default()
+
+
+def world_from_local(prim: Any, units: StageUnits, time: Any) -> Matrix:
     """4x4 matrix on column vectors, from a prim's own space to metres with Y up, at a `Usd.TimeCode`."""
     from pxr import UsdGeom
 
@@ -215,10 +222,10 @@ def world_from_local(stage: Any, prim: Any, units: StageUnits, time: Any) -> Mat
     return units.world_from_stage @ stage_from_local
 
 
-def matrix_rate(stage: Any, prim: Any, units: StageUnits, time: float) -> Matrix:
+def matrix_rate(prim: Any, units: StageUnits, time: float) -> Matrix:
     """How fast a prim's 4x4 matrix to the world changes [1/s] at a time code, by central difference."""
-    before, after = (world_from_local(stage, prim, units, time_code(time + step)) for step in (-HALF_STEP, HALF_STEP))
-    return (after - before) * (stage.GetTimeCodesPerSecond() / (2 * HALF_STEP))
+    before, after = (world_from_local(prim, units, time_code(time + step)) for step in (-HALF_STEP, HALF_STEP))
+    return (after - before) * (prim.GetStage().GetTimeCodesPerSecond() / (2 * HALF_STEP))
 
 
 def apply_matrix(matrix: Matrix, points: NDArray[Any], *, is_vector: bool = False) -> NDArray[np.float64]:

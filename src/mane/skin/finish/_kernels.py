@@ -51,6 +51,26 @@ def pushed(solid, pose, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x,
     return x, y, z, d - thickness
 
 
+@njit(cache=True, error_model="numpy", parallel=True)
+def fill_near_cells(
+    values,
+    limit,
+    # out
+    is_near,
+):
+    """Set `is_near (X, Y, Z)` to 1 for cells with a corner of at most `limit`, by `values` at their corners."""
+    nx, ny, nz = is_near.shape
+    for i in prange(nx):
+        lowest = np.empty(nz + 1, np.float32)
+        for j in range(ny):
+            a, b, c, d = values[i, j], values[i, j + 1], values[i + 1, j], values[i + 1, j + 1]
+            for k in range(nz + 1):
+                lowest[k] = min(min(a[k], b[k]), min(c[k], d[k]))
+            row = is_near[i, j]
+            for k in range(nz):
+                row[k] = np.uint8(min(lowest[k], lowest[k + 1]) <= limit)
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def flag_vertices(cells, start, end, flat, flags):
     """Do what `flag_near` does for the vertices from `start` to `end` of `flat (3 P,)`.

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body._kernels_solid import SolidArrays
 from mane.body._kernels_solid_f32 import FIELD_SLOPE
 from mane.body.motion import Pose
-from mane.body.packed import PackedSolid, lowest_of_blocks
+from mane.body.packed import PackedSolid
+from mane.body.shapes import Shape
 from mane.geometry.checks import FloatArray
+from mane.skin.finish import _kernels as kernels
 from mane.skin.finish._kernels import NearCells
 
 # Cells along the longest edge of a shape; a mesh has those of its distance field.
@@ -34,14 +37,19 @@ class NearGrid:
     cell: float
 
     @classmethod
-    def of(cls, packed: PackedSolid, thickness: float) -> NearGrid:
-        """Look at a shape or a rigid mesh, for points less than `thickness` [m] away."""
-        shape, field = packed.solid.shape, packed.solid.field
-        if shape is None:
-            assert field is not None
-            slack = ROUNDING * field.cell_size * FIELD_SLOPE
-            near = lowest_of_blocks(field.values, 1) <= thickness + slack
-            return cls(near.astype(np.uint8), field.origin, field.cell_size)
+    def of(
+        cls, packed: PackedSolid, thickness: float, time: float = 0.0, memory: NDArray[np.uint8] | None = None
+    ) -> NearGrid:
+        """Look at a solid as it is at `time` [s], for points less than `thickness` [m] away.
+
+        What is near to a mesh is written to `memory` (N,), if that suffices.
+        """
+        if packed.solid.shape is not None:
+            return cls._of_shape(packed.solid.shape, thickness)
+        return cls._of_field(packed.arrays_at(time), thickness, memory)
+
+    @classmethod
+    def _of_shape(cls, shape: Shape, thickness: float) -> NearGrid:
         low, high = shape.bounds.astype(np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             return cls.everywhere()
@@ -53,6 +61,16 @@ class NearGrid:
         distance = shape.distance(centers.reshape(-1, 3).astype(np.float32)).reshape(counts)
         near = distance <= thickness + cell * (0.5 * np.sqrt(3.0) + ROUNDING)
         return cls(near.astype(np.uint8), origin.astype(np.float32), cell)
+
+    @classmethod
+    def _of_field(cls, field: SolidArrays, thickness: float, memory: NDArray[np.uint8] | None) -> NearGrid:
+        shape = tuple(count - 1 for count in field.values.shape)
+        size = int(np.prod(shape))
+        is_near = np.empty(size, np.uint8) if memory is None or memory.size < size else memory[:size]
+        cell = float(1.0 / field.inv_cell)
+        limit = np.float32(thickness + ROUNDING * cell * FIELD_SLOPE)
+        kernels.fill_near_cells(field.values, limit, is_near.reshape(shape))
+        return cls(is_near.reshape(shape), field.origin, cell)
 
     @classmethod
     def everywhere(cls) -> NearGrid:

@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body._kernels_solid import SolidArrays
 from mane.body._kernels_solid_f32 import WEAK_GRADIENT
 from mane.body.motion import Pose
 from mane.body.packed import PackedSolid, packed_poses
-from mane.body.solid import PosedSolid, Solid
+from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, as_floats
 from mane.skin.base import require_poses
 from mane.skin.finish import _kernels as kernels
@@ -74,46 +75,37 @@ class SolidAdjustment(FinishingPass):
         self.solids = tuple(solids)
         self.thickness = thickness
         self.rounds = rounds
-        packed = [PackedSolid.of(solid) for solid in self.solids]
-        self._packed = [(one, None if one.is_deforming else NearGrid.of(one, thickness)) for one in packed]
+        self._packed = [PackedSolid.of(solid) for solid in self.solids]
+        self._grids = [None if one.is_deforming else NearGrid.of(one, thickness) for one in self._packed]
         self._flags = np.empty((0, 0), np.uint8)
+        self._cells = np.empty(0, np.uint8)
 
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
         """Move `points (S, V, 3)` [m] out of the solids as they are at this frame, in place, and return them."""
         require_poses(len(self.solids), frame.solid_poses)
-        for (packed, grid), pose in zip(self._packed, frame.solid_poses, strict=True):
-            if grid is None:
-                self._adjust_to_deforming(points, packed.at(pose, frame.time))
-            else:
-                self._adjust(points, packed, grid, pose)
+        for packed, grid, pose in zip(self._packed, self._grids, frame.solid_poses, strict=True):
+            now = self._grid_now(packed, frame.time) if grid is None else grid
+            self._adjust(points, packed.arrays_at(frame.time), now, pose)
         return points
 
-    def _adjust(self, points: FloatArray, packed: PackedSolid, grid: NearGrid, pose: Pose) -> None:
+    def _grid_now(self, packed: PackedSolid, time: float) -> NearGrid:
+        grid = NearGrid.of(packed, self.thickness, time, self._cells)
+        if grid.is_near.size > self._cells.size:
+            self._cells = grid.is_near.reshape(-1)
+        return grid
+
+    def _adjust(self, points: FloatArray, solid: SolidArrays, grid: NearGrid, pose: Pose) -> None:
         if self._flags.shape != points.shape[:2]:
             self._flags = np.empty(points.shape[:2], np.uint8)
         kernels.flag_near(grid.at(pose), points.reshape(-1), self._flags.reshape(-1))
         thickness = np.float32(self.thickness)
-        kernels.adjust_hairs(packed.arrays, packed_poses([pose])[0], thickness, self.rounds, self._flags, points)
-
-    def _adjust_to_deforming(self, points: FloatArray, solid: PosedSolid) -> None:
-        pose, surface = solid.pose, solid.surface
-
-        def distance(places: FloatArray) -> tuple[FloatArray, FloatArray]:
-            depth, gradient = surface.distance_and_gradient(pose.inverse_apply(places))
-            return depth, gradient @ pose.matrix[:3, :3].T.astype(np.float32)
-
-        # A hair is moved only if one of its vertices is inside, and none is that is not even in the box of the solid.
-        low, high = surface.bounds
-        local = pose.inverse_apply(points)
-        is_in_box = (local >= low - self.thickness) & (local <= high + self.thickness)
-        rows = np.flatnonzero(is_in_box.all(axis=2).any(axis=1))
-        points[rows] = adjusted(points[rows], distance, self.thickness, self.rounds)
+        kernels.adjust_hairs(solid, packed_poses([pose])[0], thickness, self.rounds, self._flags, points)
 
 
 def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: int) -> NDArray[np.float64]:
     """Do what `SolidAdjustment` does for any distance function, one vertex of all hairs at a time; (S, V, 3) [m].
 
-    It is also the specification of its kernel.
+    It is the specification of its kernel.
 
     Args:
         points: hairs [m], shape (S, V, 3).

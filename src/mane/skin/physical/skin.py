@@ -56,7 +56,7 @@ class PhysicalSkin(LinearBlend):
             Hairs are stiffened like the guides that carry them, or else they would yield more to the same load.
         rest: the guides at rest, whose forces give the groom when `sag_free`; by default each carries its own weight.
         target: skin whose points the drift correction pulls to; by default the linear one.
-        solids: what segments are turned out of, shapes and rigid meshes, in the order of `frame.solid_poses`.
+        solids: what segments are turned out of, in the order of `frame.solid_poses`.
         settings: fields of `PhysicalParams`.
 
     Attributes:

@@ -1,0 +1,35 @@
+"""`CHARACTERS`: bodies that mane can make itself, with joints and motions."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from mane.body.character import Character, MakeMotion
+from mane.geometry.checks import require_choice
+
+# Name -> module of the function that makes it, the function, and the table of its motions.
+CHARACTERS = {
+    "bust": ("mane.body.articulated_bust", "make_articulated_bust", "BUST_MOTIONS"),
+    "creature": ("mane.body.creature", "make_creature", "CREATURE_MOTIONS"),
+}
+
+
+def make_character(name: str) -> Character:
+    """Make a character of the table."""
+    character: Character = _of(name, 1)()
+    return character
+
+
+def character_motion(name: str, motion: str) -> MakeMotion:
+    """Return the function that makes a motion of a character; asking for it makes no character."""
+    motions = _of(name, 2)
+    require_choice("motion", motion, list(motions))
+    made: MakeMotion = motions[motion]
+    return made
+
+
+def _of(name: str, part: int) -> Any:
+    require_choice("character", name, list(CHARACTERS))
+    entry = CHARACTERS[name]
+    return getattr(import_module(entry[0]), entry[part])

@@ -1,0 +1,109 @@
+"""What the tables [body] and [[solids]] name: bodies and solids from files, still or moving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mane.body.motion import Motion
+from mane.body.solid import Solid
+from mane.geometry.checks import FloatArray
+from mane.io.bodies import FileClock, open_body, read_body
+from mane.io.grooms import naming
+from mane.scene.config_body import CHARACTERS, NO_BODY, OWN_BODY, Paths
+
+if TYPE_CHECKING:
+    from mane.scene.config import Scene, SolidTable
+
+
+SAMPLES_PER_FRAME = 2  # of a motion made in code
+
+
+@dataclass(frozen=True, eq=False)
+class SceneBody:
+    """What the hair of a scene grows on.
+
+    Attributes:
+        solid: the body, or None.
+        clock: time codes of its file over the seconds of the scene, or None where it does not move.
+    """
+
+    solid: Solid | None
+    clock: FileClock | None = None
+
+
+def make_body(scene: Scene, roots: FloatArray) -> SceneBody:
+    """Make the body of a scene; `roots` of the guides [m], shape (G, 3), tell what the table leaves open."""
+    table = scene.body
+    if table.mesh == NO_BODY or (table.mesh == OWN_BODY and scene.groom.style is None):
+        return SceneBody(None)
+    if table.motion is not None:
+        return SceneBody(_moving_character(scene))
+    if table.mesh == OWN_BODY:
+        from mane.groom import styles
+
+        assert scene.groom.style is not None
+        return SceneBody(Solid(styles.body(scene.groom.style)))
+    if table.mesh in CHARACTERS:
+        from mane.body.characters import make_character
+
+        return SceneBody(Solid(make_character(table.mesh).mesh))
+    path = scene.path(table.mesh)
+    found = open_body(
+        path,
+        roots=roots,
+        prim=_paths(table.prim),
+        ignore=_paths(table.ignore) or (),
+        rest=table.rest,
+        start=table.start,
+        animation=None if table.animation is None else scene.path(table.animation),
+        rate=table.rate,
+        unit=table.unit,
+        up=table.up,
+    )
+    with naming(path):
+        return SceneBody(found.solid(), found.clock)
+
+
+def character_of(scene: Scene) -> str:
+    """Name of the character that [body] is of, as in `mane.body.characters`; ValueError where it has no joints."""
+    if scene.body.mesh in CHARACTERS:
+        return scene.body.mesh
+    from mane.groom.styles import STYLES
+
+    style = scene.groom.style if scene.body.mesh == OWN_BODY else None
+    found = None if style is None else STYLES[style].character
+    if found is None:
+        raise ValueError(f"motion: needs a body with joints; set mesh to {' or '.join(map(repr, CHARACTERS))}")
+    return found
+
+
+def _moving_character(scene: Scene) -> Solid:
+    """A character in the motion of [body], sampled twice per frame, for as long as the scene."""
+    from mane.body.characters import make_character
+
+    frames, table = scene.frames, scene.body
+    assert table.motion is not None
+    options = {"duration": frames.count / frames.rate, "frame_rate": SAMPLES_PER_FRAME * frames.rate, **table.settings}
+    return make_character(character_of(scene)).solid(table.motion, **options)
+
+
+def read_solid(table: SolidTable, folder: Path, motion: Motion) -> Solid:
+    """Read a solid from its mesh file; one that moves deforms, and `motion` carries it along."""
+    assert table.mesh is not None
+    return read_body(
+        folder / table.mesh,
+        only=_paths(table.prim),
+        ignore=_paths(table.ignore) or (),
+        start=table.start,
+        animation=None if table.animation is None else folder / table.animation,
+        rate=table.rate,
+        unit=table.unit,
+        up=table.up,
+        motion=motion,
+    )
+
+
+def _paths(paths: Paths | None) -> tuple[str, ...] | None:
+    return (paths,) if isinstance(paths, str) else paths
