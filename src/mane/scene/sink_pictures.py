@@ -91,7 +91,13 @@ class PictureSink(Sink):
         camera = self._cameras[self._numbers.index(index)]
         groom = self._drawn.with_points(points.reshape(-1, 3))
         image = render(
-            groom, self._meshes(frame), camera=camera, look=self._look(groom), size=table.size, finest=table.finest
+            groom,
+            self._meshes(frame),
+            camera=camera,
+            look=self._look(groom),
+            size=table.size,
+            finest=table.finest,
+            body_color=self._body_color,
         )
         for file in self._files(index):
             write_png(file, image)
@@ -135,6 +141,19 @@ class PictureSink(Sink):
             points = still.points if solid.animation is None else solid.animation.points(frame.time)
             meshes.append(still.with_points(pose.apply(points)))
         return meshes
+
+    @cached_property
+    def _body_color(self) -> FloatArray:
+        """Linear RGB of body and solids, per vertex of all of them: the style's own where its body is drawn."""
+        from mane.groom import styles
+        from mane.render.solids import CLAY
+
+        colors = [np.tile(np.float32(CLAY), (mesh.vertex_count, 1)) for mesh in self._still_meshes]
+        style = self._assembly.scene.groom.style
+        own = None if style is None or not self._assembly.source.has_body else styles.body_color(style)
+        if own is not None and len(own) == len(colors[0]):
+            colors[0] = own
+        return np.concatenate(colors) if colors else np.zeros((0, 3), np.float32)
 
     @cached_property
     def _still_meshes(self) -> list[Mesh]:

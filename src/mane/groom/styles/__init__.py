@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from mane.body.mesh import Mesh
-from mane.geometry.checks import require_choice
+from mane.geometry.checks import FloatArray, require_choice
 from mane.groom.groom import Groom
 from mane.groom.styles.standing import fur
 from mane.groom.styles.tie_location import TieLocation
@@ -119,6 +119,13 @@ def _check_options(style: Style, options: Mapping[str, Any]) -> None:
     for option in options:
         if option not in known:
             raise ValueError(f"style {style.name!r} has no option {option!r}; it has {', '.join(known)}")
+
+
+def body_color(name: str) -> FloatArray | None:
+    """Linear RGB of the body of a style, per vertex (N, 3), or None where it has none of its own."""
+    require_choice("style", name, list(STYLES))
+    color = getattr(import_module(f"mane.groom.styles.{STYLES[name].module}"), f"{name}_skin", None)
+    return None if color is None else color()
 
 
 def body(name: str) -> Mesh:
