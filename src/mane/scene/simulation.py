@@ -348,7 +348,8 @@ class Simulation(GuideSource):
                 by default where head and body have them.
             dt: length of the frame [s], by default 1 / frame_rate.
             teleport: the head jumps there: hair is carried along, then the frame is simulated. A motion's own
-                teleports, and jumps faster than any head moves (20 m/s, 50 rad/s), are noticed without it.
+                teleports, and jumps faster than any head moves (20 m/s, 50 rad/s), are noticed without it, and so are
+                cuts in the animation of a body.
         """
         dt = self.frame_dt if dt is None else float(dt)
         require_positive("dt", dt)
