@@ -5,7 +5,9 @@ import pytest
 from known_curves import many, straight
 
 from mane.body import shapes
+from mane.body.motion import Pose
 from mane.body.motion_keys import KeyframedMotion
+from mane.body.packed import PackedSolid
 from mane.body.solid import Solid
 from mane.metrics.penetration import Penetration, penetration, penetration_depth
 
@@ -42,6 +44,16 @@ def test_a_solid_is_taken_where_it_is_at_the_time():
     ball = Solid(shapes.Sphere((0.0, 0.0, 0.0), 0.1), motion)
     assert penetration(radial([1.0, 1.05, 2.0]), [ball.at(0.0)]).rate == 0
     assert penetration(radial([1.0, 1.05, 2.0]), [ball.at(1.0)]).rate == pytest.approx(2 / 3)
+
+
+def test_depth_in_a_mesh_that_deforms_is_sampled_from_its_field():
+    """A ball that grows to its size; facets of 96 in a turn lie inside it by 0.1 mm."""
+    mesh = BALL.shape.mesh(96)
+    growing = PackedSolid.of(Solid.animated(mesh, [0.0, 1.0], [0.5 * mesh.points, mesh.points]))
+    points = radial([0.12, 0.10, 0.09, 0.06, 0.2])
+    for time, depth in ((0.0, [0, 0, 0, 0, 0]), (0.5, [0, 0, 0, 0.015, 0]), (1.0, [0, 0, 0.01, 0.04, 0])):
+        solid = growing.sampled_at(Pose.identity(), time)
+        np.testing.assert_allclose(penetration_depth(points, [solid])[0], depth, atol=5e-4)
 
 
 def test_without_solids_nothing_penetrates():

@@ -175,6 +175,19 @@ def _measure_animated(figures: Figures, mesh: Mesh, count: int, repeats: int) ->
     _prepare(solid, times[-1])
     seconds = best_seconds(lambda: solid.distance_and_gradient(points, times[-1]), repeats)
     figures.add(case, "time per point near it", 1e6 * seconds / count, "us")
+    _measure_deforming(figures, case, solid, points, repeats)
+
+
+def _measure_deforming(figures: Figures, case: str, solid: Solid, points: FloatArray, repeats: int) -> None:
+    """What every hair asks: a narrow band that is filled for each frame, and then sampled."""
+    assert solid.animation is not None
+    field = solid.animation.field
+    field.at(0.0)
+    steps = iter(np.linspace(0.01, 0.02, 4 * repeats))
+    figures.add(
+        case, "time to fill its field", 1e3 * best_seconds(lambda: field.at(float(next(steps))), 4 * repeats), "ms"
+    )
+    figures.add(case, "time per point in the field", _nanoseconds(field.at(0.0).sample, points, repeats), "ns")
 
 
 def _prepare(solid: Solid, at: float) -> None:
