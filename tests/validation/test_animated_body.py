@@ -166,6 +166,14 @@ def test_substeps_follow_the_fastest_root_and_no_steady_flight():
     assert fast.report.substeps > usual
 
 
+def test_guides_that_are_nowhere_near_the_body_are_refused():
+    away = guides().strands.with_points(guides().strands.points + np.float32([0, 2, 0]))
+    body = animated(swaying, 2)
+    with pytest.raises(ValueError, match=r"body\.groom\.roots: must be within .* m of the skin, got 1\.\d+ m") as error:
+        Simulation(mane.Guides.from_groom(away), body=body)
+    assert "\n" not in str(error.value)
+
+
 # -- jumps -------------------------------------------------------------------------------------------------------------
 
 

@@ -23,6 +23,8 @@ OFFSET = 1e-4
 NO_DIRECTION = 1e-6
 # Part of the way between two samples that is still the first of them where the mesh jumps: times are rounded.
 SAME_TIME = 1e-6
+# Samples of a file that are kept: those of an interval and those around it, by which a cut is noticed.
+SAMPLES_KEPT = 4
 
 
 class PointSamples(Protocol):
@@ -110,10 +112,10 @@ class AnimatedMesh:
         return Mesh(self.mesh.points, self.mesh.faces[self.skin_faces], self.mesh.uv)
 
     def sample(self, number: int) -> FloatArray:
-        """Points at sample `number` [m], shape (N, 3), float32; the last two that were asked for are kept."""
+        """Points at sample `number` [m], shape (N, 3), float32; the last few that were read are kept."""
         if number not in self._read:
             points = as_floats(f"frames[{number}]", self._samples[number], (self.mesh.vertex_count, 3))
-            self._read = {**dict(list(self._read.items())[-1:]), number: points}
+            self._read = {**dict(list(self._read.items())[1 - SAMPLES_KEPT :]), number: points}
         return self._read[number]
 
     def points(self, time: float) -> FloatArray:

@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "contact": partial(_load, "bench.contact"),
     "skin": partial(_load, "bench.skin"),
     "mutual": partial(_load, "bench.mutual"),
+    "character": partial(_load, "bench.character"),
     "pipeline": partial(_load, "bench.pipeline"),
 }
 VALIDATIONS: dict[str, Callable[[], Any]] = {

@@ -39,6 +39,7 @@ class BodyTable:
         rate: samples per second of the array, or frames per second at which Alembic is opened; without it 24
         unit: unit of the file where it does not say
         up: up axis of the file where it does not say
+        settings: options of the motion
     """
 
     mesh: str = OWN_BODY

@@ -35,6 +35,7 @@ from mane.geometry import quaternion
 from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.guides import Guides
 from mane.scene.frame_path import frame_path
+from mane.scene.options import blaming
 from mane.scene.slots import adaptive_part, single_precision, with_slots
 from mane.scene.surroundings import Surroundings
 from mane.stage import memory as checkpoints
@@ -203,7 +204,8 @@ class Simulation(GuideSource):
         body = self.surroundings.body
         if body is None or body.animation is None:
             return RigidRoots(self._rest_roots)
-        return BoundRoots(strands, self.active, body)
+        with blaming("body"):
+            return BoundRoots(strands, self.active, body)
 
     def _own_parts(self, drag: Drag, contact: Mapping[str, Any]) -> tuple[list[Force], list[Constraint]]:
         if not self.surroundings.touched:
@@ -348,7 +350,8 @@ class Simulation(GuideSource):
                 by default where head and body have them.
             dt: length of the frame [s], by default 1 / frame_rate.
             teleport: the head jumps there: hair is carried along, then the frame is simulated. A motion's own
-                teleports, and jumps faster than any head moves (20 m/s, 50 rad/s), are noticed without it.
+                teleports, and jumps faster than any head moves (20 m/s, 50 rad/s), are noticed without it, and so are
+                cuts in the animation of a body.
         """
         dt = self.frame_dt if dt is None else float(dt)
         require_positive("dt", dt)

@@ -148,7 +148,7 @@ class PictureSink(Sink):
         from mane.groom import styles
         from mane.render.solids import CLAY
 
-        colors = [np.tile(np.float32(CLAY), (mesh.vertex_count, 1)) for mesh in self._still_meshes]
+        colors = [np.tile(np.array(CLAY, np.float32), (mesh.vertex_count, 1)) for mesh in self._still_meshes]
         style = self._assembly.scene.groom.style
         own = None if style is None or not self._assembly.source.has_body else styles.body_color(style)
         if own is not None and len(own) == len(colors[0]):

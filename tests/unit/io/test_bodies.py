@@ -12,6 +12,7 @@ from rig_files import TIMES, add_leg, leg, rig_file, translated
 from usd_files import new_stage, place
 
 import mane
+from mane.body.animated import SAMPLES_KEPT
 from mane.cli import main
 from mane.io import blender
 from mane.io.bodies import open_body
@@ -109,8 +110,8 @@ def test_samples_are_read_when_they_are_needed(tmp_path):
     body = found.solid().animation
     for time in np.arange(0, 5, 0.3):
         body.points(time)
-    assert 2 <= len(reads) <= 40
-    assert len(body._read) == 2  # samples in memory
+    assert 2 <= len(reads) <= 4 * 17  # it grows so fast that a look around each interval must tell that this is no cut
+    assert len(body._read) <= SAMPLES_KEPT
 
 
 def test_a_pose_without_motion_is_one_sample(tmp_path):

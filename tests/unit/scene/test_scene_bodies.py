@@ -196,7 +196,7 @@ def test_hair_and_body_of_one_file_play_together(tmp_path, tiny_scene):
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     stage.SetStartTimeCode(1001)
     stage.SetEndTimeCode(1004)
-    add_ball(stage, "/Root/Skin", [1001])
+    add_ball(stage, "/Root/Skin", [1001], radius=0.06)
     groom = mane.styles.make("ball", strands=30, vertices=6)
     curves = UsdGeom.BasisCurves.Define(stage, "/Root/Hair")
     curves.CreateTypeAttr("linear")

@@ -170,6 +170,24 @@ def test_the_physical_skin_leaves_solids_where_hair_really_is():
         assert np.abs(out[1] - free).max() > 1e-3
 
 
+def test_the_physical_skin_leaves_the_body_that_it_rides_on():
+    """Guides bent over into the squashed body: hairs that follow them in are turned out, and stay on their roots."""
+    frame, guides = moved()[-1], simulation().guides
+    centre = frame.solid_poses[0].position.astype(np.float32)
+    along = np.linspace(0, 1, guides.vertex_count, dtype=np.float32)[:, None]
+    pressed = replace(frame, points=frame.points + 0.7 * along * (centre - frame.points))
+    skins = [PhysicalSkin(hair(), guides, rest=simulation().rest, solids=solids) for solids in ((), [body()])]
+    posed = body().placed(frame.solid_poses[0], frame.time)
+    depths = []
+    for skin in skins:
+        skin.grow_on(body())
+        points = skin(pressed).copy()
+        np.testing.assert_allclose(points[:, 0], carried(frame, body())[:, 0], atol=ROUNDING)
+        depths.append(-np.minimum(posed.distance(points[:, 1:].reshape(-1, 3)), 0).mean())
+    assert depths[0] > 2e-3
+    assert depths[1] < 0.5 * depths[0]
+
+
 # -- the pieces --------------------------------------------------------------------------------------------------------
 
 
