@@ -1,0 +1,55 @@
+"""Characters made in code in scene files: `[body] motion`, its options, refusals, and what `mane new` writes."""
+
+import numpy as np
+import pytest
+
+from mane.scene.bodies import make_body
+from mane.scene.scene_file import SceneError, parse_scene
+from mane.scene.starter import starter_text
+
+NO_ROOTS = np.zeros((0, 3), np.float32)
+
+
+def body_of(text):
+    return make_body(parse_scene(text), NO_ROOTS).solid
+
+
+def test_a_motion_moves_the_body_of_a_style():
+    text = '[groom]\nstyle = "fox"\n[frames]\nend = 12\n[body]\nmotion = "walk"\n'
+    slow, quick = body_of(text + "speed = 0.3\n"), body_of(text + "speed = 0.9\n")
+    assert slow.animation.times[-1] >= 11 / 24
+    way = [np.ptp(one.animation.points(0.4)[:, 2] - one.animation.points(0.0)[:, 2]) for one in (slow, quick)]
+    ahead = [(one.animation.points(0.4) - one.animation.points(0.0))[:, 2].mean() for one in (slow, quick)]
+    assert ahead == pytest.approx([0.12, 0.36], rel=0.1)
+    assert min(way) > 0.02  # legs swing
+
+
+def test_a_bust_turns_its_head():
+    body = body_of('[groom]\nstyle = "bob"\n[body]\nmotion = "nod"\n')
+    moved = np.linalg.norm(body.animation.points(0.5) - body.mesh.points, axis=1)
+    assert moved.max() > 0.01
+    assert moved.min() < 1e-3  # the chest stays
+
+
+def test_the_creature_can_carry_any_groom():
+    assert body_of('[groom]\nstyle = "bob"\n[body]\nmesh = "creature"\nmotion = "breathe"\n').mesh.face_count > 10_000
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('motion = "wlk"', r"\[body\] motion: 'wlk' is unknown; choose from breathe, shake, violent, walk"),
+        ('motion = "walk"\nsped = 1.0', r"\[body\] has no key 'sped'; .*did you mean 'speed'"),
+        ('mesh = "a.usd"\nmotion = "walk"', r"motion: is for a body made in code"),
+        ('mesh = "none"\nmotion = "walk"', r"motion: needs a body with joints; set mesh to 'bust' or 'creature'"),
+    ],
+)
+def test_what_cannot_move_is_refused_in_one_line(body, message):
+    with pytest.raises(SceneError, match=message):
+        parse_scene(f'[groom]\nstyle = "fox"\n[body]\n{body}\n')
+
+
+def test_a_scene_of_the_name_creature_is_one_that_walks():
+    scene = parse_scene(starter_text("creature"))
+    assert (scene.groom.style, scene.body.motion, scene.head.motion) == ("fox", "walk", "still")
+    assert parse_scene(starter_text("curls")).groom.style == "curly"
