@@ -72,9 +72,13 @@ def _smooth_step(values: Float64Array, low: float, high: float) -> Float64Array:
 
 
 def nod(
-    skeleton: Skeleton, *, duration: float = 4.0, frame_rate: float = 48.0, angle: float = math.radians(24),
+    skeleton: Skeleton,
+    *,
+    duration: float = 4.0,
+    frame_rate: float = 48.0,
+    angle: float = math.radians(24),
     rate: float = 0.9,
-) -> JointAnimation:  # fmt: skip
+) -> JointAnimation:
     """Nod: head and neck share `angle` [rad] down and up, `rate` times a second; from rest to rest."""
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     swing = _effort(posing.times, duration) * np.sin(2.0 * np.pi * rate * posing.times)
@@ -84,9 +88,13 @@ def nod(
 
 
 def look_around(
-    skeleton: Skeleton, *, duration: float = 4.0, frame_rate: float = 48.0, angle: float = math.radians(55),
+    skeleton: Skeleton,
+    *,
+    duration: float = 4.0,
+    frame_rate: float = 48.0,
+    angle: float = math.radians(55),
     rate: float = 0.4,
-) -> JointAnimation:  # fmt: skip
+) -> JointAnimation:
     """Look from side to side by `angle` [rad], `rate` times a second, shoulders following; from rest to rest."""
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     effort, turns = _effort(posing.times, duration), 2.0 * np.pi * rate * posing.times
@@ -100,9 +108,13 @@ def look_around(
 
 
 def shrug(
-    skeleton: Skeleton, *, duration: float = 4.0, frame_rate: float = 48.0, angle: float = math.radians(13),
+    skeleton: Skeleton,
+    *,
+    duration: float = 4.0,
+    frame_rate: float = 48.0,
+    angle: float = math.radians(13),
     rate: float = 0.6,
-) -> JointAnimation:  # fmt: skip
+) -> JointAnimation:
     """Lift both shoulders by `angle` [rad] and roll them, `rate` times a second, head tilting; from rest to rest."""
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     effort, turns = _effort(posing.times, duration), 2.0 * np.pi * rate * posing.times

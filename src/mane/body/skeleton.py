@@ -8,7 +8,7 @@ of local rotations, translations, scales and blend shape weights. Matrices act o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -298,8 +298,8 @@ class SkinnedMesh:
         return AnimatedMesh(self.mesh, animation.times, self.samples(animation))
 
 
-class SkinnedSamples(Sequence[FloatArray]):
-    """Points of a skinned mesh at the samples of an animation [m], each (N, 3), float32."""
+class SkinnedSamples:
+    """Points of a skinned mesh at the samples of an animation [m], each (N, 3), float32: `PointSamples`."""
 
     def __init__(self, skinned: SkinnedMesh, animation: JointAnimation) -> None:
         joints, shapes = skinned.skeleton.joint_count, len(skinned.blend_shapes)
@@ -315,7 +315,7 @@ class SkinnedSamples(Sequence[FloatArray]):
     def __len__(self) -> int:
         return len(self.animation)
 
-    def __getitem__(self, sample: int) -> FloatArray:  # type: ignore[override]
+    def __getitem__(self, sample: int) -> FloatArray:
         weights = self.animation.blend_weights[sample]
         transforms = self.animation.sample_transforms(self.skinned.skeleton, sample)
         return self.skinned.deformed(transforms, weights if len(weights) else None)

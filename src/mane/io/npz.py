@@ -34,7 +34,8 @@ FORMAT_VERSION = 1
 MAX_UNFOLDING = 100
 LOCAL_HEADER = 30  # bytes before the name of a member
 
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, struct.error)
+# What the module `zipfile` raises on damaged archives.
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
 
 
 def parse(buffer: Buffer) -> RawGroom:
@@ -80,7 +81,7 @@ def _read_members(buffer: Buffer) -> dict[str, NDArray[Any]]:
             for info in infos:
                 if info.filename.endswith(".npy"):
                     members[info.filename.removesuffix(".npy")] = _read_member(content, archive, info)
-    except _DAMAGE as error:
+    except (*DAMAGED, OSError) as error:
         raise ValueError(f"zip: cannot be read ({error}); the file is cut short or damaged") from None
     return members
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +20,12 @@ from mane.io.buffers import map_buffer
 from mane.io.formats import suffix_of
 from mane.io.grooms import naming
 from mane.io.npy import as_float32, parse_array
-from mane.io.npz import LOCAL_HEADER
+from mane.io.npz import DAMAGED, LOCAL_HEADER
 from mane.io.watch import WatchedFiles
 
 SUFFIXES = (".npy", ".npz")
 # A compressed member is unfolded into memory as a whole; more than this is better saved without compression.
 MOST_UNFOLDED = 4_000_000_000
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,7 @@ def _members(file: Path, mapped: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
                     )
                 else:
                     arrays[name] = parse_array(archive.read(info))
-    except _DAMAGE as error:
+    except DAMAGED as error:
         raise ValueError(f"zip: cannot be read ({error}); the file is cut short or damaged") from None
     return arrays
 
