@@ -6,14 +6,14 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.mesh import Mesh
+from mane.body.skeleton import JointAnimation, Skeleton, SkinnedMesh
 from mane.geometry import quaternion
-from mane.geometry.checks import FloatArray, require_positive
+from mane.geometry.checks import require_positive
 from mane.io.notices import LossNotice
 from mane.io.units import checked_up, metres_per_unit
 from mane.io.usd.author import set_primvar, vt_array
@@ -28,44 +28,10 @@ SHAPE_EPSILON = 1e-9  # offsets of a blend shape below this are left out [m]
 SCALE_LOSS = 1e-4  # of a joint's scale, from which on it is told
 
 
-class _Skeleton(Protocol):
-    """What is needed of `mane.body.skeleton.Skeleton`."""
-
-    names: Sequence[str]
-    parents: NDArray[np.int64]
-    rest_transforms: Matrices
-    bind_transforms: Matrices
-
-
-class _BlendShape(Protocol):
-    name: str
-    offsets: FloatArray
-
-
-class _SkinnedMesh(Protocol):
-    """What is needed of `mane.body.skeleton.SkinnedMesh`."""
-
-    mesh: Mesh
-    skeleton: Any
-    joint_indices: NDArray[np.int32]
-    joint_weights: FloatArray
-    blend_shapes: Sequence[Any]
-
-
-class _JointAnimation(Protocol):
-    """What is needed of `mane.body.skeleton.JointAnimation`."""
-
-    times: NDArray[np.float64]
-    rotations: FloatArray
-    translations: FloatArray
-    scales: FloatArray | None
-    blend_weights: FloatArray
-
-
 def write_usd_character(
     path: str | os.PathLike[str],
-    skinned: _SkinnedMesh,
-    animation: _JointAnimation | None = None,
+    skinned: SkinnedMesh,
+    animation: JointAnimation | None = None,
     *,
     unit: str | float | None = None,
     up: str | None = None,
@@ -111,7 +77,7 @@ def _new_layer(units: StageUnits, rate: float) -> Any:
 class _CharacterWriter:
     """Puts a character into a layer, in the units and axes of its stage."""
 
-    def __init__(self, layer: Any, skinned: _SkinnedMesh, units: StageUnits) -> None:
+    def __init__(self, layer: Any, skinned: SkinnedMesh, units: StageUnits) -> None:
         from pxr import Usd, UsdGeom, UsdSkel
 
         self._layer, self._skinned = layer, skinned
@@ -124,7 +90,7 @@ class _CharacterWriter:
         self._joints = joint_paths(skinned.skeleton)
         self._geometry = UsdGeom
 
-    def write(self, animation: _JointAnimation | None, rate: float, start: float) -> None:
+    def write(self, animation: JointAnimation | None, rate: float, start: float) -> None:
         """Write mesh, skeleton, shapes and, where there is one, the animation."""
         skeleton = self._write_skeleton()
         shapes = self._write_mesh(skeleton)
@@ -190,7 +156,7 @@ class _CharacterWriter:
         return names
 
     def _write_animation(
-        self, skeleton: Any, animation: _JointAnimation, codes: NDArray[np.float64], shapes: list[str]
+        self, skeleton: Any, animation: JointAnimation, codes: NDArray[np.float64], shapes: list[str]
     ) -> None:
         from pxr import UsdSkel, Vt
 
@@ -218,7 +184,7 @@ class _CharacterWriter:
             for sample, code in enumerate(codes.tolist()):
                 weights.Set(vt_array(np.ascontiguousarray(animation.blend_weights[sample], np.float32)), code)
 
-    def _half_scales(self, animation: _JointAnimation) -> NDArray[np.float16]:
+    def _half_scales(self, animation: JointAnimation) -> NDArray[np.float16]:
         """Scales along the axes of the stage, shape (F, J, 3), or (1, J, 3) where they do not change."""
         if animation.scales is None:
             own: NDArray[Any] = np.linalg.norm(self._skinned.skeleton.rest_transforms[:, :3, :3], axis=1)[None]
@@ -249,7 +215,7 @@ class _CharacterWriter:
         return quaternion.multiply(quaternion.multiply(turn, unit), quaternion.conjugate(turn))
 
 
-def joint_paths(skeleton: _Skeleton) -> list[str]:
+def joint_paths(skeleton: Skeleton) -> list[str]:
     """Names of joints with those of all joints above, as UsdSkel has them: `root/spine/neck`."""
     paths: list[str] = []
     for name, parent in zip(skeleton.names, skeleton.parents, strict=True):
