@@ -41,6 +41,7 @@ from mane.contact.solids._kernels_trace import (
     vector,
 )
 from mane.simd.jit import njit, prange
+from mane.simd.memory import stay_out_of_line
 
 # Contacts between the two ends of a segment; more would be closer together than hair bends.
 INNER_CONTACTS = 3
@@ -85,6 +86,7 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
 
     Returns what `judge_contact` does, and the distance at the start [m]; beyond `reach` there is no contact.
     """
+    stay_out_of_line()
     start, meets, px, py, pz, d, nx, ny, nz = trace_solid(
         solid, offset, here[0], here[1], here[2], there[0], there[1], there[2]
     )
@@ -165,6 +167,7 @@ def find_on_strand(
     The arguments are those of `find_contacts` for one strand; `last` is what the last step left, `measured` what was
     last measured of each vertex.
     """
+    stay_out_of_line()
     mass, stiff_mass = masses
     slope = solid.slope
     end = len(points) - 1
@@ -284,7 +287,7 @@ def find_contacts(
         gravity: [m/s^2], (3,).
         dt: [s].
         measured: distance of each vertex when it was last measured [m], and where that was [m], (G, V, 4); with what
-            `_kernels_deforming` remembers (G, V, 6).
+            `_kernels_deforming` remembers (G, V, 11).
         count: (G,); `place` (G, C); `record` (G, C + 2, RECORD_SIZE), two rows of scratch.
         force: of the load; `resistance` and `coupling` alike.
     """

@@ -54,6 +54,7 @@ from mane.contact.solids._kernels_trace import (
     vector,
 )
 from mane.simd.jit import njit, prange
+from mane.simd.memory import stay_out_of_line
 
 # Rounds of requests on each piece of the path; a strand against one plane needs one.
 ROUNDS = 6
@@ -77,6 +78,7 @@ def check_site(solid, limits, is_thin, allowed, u, j, first, scratch, requested)
     `limits` are thickness [m], tolerance as a part of a segment's length, and how far at most something that was inside
     already comes out [m]; `allowed` is the depth that is left alone [m].
     """
+    stay_out_of_line()
     thickness, _, push = limits
     now, goal = scratch[NOW], scratch[NEXT]
     beside = j + 1 if u > 0.0 else j
@@ -247,6 +249,7 @@ def project_strand(
     scratch,
 ):
     """Move one strand out, in place; return whether it moved."""
+    stay_out_of_line()
     thickness, tolerance, push_speed = limits
     first = 1 if is_held else 0
     longest, on_skin = find_longest_path(
@@ -257,16 +260,18 @@ def project_strand(
     pieces = 1
     if inner > 0:
         pieces = min(max(int(math.ceil(longest / (PIECE * (solid.feature + thickness)))), 1), MAX_PIECES)
-    scratch[MOVE] /= pieces
-    scratch[STOPPED] = 0.0
-    for j in range(1, len(points)):
-        lengths[j] = length_between(vector(points, j - 1), vector(points, j))
+    for j in range(len(points)):
+        put(scratch[STOPPED], j, (0.0, 0.0, 0.0))
+        x, y, z = vector(scratch[MOVE], j)
+        put(scratch[MOVE], j, (x / pieces, y / pieces, z / pieces))
+        lengths[j] = length_between(vector(points, max(j - 1, 0)), vector(points, j))
     piece_limits = (thickness, tolerance, push_speed * dt / pieces)
     has_moved = False
     for _ in range(pieces):
         go_on(first, lengths, has_moved, scratch)
         for _ in range(ROUNDS):
-            requested[:, RISE] = 0.0
+            for j in range(len(points)):
+                requested[j, RISE] = 0.0
             if inner > 0:
                 check_strand(solid, piece_limits, inner, rest_length, first, on_skin, scratch, requested)
             else:
@@ -275,7 +280,8 @@ def project_strand(
             if not constrain_displacements(first, scratch[NEXT], requested):
                 break
             has_moved = True
-        scratch[NOW] = scratch[NEXT]
+        for j in range(len(points)):
+            put(scratch[NOW], j, vector(scratch[NEXT], j))
     if has_moved:
         for j in range(first, len(points)):
             put(points, j, to_world(poses, AFTER, *vector(scratch[NOW], j)))

@@ -22,7 +22,7 @@ from mane.contact.solids._kernels_deforming import (
     measure_surface,
     most_to_surface,
     see_surface_before,
-    surface_step,
+    surface_approach,
     trace_surface,
 )
 from mane.simd.jit import by_type, njit
@@ -171,16 +171,16 @@ def measure_rigid_before(solid, here, measured, j):
 
 
 @njit(cache=True, error_model="numpy")
-def no_step(solid):
-    """How far the surface goes in the solid's own frame during the step at most [m]."""
-    return 0.0
+def rigid_approach(solid, here, there, scope, measured, j):
+    """How much closer vertex j can come to the solid on its path from `here` to `there` [m]; whether it is observed."""
+    return solid.slope * length_between(here, there), True
 
 
 least_distance = by_type("least_distance", least_to_rigid, {SurfaceArrays: least_to_surface})
 most_distance = by_type("most_distance", most_to_rigid, {SurfaceArrays: most_to_surface})
 measure_vertex = by_type("measure_vertex", measure_rigid, {SurfaceArrays: measure_surface})
 see_before = by_type("see_before", see_rigid_before, {SurfaceArrays: see_surface_before})
-own_step = by_type("own_step", no_step, {SurfaceArrays: surface_step})
+approach_of = by_type("approach_of", rigid_approach, {SurfaceArrays: surface_approach})
 measure_before = by_type("measure_before", measure_rigid_before, {SurfaceArrays: known_before})
 
 
@@ -199,13 +199,14 @@ def stays_away(solid, poses, inner, is_held, length, points, paths, scale, margi
     does not matter, and its segment neither where the root is on the skin.
     """
     first = 1 if is_held and (inner == 0 or surely_on_skin(solid, poses, points, length, measured)) else 0
-    slope, step = solid.slope, own_step(solid)
+    slope = solid.slope
     bound_prev, travel_prev = np.inf, 0.0
     for j in range(first, len(points)):
         x, y, z = points[j, 0], points[j, 1], points[j, 2]
         here = to_local(poses, BEFORE, x, y, z)
         there = to_local(poses, AFTER, x + scale * paths[j, 0], y + scale * paths[j, 1], z + scale * paths[j, 2])
-        bound, travel = least_distance(solid, BEFORE, here, measured, j), slope * length_between(here, there) + step
+        bound = least_distance(solid, BEFORE, here, measured, j)
+        travel, _ = approach_of(solid, here, there, margin, measured, j)
         if bound <= travel + margin:
             return False
         if inner > 0 and j > first:

@@ -12,10 +12,13 @@ from mane.body.solid import Solid
 from mane.contact.solids import _kernels_deforming as deforming
 from mane.contact.solids._kernels import SLACK
 from mane.strand.model import Float64Array, StrandModel
-from mane.strand.ports import MovingSolid
+from mane.strand.ports import MovingSolid, StrandView
 
 # More points than this on one segment mean that the hair is cut too coarsely for what it touches.
 MAX_INNER = 63
+# Surfaces that deform are observed this much farther than hair can ever be from what is closest to it [m]: within
+# it they, and hair that is off its roots, may move until it is measured again.
+BEYOND = 0.02
 
 
 def inner_places(feature: float, segment_length: float, thickness: float) -> int:
@@ -39,7 +42,7 @@ def safe_margin(model: StrandModel, thickness: float) -> float:
 
 
 def not_measured(strand_count: int, vertex_count: int, is_deforming: bool = False) -> Float64Array:
-    """Scratch for what was last measured of each vertex, (G, V, 4), or (G, V, 6) of a solid that deforms.
+    """Scratch for what was last measured of each vertex, (G, V, 4), or (G, V, 11) of a solid that deforms.
 
     Minus infinity asks for a measurement.
     """
@@ -47,7 +50,17 @@ def not_measured(strand_count: int, vertex_count: int, is_deforming: bool = Fals
     measured[..., 0] = -np.inf
     if is_deforming:
         measured[..., deforming.TRIANGLE] = -1.0
+        measured[..., deforming.OBSERVER] = np.arange(strand_count)[:, None]
     return measured
+
+
+def _reach_of(model: StrandModel) -> Float64Array:
+    """How far from its root a strand can see anything that matters [m], shape (G,).
+
+    The skin at the root is no farther from a vertex than the strand is long, so what is closest to it is within twice
+    that from the root.
+    """
+    return BEYOND + 2.0 * model.strand_length
 
 
 class Clearance:
@@ -62,13 +75,19 @@ class Clearance:
     def __init__(self, solid: Solid, model: StrandModel) -> None:
         self.solid = solid
         self._packed = PackedSolid.of(solid)
-        self._surface = None if solid.animation is None else DeformingSurface(solid.animation)
+        self._surface = None if solid.animation is None else DeformingSurface(solid.animation, _reach_of(model))
         self.measured = not_measured(model.strand_count, model.vertex_count, self._surface is not None)
         self.feature = self._packed.arrays.feature if self._surface is None else self._surface.feature
 
-    def arrays(self, moving: MovingSolid) -> SolidArrays | SurfaceArrays:
-        """Return the solid during a step."""
-        return self._packed.arrays if self._surface is None else self._surface.during(*moving.times)
+    def arrays(self, moving: MovingSolid, strands: StrandView, poses: Float64Array) -> SolidArrays | SurfaceArrays:
+        """Return the solid during a step of `strands`, with its poses at both ends of it."""
+        if self._surface is None:
+            return self._packed.arrays
+        arrays = self._surface.during(*moving.times)
+        before, after = strands.roots_before, strands.roots_after
+        roots = ((before.positions, before.rotations), (after.positions, after.rotations))
+        self._surface.observe(poses, *roots)
+        return arrays
 
 
 class Clearances:
