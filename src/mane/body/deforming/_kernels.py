@@ -54,7 +54,7 @@ class SurfaceArrays(NamedTuple):
     neighbors: NDArray[np.int32]  # (T, 3): triangle beyond each edge; edge c runs from corner c to the next
     vertex_start: NDArray[np.int64]  # (P + 1,): where the corners at each vertex begin
     vertex_corners: NDArray[np.int32]  # (C,): corners of triangles there, as 3 triangle + corner
-    observers: NDArray[np.float64]  # (W, 28): frames that go along, see `_kernels_observers`
+    observers: NDArray[np.float64]  # (W, 40): frames that go along, see `_kernels_observers`
     drift: NDArray[np.float64]  # (2,): what the surface has moved until START and END at most, all steps together [m]
     slack: float  # what rounding of boxes may take [m]
     slope: float  # how fast the distance changes along a way, at most: 1
@@ -239,6 +239,7 @@ def pseudonormal(surface, which, t, part):
     At an edge the sum of the normals beside it, at a corner the sum around it weighted by angle (Baerentzen and Aanaes
     2005, Signed distance computation using the angle weighted pseudonormal).
     """
+    stay_out_of_line()
     corners, faces = surface.corners[surface.shape[which]], surface.faces
     if part == FACE:
         return unit_normal(corners, t)
@@ -300,6 +301,7 @@ def signed_distance(surface, which, t, x, y, z):
 @leaf()
 def distance_to(surface, which, t, x, y, z):
     """Signed distance [m] and unit gradient at a point whose closest triangle is `t`."""
+    stay_out_of_line()
     distance, part, dx, dy, dz = signed_distance(surface, which, t, x, y, z)
     if abs(distance) > NO_DIRECTION:
         return distance, dx / distance, dy / distance, dz / distance
@@ -311,10 +313,13 @@ def distance_to(surface, which, t, x, y, z):
 
 
 @leaf()
-def surface_distance(surface, x, y, z):
-    """Signed distance [m] and unit gradient at one point of the solid's own frame, at the end of the step."""
+def surface_distance(surface, guess, x, y, z):
+    """Signed distance [m] and unit gradient at one point of the solid's own frame, at the end of the step.
+
+    `guess` is a triangle that may be closest, or -1.
+    """
     stay_out_of_line()
-    return distance_to(surface, END, closest_triangle(surface, END, x, y, z, -1), x, y, z)
+    return distance_to(surface, END, closest_triangle(surface, END, x, y, z, guess), x, y, z)
 
 
 @leaf()
@@ -343,6 +348,7 @@ def carried(surface, t, source, target, x, y, z):
     The point keeps its weights in the plane of the triangle and its height above it: on the surface that is where the
     surface takes it, and for a triangle that moves rigidly so does the point, wherever it is.
     """
+    stay_out_of_line()
     before, after = surface.corners[surface.shape[source]], surface.corners[surface.shape[target]]
     px, py, pz = x - before[t, 0, 0], y - before[t, 0, 1], z - before[t, 0, 2]
     u, v, n, (uu, uv, vv), area = frame_of(before, t)
@@ -358,10 +364,3 @@ def carried(surface, t, source, target, x, y, z):
         ay + beta * u_new[1] + gamma * v_new[1] + height * n_new[1],
         az + beta * u_new[2] + gamma * v_new[2] + height * n_new[2],
     )
-
-
-@leaf()
-def came_from(surface, x, y, z):
-    """Where at the start of the step the place of the surface was that is closest to a point at its end."""
-    stay_out_of_line()
-    return carried(surface, closest_triangle(surface, END, x, y, z, -1), END, START, x, y, z)

@@ -1,8 +1,8 @@
 """How a surface moves as seen from rigid frames that go along with it, such as the roots of hair.
 
 The triangles of a surface are divided into clusters. In a step each cluster moves as a rigid body does, up to a rest
-that is measured; so how far anything of it moves relative to a frame is bounded by a few numbers. What is beyond the
-reach of a frame at both ends of a step does not count for it.
+that is measured; so how far anything of it moves relative to a frame is bounded by a few numbers. A frame has rings of
+different reach: what is beyond one at both ends of a step does not count for it.
 
 Sixteen clusters lie side by side: all x of their middles, then y, and so on through the rows below.
 """
@@ -16,18 +16,20 @@ import numpy as np
 from mane.simd.f32x16 import WIDTH, load
 from mane.simd.jit import inline, leaf, njit, prange
 from mane.simd.masks import select
-from mane.simd.math import maximum, sqrt
+from mane.simd.math import maximum, minimum, sqrt
 from mane.simd.reductions import reduce_max
 
 # Rows of a table of clusters: middle at the start (3), how it moves (3), rotation vector (3), radius, what is left of
 # the motion of any point, and the boxes at the start and at the end, lowest (3) and highest (3); all [m] and [rad].
 MIDDLE, SHIFT, SPIN, RADIUS, REST, BOX_START, BOX_END = 0, 3, 6, 9, 10, 11, 17
 ROWS = 23
-# Columns of an observer: its frame at the start, rotation row by row and position [m], the same at the end, how far
-# what is within reach has moved relative to it until the start and until the end, all steps together, how far it moves
-# in this step, and how far it reaches [m].
-AT_START, AT_END, SEEN, MOTION, REACH = 0, 12, 24, 26, 27
-OBSERVER_SIZE = 28
+# Columns of an observer: its frame at the start, rotation row by row and position [m], the same at the end, and four
+# for each of its rings, beginning at `RING`: how far what is within reach of the ring has moved relative to it until
+# the start and until the end, all steps together, how far it moves in this step, and how far the ring reaches [m].
+AT_START, AT_END, RING = 0, 12, 24
+SEEN, MOTION, REACH = 0, 2, 3
+RING_SIZE, RINGS = 4, 4
+OBSERVER_SIZE = RING + RINGS * RING_SIZE
 # What rounding of clusters in single precision may take from a motion [m], and from a reach as a part of it and [m].
 MOTION_ROUNDING, REACH_ROUNDING = 1e-7, 1e-5
 ZERO = np.float32(0.0)
@@ -118,8 +120,8 @@ def square_to_cluster(clusters, at, x, y, z):
 
 
 @leaf()
-def largest_motion(clusters, start, end, turn, reach):
-    """How far anything moves relative to a frame in a step, at most, that is within reach at either end of it [m].
+def watch_motion(clusters, start, end, turn, one):
+    """Fill how far anything moves relative to an observer in a step, at most, within reach of each ring at either end.
 
     The frame goes from `start` to `end` (3) [m] and turns by the matrix I + `turn` (9). The motion of a point p
     relative to it is v(p) - (end - start) - turn (p - start); of a cluster the last is taken apart at its middle.
@@ -134,11 +136,12 @@ def largest_motion(clusters, start, end, turn, reach):
     wx, wy, wz = half * (h - f), half * (c - g), half * (d - b)
     # What of a rotation is no cross product: symmetric, of second order.
     bend = np.float32(math.sqrt(a * a + e * e + i * i + half * ((b + d) ** 2 + (c + g) ** 2 + (f + h) ** 2)))
-    limit = np.float32((reach * (1.0 + REACH_ROUNDING) + REACH_ROUNDING) ** 2)
-    largest = ZERO
+    for k in range(RINGS):
+        one[RING + k * RING_SIZE + MOTION] = MOTION_ROUNDING
     for at in range(0, len(clusters), ROWS * WIDTH):
-        near = (square_to_cluster(clusters, at + BOX_START * WIDTH, x, y, z) <= limit) | (
-            square_to_cluster(clusters, at + BOX_END * WIDTH, ex, ey, ez) <= limit
+        near = minimum(
+            square_to_cluster(clusters, at + BOX_START * WIDTH, x, y, z),
+            square_to_cluster(clusters, at + BOX_END * WIDTH, ex, ey, ez),
         )
         px, py, pz = load(clusters, at) - x, load(clusters, at + WIDTH) - y, load(clusters, at + 2 * WIDTH) - z
         ox = load(clusters, at + SHIFT * WIDTH) - dx - (a * px + b * py + c * pz)
@@ -150,8 +153,11 @@ def largest_motion(clusters, start, end, turn, reach):
         turning = sqrt(sx * sx + sy * sy + sz * sz) + bend
         motion = sqrt(ox * ox + oy * oy + oz * oz) + turning * load(clusters, at + RADIUS * WIDTH)
         motion = motion + load(clusters, at + REST * WIDTH)
-        largest = max(largest, reduce_max(select(near, motion, ZERO)))
-    return float(largest) + MOTION_ROUNDING
+        for k in range(RINGS):
+            ring = RING + k * RING_SIZE
+            limit = np.float32((one[ring + REACH] * (1.0 + REACH_ROUNDING) + REACH_ROUNDING) ** 2)
+            largest = float(reduce_max(select(near <= limit, motion, ZERO)))
+            one[ring + MOTION] = max(one[ring + MOTION], largest + MOTION_ROUNDING)
 
 
 @leaf()
@@ -184,14 +190,18 @@ def relative_turn(observer, turn):
 
 
 @leaf()
-def jump_of(last, observer):
-    """How far what an observer reaches seems to jump, because the step does not begin where the last one ended [m]."""
+def add_up(last, forgotten, observer):
+    """Add the motion of a step to that of all steps, and what seems to jump where the last one did not end there."""
     turned, moved = 0.0, 0.0
     for k in range(9):
         turned += (observer[AT_START + k] - last[k]) ** 2
     for k in range(9, 12):
         moved += (observer[AT_START + k] - last[k]) ** 2
-    return math.sqrt(moved) + math.sqrt(turned) * observer[REACH]
+    for k in range(RINGS):
+        ring = RING + k * RING_SIZE
+        jump = math.sqrt(moved) + math.sqrt(turned) * observer[ring + REACH]
+        observer[ring + SEEN] = observer[ring + SEEN + 1] + jump + forgotten
+        observer[ring + SEEN + 1] = observer[ring + SEEN] + observer[ring + MOTION]
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -228,9 +238,8 @@ def move_observers(
         relative_turn(one, turn)
         for i in range(3):
             start[i], end[i] = one[AT_START + 9 + i] - origin[i], one[AT_END + 9 + i] - origin[i]
-        one[MOTION] = largest_motion(clusters, start, end, turn, one[REACH])
-        one[SEEN] = one[SEEN + 1] + jump_of(last, one) + forgotten
-        one[SEEN + 1] = one[SEEN] + one[MOTION]
+        watch_motion(clusters, start, end, turn, one)
+        add_up(last, forgotten, one)
 
 
 @leaf()

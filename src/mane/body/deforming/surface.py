@@ -42,13 +42,13 @@ class DeformingSurface:
 
     Args:
         animation: what moves.
-        reach: how far each observer sees [m], shape (W,).
+        reach: of the rings of each observer [m], shape (W, 4).
 
     Attributes:
         feature: radius of the thinner parts of the mesh at rest [m].
     """
 
-    def __init__(self, animation: AnimatedMesh, reach: ArrayLike = ()) -> None:
+    def __init__(self, animation: AnimatedMesh, reach: ArrayLike | None = None) -> None:
         self.animation = animation
         self._closed = ClosedMesh.of(animation.mesh)
         points = self._closed.points(animation.sample(0))
@@ -68,7 +68,7 @@ class DeformingSurface:
             neighbors=neighbors,
             vertex_start=self._closed.vertex_start,
             vertex_corners=vertex_corners,
-            observers=_observers(np.asarray(reach, np.float64)),
+            observers=_observers(np.empty((0, observing.RINGS)) if reach is None else np.asarray(reach, np.float64)),
             drift=np.zeros(2),
             slack=SLACK * float(np.ptp(points, axis=0).max()),
             slope=1.0,
@@ -137,7 +137,7 @@ class DeformingSurface:
 def _observers(reach: Float64Array) -> Float64Array:
     """Observers that have seen nothing yet."""
     observers = np.zeros((len(reach), observing.OBSERVER_SIZE))
-    observers[:, observing.REACH] = reach
+    observers[:, observing.RING + observing.REACH :: observing.RING_SIZE] = reach
     return observers
 
 

@@ -15,7 +15,7 @@ The contacts of a strand are a short list in this order, the memory of the last 
 
 import numpy as np
 
-from mane.body._kernels_solid import AFTER, BEFORE, place_at_start, to_local, to_world, turn_to_world
+from mane.body._kernels_solid import AFTER, BEFORE, to_local, to_world, turn_to_world
 from mane.contact.solids._kernels_contact import (
     GAINED,
     TRAIL_SIZE,
@@ -35,9 +35,11 @@ from mane.contact.solids._kernels_trace import (
     chord,
     length_between,
     measure_before,
+    place_at_start,
     see_before,
     stays_away,
     trace_solid,
+    triangle_of,
     vector,
 )
 from mane.simd.jit import njit, prange
@@ -81,19 +83,20 @@ def recall(last, place, pointer, span):
 
 
 @njit(cache=True, error_model="numpy")
-def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, masses, old, laws, dt, row):
+def try_place(solid, guess, poses, is_thin, tangent, offset, reach, here, there, x, v, masses, old, laws, dt, row):
     """Look for a contact of one point on its path from `here` to `there` in the solid's frame.
 
-    Returns what `judge_contact` does, and the distance at the start [m]; beyond `reach` there is no contact.
+    `guess` is a triangle near it (`triangle_of`). Returns what `judge_contact` does, and the distance at the start [m];
+    beyond `reach` there is no contact.
     """
     stay_out_of_line()
-    start, meets, px, py, pz, d, nx, ny, nz = trace_solid(
-        solid, offset, here[0], here[1], here[2], there[0], there[1], there[2]
+    start, meets, px, py, pz, d, nx, ny, nz, touched = trace_solid(
+        solid, guess, offset, here[0], here[1], here[2], there[0], there[1], there[2]
     )
     if start > reach:
         return np.inf, start
     ax, ay, az = to_world(poses, AFTER, px, py, pz)
-    bx, by, bz = to_world(poses, BEFORE, *place_at_start(solid, px, py, pz))
+    bx, by, bz = to_world(poses, BEFORE, *place_at_start(solid, touched, px, py, pz))
     surface = ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt)
     normal = turn_to_world(poses, AFTER, nx, ny, nz)
     if is_thin and start + offset > -solid.feature:
@@ -104,7 +107,24 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
 
 @njit(cache=True, error_model="numpy")
 def try_segment(
-    solid, poses, inner, offset, reach, j, ends, lacks, points, velocity, masses, last, laws, dt, count, place, record
+    solid,
+    guess,
+    poses,
+    inner,
+    offset,
+    reach,
+    j,
+    ends,
+    lacks,
+    points,
+    velocity,
+    masses,
+    last,
+    laws,
+    dt,
+    count,
+    place,
+    record,
 ):
     """Look for contacts between the ends of segment j, at `inner` places; return the new count.
 
@@ -112,6 +132,7 @@ def try_segment(
     are closer together than hair bends would only fight. `lacks` is what `judge_contact` said of the ends. The last row
     of `record` is for the place at hand, the row behind the list for the best of a run of places.
     """
+    stay_out_of_line()
     mass, stiff_mass = masses
     here, there = ends
     x0, x1, v0, v1 = vector(points, j), vector(points, j + 1), vector(velocity, j), vector(velocity, j + 1)
@@ -126,6 +147,7 @@ def try_segment(
         old, pointer = recall(last, number, pointer, inner + 1)
         excess, start = try_place(
             solid,
+            guess,
             poses,
             inner >= THIN,
             chord(points, j, j + 1),
@@ -196,7 +218,22 @@ def find_on_strand(
             both = (mass[j], stiff_mass[j])
             tangent = chord(points, j - 1, j + 1)
             lack, _ = try_place(
-                solid, poses, inner >= THIN, tangent, offset, reach, here, there, x, v, both, old, laws, dt, found
+                solid,
+                triangle_of(solid, measured, j),
+                poses,
+                inner >= THIN,
+                tangent,
+                offset,
+                reach,
+                here,
+                there,
+                x,
+                v,
+                both,
+                old,
+                laws,
+                dt,
+                found,
             )
         # On a body that is not thin, ends that touch carry their segment: three places on one line would only fight.
         carried = inner < THIN and min(lack, lack_prev) < np.inf
@@ -207,6 +244,7 @@ def find_on_strand(
                 ends = ((here_prev, here), (there_prev, there))
                 count = try_segment(
                     solid,
+                    triangle_of(solid, measured, j),
                     poses,
                     inner,
                     thickness,
@@ -287,7 +325,7 @@ def find_contacts(
         gravity: [m/s^2], (3,).
         dt: [s].
         measured: distance of each vertex when it was last measured [m], and where that was [m], (G, V, 4); with what
-            `_kernels_deforming` remembers (G, V, 11).
+            `_kernels_deforming` remembers (G, V, 12).
         count: (G,); `place` (G, C); `record` (G, C + 2, RECORD_SIZE), two rows of scratch.
         force: of the load; `resistance` and `coupling` alike.
     """

@@ -5,10 +5,10 @@ it is seen from the end of the step as if it had gone along with the triangle th
 relative to that is its path, and the surface stands still at its shape of the end. Where the surface moves rigidly,
 that is what happens with a rigid solid, and an arm that swings past a hair meets it however fast it is.
 
-A row of `measured` (V, 11) holds distance [m] and place (3) [m] of a vertex when it was measured, its closest triangle,
+A row of `measured` (V, 12) holds distance [m] and place (3) [m] of a vertex when it was measured, its closest triangle,
 how far the surface had drifted then, and what the observer of its strand (`_kernels_observers`), a frame that goes
-along with its root, saw: how far the surface near it had moved, the place (3) [m], and which observer that is. Whether
-a row is there or not changes no result: it saves time.
+along with its root, saw: how far the surface near it had moved, the place (3) [m], which observer that is, and through
+which of its rings it looks. Whether a row is there or not changes no result: it saves time.
 """
 
 # mypy: allow-untyped-defs
@@ -31,8 +31,8 @@ from mane.body.deforming._kernels_observers import (
 from mane.simd.jit import leaf, njit
 from mane.simd.memory import stay_out_of_line
 
-TRIANGLE, DRIFT, MOVED, PLACE, OBSERVER = 4, 5, 6, 7, 10
-COLUMNS = 11
+TRIANGLE, DRIFT, MOVED, PLACE, OBSERVER, RING = 4, 5, 6, 7, 10, 11
+COLUMNS = 12
 MAX_STEPS = 48
 # A search stops this close to the surface, as a part of the path; the contact takes the rest into account.
 ARRIVED = 1e-3
@@ -57,10 +57,11 @@ def sight_of(surface, which, x, measured, j):
     Returns also how far that is from where the vertex was measured, how far the surface has moved since, and how far
     the observer reaches, all [m].
     """
-    observers, o = surface.observers, int(measured[j, OBSERVER])
+    observers, o, ring = surface.observers, int(measured[j, OBSERVER]), int(measured[j, RING])
     y = seen_from(observers, o, AT_START if which == BEFORE else AT_END, x)
     moved = length_to(y, (measured[j, PLACE], measured[j, PLACE + 1], measured[j, PLACE + 2]))
-    return y, moved, observers[o, SEEN if which == BEFORE else SEEN + 1] - measured[j, MOVED], observers[o, REACH]
+    seen = observers[o, ring + (SEEN if which == BEFORE else SEEN + 1)] - measured[j, MOVED]
+    return y, moved, seen, observers[o, ring + REACH]
 
 
 @leaf()
@@ -91,7 +92,7 @@ def measure_anew(surface, shape, x, measured, j):
     observers, o = surface.observers, int(measured[j, OBSERVER])
     y = seen_from(observers, o, AT_START if shape == START else AT_END, x)
     measured[j, 0], measured[j, TRIANGLE], measured[j, DRIFT] = d, t, surface.drift[shape]
-    measured[j, MOVED] = observers[o, SEEN if shape == START else SEEN + 1]
+    measured[j, MOVED] = observers[o, int(measured[j, RING]) + (SEEN if shape == START else SEEN + 1)]
     measured[j, 1], measured[j, 2], measured[j, 3] = x[0], x[1], x[2]
     measured[j, PLACE], measured[j, PLACE + 1], measured[j, PLACE + 2] = y[0], y[1], y[2]
 
@@ -112,10 +113,10 @@ def surface_approach(surface, here, there, scope, measured, j):
 
     As its observer sees it, unless that overlooks something within `scope` [m].
     """
-    observers, o = surface.observers, int(measured[j, OBSERVER])
+    observers, o, ring = surface.observers, int(measured[j, OBSERVER]), int(measured[j, RING])
     y, z = seen_from(observers, o, AT_START, here), seen_from(observers, o, AT_END, there)
-    if observers[o, REACH] - size_of(z) > scope:
-        return length_to(y, z) + observers[o, MOTION], True
+    if observers[o, ring + REACH] - size_of(z) > scope:
+        return length_to(y, z) + observers[o, ring + MOTION], True
     return length_to(here, there) + (surface.drift[END] - surface.drift[START]), False
 
 
@@ -145,16 +146,17 @@ def known_before(surface, here, measured, j):
 
 
 @njit(cache=True, error_model="numpy")
-def trace_surface(surface, offset, x, y, z, tx, ty, tz):
+def trace_surface(surface, guess, offset, x, y, z, tx, ty, tz):
     """Do what `trace_solid` does, against the shape of the surface at the end of the step."""
     stay_out_of_line()
-    t = closest_triangle(surface, END, x, y, z, -1)
+    t = closest_triangle(surface, END, x, y, z, guess)
     near, nx, ny, nz = distance_to(surface, END, t, x, y, z)
     near -= offset
     ex, ey, ez = tx - x, ty - y, tz - z
     length = math.sqrt(ex * ex + ey * ey + ez * ez)
     if near <= 0.0 or near > length:
-        return near, near <= 0.0, x, y, z, near, nx, ny, nz
+        return near, near <= 0.0, x, y, z, near, nx, ny, nz, t
+    first = t
     d, gx, gy, gz = near, nx, ny, nz
     travelled, steps = 0.0, 0
     while d > ARRIVED * length and travelled < length and steps < MAX_STEPS:
@@ -166,6 +168,33 @@ def trace_surface(surface, offset, x, y, z, tx, ty, tz):
         d -= offset
         steps += 1
     if d > ARRIVED * length and travelled >= length:
-        return near, False, x, y, z, near, nx, ny, nz
+        return near, False, x, y, z, near, nx, ny, nz, first
     share = travelled / length
-    return near, True, x + share * ex, y + share * ey, z + share * ez, d, gx, gy, gz
+    return near, True, x + share * ex, y + share * ey, z + share * ez, d, gx, gy, gz, t
+
+
+@leaf()
+def first_guess(surface, measured, j):
+    """Triangle that was closest to vertex j when it was last measured; -1 if it never was."""
+    return int(measured[j, TRIANGLE])
+
+
+@leaf()
+def closest_at_end(surface, guess, x, y, z):
+    """Triangle that is closest to a local point at the end of the step; `guess` is one that may be, or -1."""
+    stay_out_of_line()
+    return closest_triangle(surface, END, x, y, z, guess)
+
+
+@leaf()
+def place_before(surface, t, x, y, z):
+    """Where at the start of the step the place of triangle `t` was that is beside a point at its end."""
+    return carried(surface, t, END, START, x, y, z)
+
+
+@leaf()
+def stays_beyond(surface, poses, x, there, scope, measured, j):
+    """Whether vertex j is known to stay beyond `scope` [m] of the surface on its way from the world's x to `there`."""
+    here = to_local(poses, BEFORE, x[0], x[1], x[2])
+    approach, _ = surface_approach(surface, here, there, scope, measured, j)
+    return least_to_surface(surface, BEFORE, here, measured, j) > approach + scope
