@@ -40,11 +40,14 @@ end = {frames}
 
 [head]
 motion = "shake"
+ease_in = 0.3
+stop = 1.2
 
+# The spine lies along the head, the teeth point at it; the comb comes from the side, goes down and leaves.
 [[solids]]
 prop = "comb"
-rotation_vector = [0.0, 1.5708, 0.0]
-keyframes = [[0.0, 0.16, 0.05, 0.0], [0.5, 0.11, 0.05, 0.0], [1.5, 0.12, -0.1, 0.0], [2.0, 0.22, -0.1, 0.0]]
+rotation_vector = [1.2092, 1.2092, -1.2092]
+keyframes = [[0.7, 0.24, 0.07, 0.01], [1.1, 0.125, 0.06, 0.01], [1.8, 0.125, -0.12, 0.01], [2.1, 0.24, -0.14, 0.01]]
 
 [strand]
 material = "curly"

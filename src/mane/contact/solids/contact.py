@@ -249,6 +249,7 @@ class _OneSolid:
         # By the longest segment of all: with their own, shorter strands were 3 mm deep after some violent steps.
         longest = float(model.rest_length.max())
         self.inner = inner_places(self.clearance.feature, longest, thickness)
+        self._lowest = self.clearance.lowest(self.inner)
         capacity = vertices + min(self.inner, kernels.INNER_CONTACTS) * model.segment_count
         self.last = ContactList.empty(strands, capacity)
         self._next = ContactList.empty(strands, capacity)
@@ -275,7 +276,7 @@ class _OneSolid:
         fill_pose_pair(moving.before, moving.after, self._poses)
         self._arrays = self.clearance.arrays(moving)
         geometry = (self._arrays, self._poses, self.inner, self.thickness, laws)
-        masks = (arc, self._margin, held, strands.active)
+        masks = (arc, self._lowest, self._margin, held, strands.active)
         kernels.find_contacts(*geometry, *state, *masks, *remembered, self.clearance.measured, *outputs)
 
     @property
