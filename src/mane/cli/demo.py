@@ -40,14 +40,16 @@ end = {frames}
 
 [head]
 motion = "shake"
+amplitude = 0.36
+rate = 1.8
 ease_in = 0.3
-stop = 1.2
+stop = 1.1
 
-# The spine lies along the head, the teeth point at it; the comb comes from the side, goes down and leaves.
+# The spine is upright, the teeth point at the head: the comb goes through the hair beside the face, to the back.
 [[solids]]
 prop = "comb"
-rotation_vector = [1.2092, 1.2092, -1.2092]
-keyframes = [[0.7, 0.24, 0.07, 0.01], [1.1, 0.125, 0.06, 0.01], [1.8, 0.125, -0.12, 0.01], [2.1, 0.24, -0.14, 0.01]]
+rotation_vector = [0.0, 0.0, -1.5708]
+keyframes = [[0.6, 0.6, 0.0, 0.12], [1.0, 0.15, 0.0, 0.1], [1.7, 0.145, -0.02, -0.1], [2.0, 0.2, -0.03, -0.22]]
 
 [strand]
 material = "curly"
