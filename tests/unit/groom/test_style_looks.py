@@ -53,9 +53,10 @@ def test_the_bob_leaves_the_eyes_free_under_a_dense_fringe(seed):
     assert 25 * fringe.sum() * 80e-6 > 4 * 0.12
 
 
-def test_curls_leave_the_face_free():
+@pytest.mark.parametrize("seed", [0, 1])
+def test_curls_leave_the_face_free(seed):
     bust = load_head().bust
-    points = styles.make("curly", strands=3000, seed=0).as_uniform()
+    points = styles.make("curly", strands=3000, seed=seed).as_uniform()
     brow, chin = float(bust.brow[1]), float(bust.chin[1])
-    over = in_front_of_the_face(points, chin + 0.02, brow, half_width=0.035).any(axis=1)
-    assert over.mean() < 0.01
+    over = in_front_of_the_face(points, chin + 0.02, brow, half_width=0.065).any(axis=1)
+    assert over.mean() < 0.005  # 2 percent before they were brushed back

@@ -1,4 +1,4 @@
-"""`mane validate cohesion`: what holds a style together while the head is shaken, and brings it back (decision 22)."""
+"""`mane validate cohesion`: what holds a style together while the head is shaken, and brings it back (decision 23)."""
 
 from __future__ import annotations
 

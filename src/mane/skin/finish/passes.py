@@ -59,6 +59,7 @@ class SolidAdjustment(FinishingPass):
 
     Args:
         solids: in the order of `frame.solid_poses`.
+        touched: numbers of the solids that count; all by default.
         thickness: how far from a surface vertices are kept [m].
         rounds: how often a vertex goes back to its length and out again; 1 is the paper's own rule, which stretches
             the segment before each moved vertex.
@@ -71,12 +72,13 @@ class SolidAdjustment(FinishingPass):
     """
 
     name = "push_out"
-    needs = ("solids", "groom", "body")
+    needs = ("solids", "touched", "groom", "body")
 
     def __init__(
         self,
         solids: Sequence[Solid],
         *,
+        touched: Sequence[int] | None = None,
         thickness: float = 0.0,
         rounds: int = 3,
         groom: Groom | None = None,
@@ -89,12 +91,13 @@ class SolidAdjustment(FinishingPass):
         self.solids = tuple(solids)
         self.thickness = thickness
         self.rounds = rounds
-        self._packed = [PackedSolid.of(solid) for solid in self.solids]
+        self._touched = range(len(self.solids)) if touched is None else touched
+        self._packed = [PackedSolid.of(self.solids[number]) for number in self._touched]
         self._grids = [None if one.is_deforming else NearGrid.of(one, thickness) for one in self._packed]
         self._flags = np.empty((0, 0), np.uint8)
         self._cells = np.empty(0, np.uint8)
         self._lowest = NO_LIMIT
-        if groom is not None and body is not None and body in self.solids:
+        if groom is not None and body is not None and 0 in self._touched and body is self.solids[0]:
             self._lowest = self._rest_distance(groom.as_uniform(), body)
 
     def _rest_distance(self, rest: FloatArray, body: Solid) -> FloatArray:
@@ -108,9 +111,10 @@ class SolidAdjustment(FinishingPass):
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
         """Move `points (S, V, 3)` [m] out of the solids as they are at this frame, in place, and return them."""
         require_poses(len(self.solids), frame.solid_poses)
-        for number, (packed, grid) in enumerate(zip(self._packed, self._grids, strict=True)):
+        for number, packed, grid in zip(self._touched, self._packed, self._grids, strict=True):
             now = self._grid_now(packed, frame.time) if grid is None else grid
-            lowest = self._lowest if number == 0 else NO_LIMIT
+            knows = number == 0 and self._lowest.shape == points.shape[:2]  # not where vertices were added
+            lowest = self._lowest if knows else NO_LIMIT
             self._adjust(points, packed.arrays_at(frame.time), now, frame.solid_poses[number], lowest)
         return points
 
