@@ -192,7 +192,7 @@ class ContactTable:
         mode: "hard" stops hair at the surface, "penalty" pushes back in proportion to the depth
         friction: Coulomb's coefficient
         thickness: how far above the surface hair is stopped [m]
-        push_out_speed: at which hair that starts inside comes out, at most [m/s]
+        push_out_speed: at which hair that got deeper inside than it was groomed comes out, at most [m/s]
         penalty_depth: how deep a vertex sinks in under penalty_load [m]
         penalty_load: in multiples of the vertex's own weight
     """

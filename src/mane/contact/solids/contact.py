@@ -87,7 +87,8 @@ class ContactParams:
             to the depth (chai2017 5.1).
         friction: Coulomb's coefficient (chai2017 7.1); hair on skin has 0.2 to 0.5.
         thickness: how far above the surface hair is stopped [m].
-        push_out_speed: at which hair that is found inside a solid comes out, at most [m/s].
+        push_out_speed: at which hair that is found inside a solid comes out, at most [m/s]. Out of the body that it
+            grows on it comes no farther than it was groomed.
         penalty_depth: how deep a vertex sinks in under `penalty_load` [m]; for "penalty".
         penalty_load: in multiples of the vertex's own weight.
     """
