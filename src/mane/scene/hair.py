@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mane.io.usd.source import UsdSource
     from mane.scene.config import Scene
 
+LEAST_VERTICES = 4  # with which a hair can bend both ways
 MOST_VERTICES = 32  # of a groom whose strands differ, where the scene does not say how many
 
 
@@ -42,6 +43,7 @@ class Hair:
         """Cut strands to one vertex count, by default their own or that of the finest."""
         counts = source.vertex_counts
         wanted = vertices or (int(counts[0]) if source.is_uniform else int(min(counts.max(), MOST_VERTICES)))
+        wanted = max(wanted, LEAST_VERTICES)
         if source.is_uniform and counts[0] == wanted:
             return cls(source, source, None, usd)
         resampling = resample(source, vertices=wanted)

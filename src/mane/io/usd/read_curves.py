@@ -315,6 +315,7 @@ class _Reader:
                 group_names=raw.group_names,
                 min_finite=1.0,
                 merge_distance=-1.0,
+                merge_share=0.0,
             )
         except ValueError as error:
             raise self.fail(str(error)) from None
