@@ -13,6 +13,7 @@ from mane.body.cache import content_key
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.groom.resample import Resampling, resample
+from mane.io.notices import tell_one_moment
 
 if TYPE_CHECKING:
     from mane.io.usd.source import UsdSource
@@ -87,6 +88,7 @@ def load_hair(scene: Scene) -> Hair:
         from mane.io.usd import read_usd_groom
 
         read = read_usd_groom(path, unit=table.unit, up=table.up)
+        tell_one_moment(path, read.times.tolist(), read.source.time, "guides are simulated, not played from the file")
         return Hair.of(read.groom, table.vertices, read.source)
     from mane.io.grooms import read_groom
 

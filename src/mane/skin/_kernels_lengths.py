@@ -33,11 +33,11 @@ def fill_lengths(
 
 
 @njit(cache=True, error_model="numpy")
-def count_outside(length, low, high):
-    """How many lengths (S,) are not between `low` and `high` (S,); NaN is not."""
+def count_outside(length, low, high, slack):
+    """How many lengths (S,) are not between `low` and `high` (S,), give or take `slack`; NaN is not."""
     inside = 0
     for s in range(len(length)):
-        inside += np.int64((length[s] >= low[s]) & (length[s] <= high[s]))
+        inside += np.int64((length[s] >= low[s] - slack) & (length[s] <= high[s] + slack))
     return len(length) - inside
 
 

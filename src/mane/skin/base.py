@@ -16,7 +16,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.simd.align import empty_aligned
 from mane.skin.root_carry import RootCarry, in_rest_pose, load_in_world
-from mane.skin.safety import HairSafety
+from mane.skin.safety import HairSafety, HairSpacing
 from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.ports import GuideLoad
@@ -32,8 +32,7 @@ class Skin(Stage):
     """Carries every hair of a groom by its guides.
 
     Attributes:
-        groom: the dense hair at rest, all strands with the same vertex count. Segments that are too short for a
-            direction are given a little room, which the hair that comes out does not have (`HairSafety`).
+        groom: the dense hair at rest, all strands with the same vertex count.
         guides: what carries it, at rest.
         may_return_load: whether some of its settings make it push the guides of the next frame (`guide_load`).
         length_range: lengths over those at rest that the method may give a hair. One that is not finite or beyond them
@@ -48,6 +47,7 @@ class Skin(Stage):
     may_return_load: ClassVar[bool] = False
     length_range: ClassVar[tuple[float, float]] = (0.0, 2.0)
     _carry: RootCarry | None = None
+    _spacing: HairSpacing | None = None  # of a method that works with `HairSpacing.groom`
     # What a method says of the frame that it fills: that it has measured `safety.lengths` itself, and that hairs may be
     # of any length below their own, as where they are handed over from fading guides.
     _has_lengths = _may_shorten = False
@@ -59,7 +59,8 @@ class Skin(Stage):
             )
         self.safety = HairSafety(groom)
         self.safety.expect(*self.length_range)
-        self.groom = self.safety.groom
+        self._longest = float(groom.lengths.max())
+        self.groom = groom
         self.guides = guides
         self._points = empty_aligned((groom.strand_count, int(groom.vertex_counts[0]), 3), np.float32)
 
@@ -77,10 +78,9 @@ class Skin(Stage):
             self._fill(frame, target)
         else:
             self._fill_on_skin(frame, self._carry, target)
-        rows = self.safety.failing(None if self._has_lengths else target, may_shorten=self._may_shorten)
-        if len(rows):
-            target[rows] = self._made_again(frame, rows)
-        self.safety.own_spacing(self.root_rotations(frame), target)
+        self._make_safe(frame, target)
+        if self._spacing is not None:
+            self._spacing.take_back(self.root_rotations(frame), target)
         return target
 
     @abstractmethod
@@ -89,6 +89,13 @@ class Skin(Stage):
     def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
         self._fill(carry.seen(frame), out)
         carry.carry(frame, out)
+
+    def _make_safe(self, frame: GuideFrame, points: FloatArray) -> None:
+        """Make hairs again, in place, that are not as long as hairs can be."""
+        reach = float(np.abs(frame.roots).max()) + self._longest
+        rows = self.safety.failing(None if self._has_lengths else points, reach, may_shorten=self._may_shorten)
+        if len(rows):
+            points[rows] = self._made_again(frame, rows)
 
     def _made_again(self, frame: GuideFrame, rows: IntArray) -> FloatArray:
         """Hairs `rows` as they can always be made, (H, V, 3) [m]."""

@@ -28,6 +28,7 @@ from mane.skin.physical.loads import GuideLoads
 from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joined, pieces, solve_rest
 from mane.skin.root_carry import RootCarry
+from mane.skin.safety import HairSpacing
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
@@ -91,6 +92,8 @@ class PhysicalSkin(LinearBlend):
         solids: Sequence[Solid] = (),
         **settings: Any,
     ) -> None:
+        self._spacing = HairSpacing(groom)
+        groom = self._spacing.groom
         super().__init__(groom, guides, binding=binding, count=count)
         self.params = PhysicalParams(**settings)
         if solids and self.params.feels_beyond:
