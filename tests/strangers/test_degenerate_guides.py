@@ -83,7 +83,9 @@ def length_of(points):
 
 def require_lengths(points, rest, bound=LENGTH_ERROR):
     assert np.isfinite(points).all()
-    error = np.abs(length_of(points) - length_of(rest)) / np.maximum(length_of(rest), 1e-5)
+    error = np.maximum(np.abs(length_of(points) - length_of(rest)) - ROUNDING, 0) / np.maximum(
+        length_of(rest), ROUNDING
+    )
     assert error.max() < bound, f"hair {int(error.argmax())}: {100 * error.max():.3g} %"
 
 

@@ -46,7 +46,7 @@ def told(capsys, *argv):
         warnings.simplefilter("always")
         code = main([str(word) for word in argv])
     out, err = capsys.readouterr()
-    return code, out, err.splitlines()
+    return code, out, [line for line in err.splitlines() if not line.startswith("mane: simulating: ")]
 
 
 def scene(
@@ -207,12 +207,12 @@ def test_degenerate_strands_are_named_by_info_and_repair(folder, capsys):
     assert {p["kind"]: (p["count"], p["first"]) for p in facts["problems"]} == {
         "doubled": (1, 3),
         "short": (1, 5),
-        "folded": (1, 9),
+        "folded": (2, 9),  # one of them is so by nature
         "stub": (1, 7),
     }
     report = json.loads(told(capsys, "repair", "hair.npz", "mended.npz", "--json")[1])["repair"]
     assert report["mended"]["merged"] == [3, 5]
-    assert report["noticed"] == {"folded": [9], "stub": [7]}
+    assert report["noticed"] == {"folded": [9, 26], "stub": [7]}
     mended = read_groom("mended.npz")
     assert mended.vertex_counts[[3, 5, 7, 9]].tolist() == [7, 7, 8, 8]
     text = told(capsys, "repair", "hair.npz", "mended.npz")[1]

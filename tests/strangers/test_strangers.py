@@ -32,7 +32,7 @@ class Visit:
             except SystemExit as error:  # argparse
                 code = error.code
         out, err = self._capsys.readouterr()
-        lines = err.splitlines()
+        lines = [line for line in err.splitlines() if not line.startswith(("mane: simulating: ", "mane: baking: "))]
         assert "Traceback" not in err
         assert code in (0, 1, 2), err
         faults = [line for line in lines if not line.startswith(("mane: warning: ", "mane: note: "))]

@@ -73,7 +73,7 @@ class Guides:
             vertices: vertex count of the guides; None keeps the strands as they are when they all have the same count,
                 of 3 or more, and cuts them to 16 otherwise.
 
-        Strands with points in the same place, or nearly so, are cut evenly, since such a piece has no direction.
+        Strands with points in nearly the same place are cut evenly, since what is between them has no direction.
         """
         strands = _cut(groom, _vertex_count(groom, vertices))
         count = strands.strand_count

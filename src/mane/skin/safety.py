@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
-from mane.groom.soundness import soundness_of
-from mane.groom.spacing import HAIR_FLOOR, short_segments, spaced
+from mane.groom.soundness import SHORT_SHARE
+from mane.groom.spacing import HAIR_FLOOR, spaced, strands_with_short_segments
 from mane.skin import _kernels_lengths as kernels
 
 NO_HAIR = np.zeros(0, np.int64)
@@ -87,8 +87,7 @@ class HairSpacing:
 
     def __init__(self, groom: Groom) -> None:
         points = groom.as_uniform()
-        is_short = short_segments(points, 0.0, HAIR_FLOOR)[0].any(axis=1)
-        self._rows = np.flatnonzero(soundness_of(groom).is_uneven | is_short)
+        self._rows = strands_with_short_segments(points, SHORT_SHARE, HAIR_FLOOR)
         self.groom, self._offset = groom, np.zeros((0, points.shape[1], 3))
         if len(self._rows):
             moved = points.copy()

@@ -164,7 +164,7 @@ class LengthKeeping(FinishingPass):
     def __call__(self, points: FloatArray, frame: GuideFrame | None = None) -> FloatArray:
         """Give `points (S, V, 3)` [m] the lengths of the groom, in place, and return them; the frame is not asked."""
         hairs, segments = self._rest.shape
-        if points.shape != (hairs, segments + 1, 3):
+        if len(points) and points.shape != (hairs, segments + 1, 3):
             raise ValueError(f"points: must have shape {(hairs, segments + 1, 3)} (= the groom), got {points.shape}")
         keep_lengths(self._rest, points)
         return points
