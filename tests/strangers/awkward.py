@@ -178,7 +178,7 @@ GROOMS: dict[str, Callable[[], Stranger]] = {
 
 
 def ball() -> Mesh:
-    return Sphere((0.0, 0.0, 0.0), RADIUS).mesh(16)
+    return Sphere((0.0, 0.0, 0.0), RADIUS).mesh(48)
 
 
 def open_ball() -> Mesh:

@@ -71,7 +71,7 @@ def test_the_numbers_of_a_run_are_those_of_the_full_head_roots_apart(folder, cap
     assert (code, lines) == (0, [])
     hair = facts["hair_worst"]
     assert hair["roots_inside"] == pytest.approx(0.1)
-    assert hair["root_penetration"] == pytest.approx(0.004, abs=2e-4)
+    assert hair["root_penetration"] == pytest.approx(0.004, abs=3e-4)  # a ball of facets
     assert hair["penetration"] < 5e-4
     assert hair["fallen"] == 0
     # Against the file that was written.
