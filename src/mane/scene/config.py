@@ -191,7 +191,7 @@ class ContactTable:
 
     Attributes:
         mode: "hard" stops hair at the surface, "penalty" pushes back in proportion to the depth
-        friction: Coulomb's coefficient
+        friction: Coulomb's coefficient; without it that of the hair: 0.3, or what a preset of the model says
         thickness: how far above the surface hair is stopped [m]
         push_out_speed: at which hair that got deeper inside than it was groomed comes out, at most [m/s]
         penalty_depth: how deep a vertex sinks in under penalty_load [m]
@@ -199,7 +199,7 @@ class ContactTable:
     """
 
     mode: str = "hard"
-    friction: float = 0.3
+    friction: float | None = None
     thickness: float = 0.0
     push_out_speed: float = 0.5
     penalty_depth: float = 1e-4
@@ -208,7 +208,8 @@ class ContactTable:
     def __post_init__(self) -> None:
         require_choice("mode", self.mode, ("hard", "penalty"))
         for name in ("friction", "thickness"):
-            require(getattr(self, name) >= 0, name, "must be at least 0", getattr(self, name))
+            value = getattr(self, name)
+            require(value is None or value >= 0, name, "must be at least 0", value)
         for name in ("push_out_speed", "penalty_depth", "penalty_load"):
             require(getattr(self, name) > 0, name, "must be above 0", getattr(self, name))
 
