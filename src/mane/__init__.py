@@ -34,6 +34,9 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.body.skeleton import Skeleton as Skeleton
     from mane.body.skeleton import SkinnedMesh as SkinnedMesh
     from mane.body.solid import Solid as Solid
+    from mane.dataset.dataset import open_dataset as open_dataset
+    from mane.dataset.run import run_dataset as run_dataset
+    from mane.dataset.spec import read_spec as read_spec
     from mane.groom import styles as styles
     from mane.groom.binding import bind_roots as bind_roots
     from mane.groom.depenetrate import depenetrate as depenetrate
@@ -112,6 +115,10 @@ PUBLIC = {
     "run_scene": "mane.scene.loop",
     "bake_cache": "mane.scene.loop",
     "compare": "mane.measure.compare.compare",
+    # many sequences
+    "read_spec": "mane.dataset.spec",
+    "run_dataset": "mane.dataset.run",
+    "open_dataset": "mane.dataset.dataset",
     # how they carry every hair
     "skin": "mane.skin",
     "metrics": "mane.metrics",

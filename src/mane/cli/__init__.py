@@ -17,6 +17,7 @@ COMMANDS = (
     "simulate",
     "bake",
     "compare",
+    "dataset",
     "style",
     "info",
     "convert",

@@ -81,6 +81,7 @@ class HeadTable:
         rate: of a named motion [Hz]
         pivot: point that a named motion turns about [m]
         ease_in: time in which a named motion begins [s]
+        seed: of the motion "random"; without it that of the scene
     """
 
     motion: str = "still"
@@ -88,6 +89,10 @@ class HeadTable:
     rate: float | None = None
     pivot: Vector3 = (0.0, 0.0, 0.0)
     ease_in: float | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.seed is None or self.seed >= 0, "seed", "must be at least 0", self.seed)
 
 
 @dataclass(frozen=True)

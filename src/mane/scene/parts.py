@@ -65,7 +65,8 @@ def make_head_motion(table: HeadTable, folder: Path, seed: int) -> Motion:
     if Path(table.motion).suffix in MOTION_FILES:
         for name in chosen:
             raise ValueError(f"{name}: is for named motions; {table.motion} has its own")
-    return _motion(table.motion, folder, seed, pivot=table.pivot, **chosen)
+    own_seed = seed if table.seed is None else table.seed
+    return _motion(table.motion, folder, own_seed, pivot=table.pivot, **chosen)
 
 
 def _motion(name: str, folder: Path, seed: int, **settings: Any) -> Motion:
