@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from mane.body.animated import AnimatedMesh
 from mane.body.cache import content_key
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
 from mane.io.bodies import FileClock
-from mane.scene.config import Scene
+from mane.scene.config import ALL, Scene
 from mane.scene.context import SceneContext
 from mane.scene.hair import Hair, load_hair
 from mane.scene.hair_stage import HairStage
@@ -102,6 +104,8 @@ def _choose_guides(scene: Scene, groom: Groom) -> Guides:
     table = scene.guides
     if table.method == "marked":
         return select_guides(groom, method="marked", vertices=table.vertices, seed=scene.seed)
+    if table.count == ALL:
+        return Guides.chosen(groom, np.arange(groom.strand_count), table.vertices)
     count = min(DEFAULT_GUIDES, groom.strand_count) if table.count is None else table.count
     if count > groom.strand_count:
         raise ValueError(f"count: must be at most {groom.strand_count} (= number of strands), got {count}")

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mane.geometry.checks import require_choice
 from mane.scene.config_body import BodyTable, HeadTable, Settings, SolidTable, Vector3
@@ -45,6 +45,7 @@ __all__ = [
     "field_lines",
 ]
 
+ALL = "all"
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
 OPEN_TABLES = ("groom", "body", "source", "solids", "interactions", "skin", "passes")
 
@@ -115,12 +116,12 @@ class GuidesTable:
     """The strands that are simulated.
 
     Attributes:
-        count: how many; without it 128, or all where there are fewer
+        count: how many, or "all" to simulate every strand; without it 128, or all where there are fewer
         method: how they are chosen: "shape", "farthest", "random", or "marked" as guides in the file
         vertices: points per guide; without it as the groom has
     """
 
-    count: int | None = None
+    count: int | Literal["all"] | None = None
     method: str = "shape"
     vertices: int | None = None
 
@@ -128,7 +129,7 @@ class GuidesTable:
         require_choice("method", self.method, ("shape", "farthest", "random", "marked"))
         if self.method == "marked" and self.count is not None:
             raise ValueError('count: must be left out with method "marked", which takes all that are marked')
-        require(self.count is None or self.count >= 1, "count", "must be at least 1", self.count)
+        require(not isinstance(self.count, int) or self.count >= 1, "count", "must be at least 1", self.count)
         require(self.vertices is None or self.vertices >= 3, "vertices", "must be at least 3", self.vertices)
 
 
@@ -327,6 +328,9 @@ class Scene:
                 raise TableError("output", "usd_layer", "usd_layer: must be false unless groom.file is a USD file")
             if self.finish.subdivide:
                 raise TableError("finish", "subdivide", "subdivide: must be 0 with usd_layer, which keeps vertices")
+        if self.guides.count == ALL and self.skin == SkinTable():
+            # Every hair is its own guide, and no other skin could do better than to follow it.
+            object.__setattr__(self, "skin", SkinTable("rigid"))
         check_settings(self)
 
     @property
