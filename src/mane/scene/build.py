@@ -13,7 +13,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
 from mane.io.bodies import FileClock
-from mane.scene.config import ALL, Scene
+from mane.scene.config import Scene
 from mane.scene.context import SceneContext
 from mane.scene.hair import Hair, load_hair
 from mane.scene.hair_stage import HairStage
@@ -104,7 +104,7 @@ def _choose_guides(scene: Scene, groom: Groom) -> Guides:
     table = scene.guides
     if table.method == "marked":
         return select_guides(groom, method="marked", vertices=table.vertices, seed=scene.seed)
-    if table.count == ALL:
+    if isinstance(table.count, str):  # "all" of them
         return Guides.chosen(groom, np.arange(groom.strand_count), table.vertices)
     count = min(DEFAULT_GUIDES, groom.strand_count) if table.count is None else table.count
     if count > groom.strand_count:
