@@ -138,7 +138,7 @@ def _motion_settings(spec: Spec, table: MotionTable, index: int, copy: int) -> d
     """Keys of [head] for one motion; what is given as an interval is drawn."""
     rng = np.random.default_rng([spec.seed, MOTION_STREAM, index, copy])
     settings: dict[str, Any] = dict(table.values)
-    for name in ("motion", "pivot", "ease_in"):
+    for name in ("motion", "pivot", "ease_in", "stop"):
         value = getattr(table, name)
         if value is not None:
             settings[f"head.{name}"] = value

@@ -63,6 +63,7 @@ class MotionTable:
         rate: of a named motion [Hz], or two numbers to draw it between
         pivot: point that a named motion turns about [m]
         ease_in: time in which a named motion begins [s]
+        stop: time at which a named motion is over [s]
         seed: of the first; without it each has one of its own
         values: of other keys of the scene, such as {"body.motion" = "walk"}
     """
@@ -74,6 +75,7 @@ class MotionTable:
     rate: float | Interval | None = None
     pivot: Vector3 | None = None
     ease_in: float | None = None
+    stop: float | None = None
     seed: int | None = None
     values: Settings = field(default_factory=dict)
 

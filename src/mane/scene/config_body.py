@@ -86,6 +86,7 @@ class HeadTable:
         rate: of a named motion [Hz]
         pivot: point that a named motion turns about [m]
         ease_in: time in which a named motion begins [s]
+        stop: time at which a named motion is over [s]; without it never
         seed: of the motion "random"; without it that of the scene
     """
 
@@ -94,6 +95,7 @@ class HeadTable:
     rate: float | None = None
     pivot: Vector3 = (0.0, 0.0, 0.0)
     ease_in: float | None = None
+    stop: float | None = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
