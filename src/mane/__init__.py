@@ -34,13 +34,10 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.body.skeleton import Skeleton as Skeleton
     from mane.body.skeleton import SkinnedMesh as SkinnedMesh
     from mane.body.solid import Solid as Solid
-<<<<<<< HEAD
+    from mane.contact.attraction.attraction import Attraction as Attraction
     from mane.dataset.dataset import open_dataset as open_dataset
     from mane.dataset.run import run_dataset as run_dataset
     from mane.dataset.spec import read_spec as read_spec
-=======
-    from mane.contact.attraction.attraction import Attraction as Attraction
->>>>>>> main
     from mane.groom import styles as styles
     from mane.groom.binding import bind_roots as bind_roots
     from mane.groom.depenetrate import depenetrate as depenetrate
