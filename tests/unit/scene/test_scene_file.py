@@ -37,7 +37,7 @@ def refused(text, settings=()):
             GROOM + "[guides]\n\ncuont = 3",
             "scene.toml:5: [guides] has no key 'cuont'; known keys are count, method, vertices; did you mean 'count'?",
         ),
-        (GROOM + '[guides]\ncount = "many"', "scene.toml:4: [guides] count: must be a whole number, got 'many'"),
+        (GROOM + '[guides]\ncount = "many"', "scene.toml:4: [guides] count: must be a whole number or 'all', got 'many'"),
         (GROOM + "[guides]\ncount = true", "scene.toml:4: [guides] count: must be a whole number, got true"),
         (GROOM + "[guides]\ncount = 0", "scene.toml:4: [guides] count: must be at least 1, got 0"),
         (
