@@ -21,6 +21,7 @@ from mane.skin.finish.passes import SolidAdjustment
 RATE = 24.0
 COVERED = 5e-4  # [m]: roots deeper than this are covered by another part of the body
 MEASURED = 4_000  # hairs
+STRIP = 3  # pictures side by side
 
 
 class Walk:
@@ -40,6 +41,7 @@ class Walk:
         self.cameras = follow(shown, direction=args.direction, aspect=args.size[0] / args.size[1], margin=0.1)
         self.inside, self.deepest, self.covered = [], 0.0, []
         self.stretch = self.guide_depth = 0.0
+        self.strip = []
 
     def mesh(self, time):
         """The skin at a time."""
@@ -75,10 +77,13 @@ class Walk:
         )
 
     def pictures(self):
-        """Simulate, measure and draw all frames."""
-        for frame, hair in self.frames():
+        """Simulate, measure and draw all frames; some of them are kept for the strip."""
+        kept = {(2 * part + 1) * self.args.frames // (2 * STRIP) for part in range(STRIP)}
+        for number, (frame, hair) in enumerate(self.frames()):
             self.measure(frame, hair)
-            yield self.draw(frame, hair)
+            picture = self.draw(frame, hair)
+            self.strip += [picture] * (number in kept)
+            yield picture
 
 
 def main(argv=None):
@@ -91,6 +96,7 @@ def main(argv=None):
     parser.add_argument("--size", type=int, nargs=2, default=(960, 720))
     parser.add_argument("--direction", default="three-quarter")
     parser.add_argument("--output", type=Path, default=Path("fox.mp4"))
+    parser.add_argument("--strip", type=Path, help="some of the frames side by side, a picture")
     args = parser.parse_args(argv)
 
     walk = Walk(args)
@@ -98,6 +104,11 @@ def main(argv=None):
         write_movie(args.output, walk.pictures(), fps=RATE)
     else:
         write_frames(args.output, walk.pictures())
+    if args.strip:
+        from PIL import Image
+
+        side_by_side = Image.fromarray(np.concatenate(walk.strip, axis=1))
+        side_by_side.reduce(max(1, side_by_side.width // 1440)).save(args.strip, quality=88)
     inside, covered = 100 * np.mean(walk.inside), 100 * np.mean(walk.covered)
     print(f"{args.output}: {args.frames} frames of {args.strands:,} hairs")
     print(f"inside the body: {inside:.3f} % of vertices, the deepest by {1e3 * walk.deepest:.2f} mm")

@@ -75,7 +75,9 @@ def test_your_own_force_and_skin(tmp_path):
 def test_fur_on_a_walking_creature(tmp_path):
     short = ["--strands", "2000", "--guides", "40", "--frames", "3", "--size", "64", "48"]
     output = tmp_path / "fox.png"
-    inside, deepest = load("05_characters/01_fur_on_a_walking_creature.py").main([*short, "--output", str(output)])
+    outputs = ["--output", str(output), "--strip", str(tmp_path / "strip.jpg")]
+    inside, deepest = load("05_characters/01_fur_on_a_walking_creature.py").main([*short, *outputs])
     assert len(list(tmp_path.glob("fox.*.png"))) == 3
+    assert (tmp_path / "strip.jpg").exists()
     assert inside < 1.0  # per cent
     assert deepest < 2e-3
