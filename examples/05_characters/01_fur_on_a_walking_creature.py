@@ -93,7 +93,7 @@ def main(argv=None):
     parser.add_argument("--strands", type=int, default=100_000)
     parser.add_argument("--guides", type=int, default=400)
     parser.add_argument("--frames", type=int, default=48)
-    parser.add_argument("--size", type=int, nargs=2, default=(960, 720))
+    parser.add_argument("--size", type=int, nargs=2, default=(720, 720))
     parser.add_argument("--direction", default="three-quarter")
     parser.add_argument("--output", type=Path, default=Path("fox.mp4"))
     parser.add_argument("--strip", type=Path, help="some of the frames side by side, a picture")
