@@ -37,8 +37,8 @@ def refused(text, settings=()):
             GROOM + "[guides]\n\ncuont = 3",
             "scene.toml:5: [guides] has no key 'cuont'; known keys are count, method, vertices; did you mean 'count'?",
         ),
-        (GROOM + '[guides]\ncount = "many"', "scene.toml:4: [guides] count: must be a whole number or 'all', got 'many'"),
-        (GROOM + "[guides]\ncount = true", "scene.toml:4: [guides] count: must be a whole number, got true"),
+        (GROOM + '[guides]\ncount = "many"', "toml:4: [guides] count: must be a whole number or 'all', got 'many'"),
+        (GROOM + "[guides]\ncount = true", "scene.toml:4: [guides] count: must be a whole number or 'all', got true"),
         (GROOM + "[guides]\ncount = 0", "scene.toml:4: [guides] count: must be at least 1, got 0"),
         (
             GROOM + "[wind]\nvelocity = [1,\n2]",
@@ -98,7 +98,7 @@ def test_a_refusal_names_line_key_and_remedy(text, message):
     ("setting", "message"),
     [
         ("guides.cuont=3", "--set guides.cuont: [guides] has no key 'cuont'"),
-        ("guides.count=none", "--set guides.count: [guides] count: must be a whole number, got 'none'"),
+        ("guides.count=none", "--set guides.count: [guides] count: must be a whole number or 'all', got 'none'"),
         ("guides", "--set: must be KEY=VALUE"),
         ("solids.0.prop=comb", "--set solids.0.prop: "),
         ("seed.x=1", "--set seed.x: seed is a value and has no keys"),
