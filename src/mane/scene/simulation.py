@@ -55,8 +55,6 @@ from mane.strand.state import StrandState
 from mane.strand.stepping import Stepper, StepReport
 from mane.strand.variation import Varying
 
-# Longest substep [s]: 8 for a frame of film (docs/decisions/0013).
-MAX_SUBSTEP = 1 / 192
 # Largest turn of a root within one substep [rad]: hair is linearised within it.
 MAX_TURN = 0.15
 MAX_SUBSTEPS = 64
@@ -70,7 +68,7 @@ class Simulation(GuideSource):
 
     Args:
         guides: what to simulate.
-        model: "cosserat", "spring" or "chain".
+        model: "cosserat", "spring", "chain" or "xpbd".
         material: a `Material`, or the name of a preset: straight, wavy, curly, fine, coarse.
         body: what the hair grows on; it moves with the head and hair collides with it. On an animated mesh
             (`Solid.animated`) roots ride on the skin where they were groomed, which is its rest pose, and turn with it.
@@ -88,9 +86,9 @@ class Simulation(GuideSource):
             neither.
         gravity: [m/s^2].
         frame_rate: frames per second.
-        substeps: per frame, or "auto": as few as make none longer than 1/192 s, and more while the head moves so fast
-            that it would turn by more than 0.15 rad in one, or move by 0.15 of the longest strand. On a skin that
-            deforms this holds for every root, seen from its steady motion.
+        substeps: per frame, or "auto": as few as make none longer than 1/192 s (1 ms with "xpbd"), and more while the
+            head moves so fast that it would turn by more than 0.15 rad in one, or move by 0.15 of the longest strand.
+            On a skin that deforms this holds for every root, seen from its steady motion.
         preroll: of a body that deforms: seconds in which it comes from its rest pose to where it is when the simulation
             begins, before the first frame, and takes the hair along; or "auto": 1 s where the two differ by more than a
             rigid motion, else none.
@@ -503,7 +501,7 @@ class Simulation(GuideSource):
         if isinstance(self.substeps, int):
             return self.substeps
         angle, way = self._motion.path(self._moment, after, dt * self._root_velocity)
-        wanted = max(dt / MAX_SUBSTEP, angle / MAX_TURN, way / (MAX_TURN * self._reach))
+        wanted = max(dt / self._solver.max_substep, angle / MAX_TURN, way / (MAX_TURN * self._reach))
         return min(MAX_SUBSTEPS, max(1, math.ceil(wanted - 1e-6)))
 
 
