@@ -77,8 +77,12 @@ class SceneContext:
     @property
     def preroll(self) -> float | str:
         """Seconds from the rest pose of a body that deforms to where it begins, or "auto"."""
-        seconds: float | str = getattr(self.scene.body, "preroll", "auto")
-        return seconds
+        return self.scene.body.preroll
+
+    @property
+    def collide_with_body(self) -> bool:
+        """Whether hair touches the body, or is only carried by it."""
+        return self.scene.body.collide
 
     @cached_property
     def surroundings(self) -> list[Solid]:
@@ -97,9 +101,10 @@ class SceneContext:
     @cached_property
     def forces(self) -> list[Part]:
         """What acts on the guides besides."""
-        made = []
-        for index, table in enumerate(self.scene.interactions):
-            with naming_location(self.scene.locations, f"interactions.{index}"):
+        made, added = [], len(self.scene.acting) - len(self.scene.interactions)
+        for index, table in enumerate(self.scene.acting):
+            key = f"interactions.{index - added}" if index >= added else "strand"
+            with naming_location(self.scene.locations, key):
                 made.append(parts.make_stage(INTERACTIONS.find(table.kind), table.settings, self.provide))
         return made
 

@@ -60,7 +60,7 @@ MOTION_FILES = (".json", ".csv")
 def make_head_motion(table: HeadTable, folder: Path, seed: int) -> Motion:
     """Return the motion of the head."""
     chosen = {
-        name: getattr(table, name) for name in ("amplitude", "rate", "ease_in") if getattr(table, name) is not None
+        name: value for name in ("amplitude", "rate", "ease_in", "stop") if (value := getattr(table, name)) is not None
     }
     if Path(table.motion).suffix in MOTION_FILES:
         for name in chosen:

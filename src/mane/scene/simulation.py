@@ -123,6 +123,7 @@ class Simulation(GuideSource):
         "frame_rate",
         "substeps",
         "preroll",
+        "collide_with_body",
         "model_settings",
     )
     report: StepReport
@@ -208,7 +209,7 @@ class Simulation(GuideSource):
     def _own_parts(self, drag: Drag, contact: Mapping[str, Any]) -> tuple[list[Force], list[Constraint]]:
         if not self.surroundings.touched:
             return [drag], []
-        params, clearances = ContactParams(**contact), Clearances()
+        params, clearances = ContactParams(**contact), Clearances(self.surroundings.body)
         forces = [drag, SolidContact(clearances=clearances, **contact)]
         if params.mode == "penalty":  # lets hair sink in, which a projection would undo
             return forces, []
@@ -219,6 +220,11 @@ class Simulation(GuideSource):
         for part in parts:
             if not isinstance(part, Force | Constraint | AdaptiveGuides):
                 raise ValueError(f"forces: must be Force, Constraint or AdaptiveGuides, got {type(part).__name__}")
+
+    @property
+    def touched(self) -> range:
+        """Numbers of the solids that hair touches."""
+        return self.surroundings.touched
 
     @property
     def clock(self) -> StageClock:
