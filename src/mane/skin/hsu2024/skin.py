@@ -113,6 +113,8 @@ class PrintedSkin(BoundSkin):
             self._bind(Material() if material is None else material, size, rows)
         self.solids = tuple(solids)
         self._solids = SkinSolids(solids) if solids else None
+        # The kernel takes a table of some solid, at no pose, for none.
+        self._no_solids = solid_list([shape_arrays(Sphere((0.0, 0.0, 0.0), 1.0))]), np.zeros((0, 12), np.float32)
 
     def _bind(self, material: Material, gravity: float, rows: slice) -> None:
         hairs = material.of_part(rows, self._points.shape[:2]).model(self.groom.take(np.arange(rows.start, rows.stop)))
@@ -128,6 +130,12 @@ class PrintedSkin(BoundSkin):
         frames = quaternion.normalize(quaternion.multiply(quaternion.between_vectors(axis, tangent), frames))
         self._darboux[rows, 0] = frames[:, 0]
         self._darboux[rows, 1:] = quaternion.multiply(quaternion.conjugate(frames[:, :-1]), frames[:, 1:])
+
+    def grow_on(self, body: Solid | None) -> None:
+        """See `Skin.grow_on`; where hair is carried by its roots afterwards, it cannot meet solids before."""
+        if self.solids and body is not None and body.animation is not None:
+            raise ValueError("solids: must be none on a body that deforms; a finishing pass keeps hair out of them")
+        super().grow_on(body)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         _, share = self._present_weights(frame, self.binding.weights, self.bundles.guide)
@@ -152,9 +160,7 @@ class PrintedSkin(BoundSkin):
         return force
 
     def _solids_at(self, frame: GuideFrame) -> tuple[SolidList, FloatArray]:
-        if self._solids is not None:
-            return self._solids.at(frame)
-        return solid_list([shape_arrays(Sphere((0.0, 0.0, 0.0), 1.0))]), np.zeros((0, 12), np.float32)
+        return self._no_solids if self._solids is None else self._solids.at(frame)
 
     @property
     def nbytes(self) -> int:
