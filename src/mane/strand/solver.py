@@ -25,6 +25,7 @@ class StrandSolver(Stage):
 
     Attributes:
         model: the guides.
+        note: what a user should know of how the strands were prepared, in one line, or "".
         has_twist: whether the frames of its segments can twist.
         is_converged: whether a step solves its equations to the end, so that the groom stands and lengths are kept at
             any step; otherwise that holds as far as short steps and many iterations go.
@@ -36,6 +37,7 @@ class StrandSolver(Stage):
     has_twist: ClassVar[bool]
     is_converged: ClassVar[bool] = True
     max_substep: ClassVar[float] = MAX_SUBSTEP
+    note: str = ""
     model: StrandModel
 
     def __init__(self, model: StrandModel, **settings: Any) -> None:

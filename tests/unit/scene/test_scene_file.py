@@ -169,7 +169,7 @@ def test_the_starter_is_a_scene_that_names_every_key(style):
         assert re.search(rf"^{key} = .+  # \S", text, re.M), key
     # uncommented, the defaults are what they were
     shown = re.sub(r"^# (\w+ = (?!\.\.\.).*)$", r"\1", text, flags=re.M)
-    tied = re.compile(r"(position|rotation_vector|keyframes) ")
+    tied = re.compile(r"(position|rotation_vector|keyframes|interpolation) ")
     opened = "\n".join(line for line in shown.split("\n") if not tied.match(line))
     assert parse_scene(opened) == scene
 

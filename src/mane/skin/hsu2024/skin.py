@@ -28,6 +28,7 @@ from mane.groom.guides import Guides
 from mane.skin import _kernels_linear
 from mane.skin.bound import BoundSkin
 from mane.skin.hsu2024 import _kernels as kernels
+from mane.skin.safety import HairSpacing
 from mane.skin.solids import SkinSolids
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
@@ -91,6 +92,8 @@ class PrintedSkin(BoundSkin):
         solids: Sequence[Solid] = (),
         **settings: Any,
     ) -> None:
+        self._spacing = HairSpacing(groom)
+        groom = self._spacing.groom
         super().__init__(groom, guides, binding="triangle")
         self.params = PrintedParams(**settings)
         gravity = STANDARD_GRAVITY if guide_model is None else guide_model.gravity
