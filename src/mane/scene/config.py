@@ -21,11 +21,12 @@ from typing import Any
 
 from mane.geometry.checks import require_choice
 from mane.scene.config_body import BodyTable, HeadTable, Settings, SolidTable, Vector3
-from mane.scene.config_output import CameraTable, FinishTable, OutputTable, require
+from mane.scene.config_output import BoundsTable, CameraTable, FinishTable, OutputTable, require
 from mane.scene.options import TableError, check_settings
 
 __all__ = [
     "BodyTable",
+    "BoundsTable",
     "CameraTable",
     "ContactTable",
     "FinishTable",
@@ -297,6 +298,7 @@ class Scene:
         passes: what else is done to it, in this order, after push_out and before subdivide of [finish]
         output: what is written
         camera: how pictures look
+        bounds: what the last frame must keep to
         folder: that paths are relative to; the scene file's own
         locations: where each key was given, e.g. "scene.toml:14", for messages
         text: of the scene file, for the cache
@@ -319,6 +321,7 @@ class Scene:
     passes: tuple[PassTable, ...] = ()
     output: OutputTable = field(default_factory=OutputTable)
     camera: CameraTable = field(default_factory=CameraTable)
+    bounds: BoundsTable = field(default_factory=BoundsTable)
     folder: Path = field(default_factory=Path, compare=False)
     locations: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
