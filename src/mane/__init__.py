@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.body.motion import Pose as Pose
     from mane.body.motion_files import read_motion as read_motion
     from mane.body.motion_presets import make_motion as make_motion
+    from mane.body.neck import find_neck as find_neck
     from mane.body.scale import check_scale as check_scale
     from mane.body.sdf import build_sdf as build_sdf
     from mane.body.skeleton import JointAnimation as JointAnimation
@@ -92,6 +93,7 @@ PUBLIC = {
     "JointAnimation": "mane.body.skeleton",
     "SkinnedMesh": "mane.body.skeleton",
     "check_scale": "mane.body.scale",
+    "find_neck": "mane.body.neck",
     "Pose": "mane.body.motion",
     "make_motion": "mane.body.motion_presets",
     "read_motion": "mane.body.motion_files",

@@ -30,6 +30,7 @@ def test_top_level_help_lists_every_command(capsys):
         (["style", "curly", "-o", "/no/such/folder/x.npz", "--strands", "10"], "/no/such/folder"),
         (["style", "bouffant"], "'bouffant' is unknown; choose from"),
         (["style", "curly", "--strands", "0"], "strands: must be at least 1"),
+        (["style", "curly", "--strands", "1000000000"], "--strands: 1,000,000,000 take some 1,920 GB of memory"),
         (["style", "curly", "--strands", "10", "--set", "lenght=0.2"], "has no option 'lenght'; it has"),
         (["style", "curly", "--strands", "10", "--set", "length"], "--set: must be NAME=NUMBER, got 'length'"),
         (["info", "/no/such/file.npz"], "/no/such/file.npz"),

@@ -11,6 +11,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
 from mane.io.bodies import FileClock
+from mane.io.fit import ReadFile, require_fit
 from mane.scene.config import Scene
 from mane.scene.context import SceneContext
 from mane.scene.hair import Hair, load_hair
@@ -93,9 +94,27 @@ def build(
             guides = _choose_guides(scene, hair.groom)
     with clock.stage("prepare simulation"):
         context = SceneContext(scene, guides)
+        with naming_location(locations, "groom" if scene.groom.file else "body"):
+            _check_scale(scene, hair, context)
         source = context.make_source()
         source.clock = clock
     return Assembly(scene, hair, guides, source, clock, context.body_clock)
+
+
+def _check_scale(scene: Scene, hair: Hair, context: SceneContext) -> None:
+    """Refuse hair and body from files that cannot be meant; see `mane.io.fit`."""
+    groom, body = scene.groom, scene.body
+    if groom.any_scale or not (groom.file or body.is_file):
+        return
+    solid = context.body
+    hair_file = None
+    if groom.file is not None:
+        hair_file = ReadFile(scene.path(groom.file), groom.unit, groom.up, "[groom] unit = ", "[groom] up = ")
+    body_file = None
+    if body.is_file:
+        body_file = ReadFile(scene.path(body.mesh), body.unit, body.up, "[body] unit = ", "[body] up = ")
+    mesh = None if solid is None else solid.mesh
+    require_fit(hair.source, mesh, hair=hair_file, body=body_file, override="[groom] any_scale = true")
 
 
 def _choose_guides(scene: Scene, groom: Groom) -> Guides:

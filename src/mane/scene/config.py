@@ -86,7 +86,8 @@ class GroomTable:
         strands: how many, of a style
         vertices: points per strand; without it as the style needs or the file has
         unit: unit of the file where it does not say, e.g. "cm"
-        up: up axis of the file where it does not say, "y" or "z"
+        up: up axis of the file where it does not say: "x", "y", "z", "-x", "-y" or "-z"
+        any_scale: takes hair and body of any size; else what cannot be hair, or not on that body, is refused
         settings: options of the style
     """
 
@@ -96,6 +97,7 @@ class GroomTable:
     vertices: int | None = None
     unit: str | None = None
     up: str | None = None
+    any_scale: bool = False
     settings: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
