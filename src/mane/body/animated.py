@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from mane.body._boundary import INSIDE, is_bounding
 from mane.body.band.deforming import DeformingField
 from mane.body.cuts import is_cut
+from mane.body.interpolation import INTERPOLATIONS, at_fraction, middle_velocity, velocity_at_fraction
 from mane.body.mesh import Mesh
 from mane.body.sdf import facing_out
 from mane.body.triangle_tree import TriangleTree
-from mane.geometry.checks import FloatArray, IntArray, as_array, as_floats, require_finite
+from mane.geometry.checks import FloatArray, IntArray, as_array, as_floats, require_choice, require_finite
+
+Float64Array = NDArray[np.float64]
 
 # How far outside a triangle the winding number is taken, as a part of the mesh's largest extent.
 OFFSET = 1e-4
@@ -23,8 +26,11 @@ OFFSET = 1e-4
 NO_DIRECTION = 1e-6
 # Part of the way between two samples that is still the first of them where the mesh jumps: times are rounded.
 SAME_TIME = 1e-6
-# Samples of a file that are kept: those of an interval and those around it, by which a cut is noticed.
-SAMPLES_KEPT = 4
+# Samples of a file that are kept: those of an interval, those around it, by which velocities are known, and those
+# around these, by which a cut is noticed.
+SAMPLES_KEPT = 6
+# Intervals whose curves are kept, and samples whose velocities: a substep may begin in one and end in the next.
+CURVES_KEPT, VELOCITIES_KEPT = 2, 3
 
 
 class PointSamples(Protocol):
@@ -37,8 +43,16 @@ class PointSamples(Protocol):
         """Points at a sample [m], shape (N, 3)."""
 
 
+@runtime_checkable
+class VelocitySamples(Protocol):
+    """Samples that know how fast points are."""
+
+    def velocity(self, sample: int) -> Float64Array | None:
+        """Velocity at a sample [m/s], shape (N, 3); None where the samples around it say."""
+
+
 class AnimatedMesh:
-    """Samples of a moving mesh, joined by straight lines in time and held before the first and after the last.
+    """Samples of a moving mesh, joined by curves in time and held before the first and after the last.
 
     Where the whole mesh jumps from one sample to the next (`cuts.is_cut`), nothing is in between: after the first of
     the two it is where the second has it.
@@ -54,11 +68,14 @@ class AnimatedMesh:
         times: of the samples [s], shape (F,), rising.
         frames: positions of the mesh's points at these times [m], shape (F, N, 3), or `PointSamples`.
         skin_faces: numbers of the triangles that hair grows on, shape (K,), where not all do: a body with its clothes.
+        interpolation: what joins samples, of `interpolation.INTERPOLATIONS`: "cubic" keeps velocities continuous,
+            "linear" goes along straight lines. Samples are met exactly.
 
     Attributes:
         mesh: triangles that face outwards, in the rest pose.
         times: of the samples [s], shape (F,), float64.
         skin_faces: as given; None for all triangles.
+        interpolation: as given.
     """
 
     def __init__(
@@ -68,7 +85,10 @@ class AnimatedMesh:
         frames: ArrayLike | PointSamples,
         *,
         skin_faces: ArrayLike | None = None,
+        interpolation: str = "cubic",
     ) -> None:
+        require_choice("interpolation", interpolation, list(INTERPOLATIONS))
+        self.interpolation = interpolation
         self.times: NDArray[np.float64] = as_array("times", times, ("F",), np.float64)
         require_finite("times", self.times)
         if len(self.times) == 0:
@@ -82,6 +102,8 @@ class AnimatedMesh:
         self._samples = self._checked(frames)
         self._read: dict[int, FloatArray] = {}
         self._cuts: dict[int, bool] = {}
+        self._curves: dict[int, Float64Array] = {}
+        self._sample_velocities: dict[int, Float64Array] = {}
         corners = self.sample(0)[mesh.faces]
         if facing_out(corners) is not corners:
             self.mesh = Mesh(mesh.points, mesh.faces[:, ::-1], mesh.uv)
@@ -115,7 +137,7 @@ class AnimatedMesh:
         """Points at sample `number` [m], shape (N, 3), float32; the last few that were read are kept."""
         if number not in self._read:
             points = as_floats(f"frames[{number}]", self._samples[number], (self.mesh.vertex_count, 3))
-            self._read = {**dict(list(self._read.items())[1 - SAMPLES_KEPT :]), number: points}
+            self._read = _with_latest(self._read, number, points, SAMPLES_KEPT)
         return self._read[number]
 
     def points(self, time: float) -> FloatArray:
@@ -123,19 +145,47 @@ class AnimatedMesh:
         before, after, fraction = self._between(time)
         if before == after:
             return self.sample(before)
-        start = self.sample(before)
-        return start + np.float32(fraction) * (self.sample(after) - start)
+        return at_fraction(self._curves_in(before), fraction).astype(np.float32)
 
-    def precise_points(self, time: float) -> NDArray[np.float64]:
+    def precise_points(self, time: float) -> Float64Array:
         """Do what `points` does without rounding between two samples, float64: for differences of close times."""
         before, after, fraction = self._between(time)
-        start = self.sample(before).astype(np.float64)
-        return start if before == after else start + fraction * (self.sample(after) - start)
+        if before == after:
+            return self.sample(before).astype(np.float64)
+        return at_fraction(self._curves_in(before), fraction)
 
     def velocities(self, time: float) -> FloatArray:
         """How fast the points of the mesh move at `time` [m/s], shape (N, 3), float32; at a sample, after it."""
-        before, after, _ = self._between(time)
-        return np.zeros_like(self.sample(before)) if before == after else self._velocities_in(before)
+        before, after, fraction = self._between(time)
+        if before == after:
+            return np.zeros_like(self.sample(before))
+        return velocity_at_fraction(self._curves_in(before), fraction, self._step(before)).astype(np.float32)
+
+    def velocity_at_sample(self, number: int) -> Float64Array:
+        """How fast points are at a sample that is met smoothly [m/s], shape (N, 3)."""
+        if number not in self._sample_velocities:
+            known = self._samples.velocity(number) if isinstance(self._samples, VelocitySamples) else None
+            velocity = self._velocity_by_neighbors(number) if known is None else known
+            self._sample_velocities = _with_latest(self._sample_velocities, number, velocity, VELOCITIES_KEPT)
+        return self._sample_velocities[number]
+
+    def _velocity_by_neighbors(self, number: int) -> Float64Array:
+        """Velocity at a sample by the intervals beside it; by one of them where the other is a cut or missing."""
+        beside = [one for one in (number - 1, number) if 0 <= one < len(self.times) - 1 and not self._is_cut(one)]
+        means = [self._velocities_in(one).astype(np.float64) for one in beside]
+        if len(means) < 2:
+            return means[0] if means else np.zeros((self.mesh.vertex_count, 3))
+        return middle_velocity(means[0], means[1], (self._step(number - 1), self._step(number)))
+
+    def _curves_in(self, interval: int) -> Float64Array:
+        """Polynomials of all points between two samples, see `interpolation.MakeCurves`."""
+        if interval not in self._curves:
+            curves = INTERPOLATIONS[self.interpolation](self, interval, self._step(interval))
+            self._curves = _with_latest(self._curves, interval, curves, CURVES_KEPT)
+        return self._curves[interval]
+
+    def _step(self, interval: int) -> float:
+        return float(self.times[interval + 1] - self.times[interval])
 
     def _between(self, time: float) -> tuple[int, int, float]:
         """The samples before and after `time`, and the fraction of the way from one to the other."""
@@ -143,8 +193,7 @@ class AnimatedMesh:
         before = min(max(int(np.searchsorted(self.times, time, side="right")) - 1, 0), last)
         if before == last or time < self.times[0]:
             return before, before, 0.0
-        step = self.times[before + 1] - self.times[before]
-        fraction = float((time - self.times[before]) / step)
+        fraction = float((time - self.times[before]) / self._step(before))
         if self._is_cut(before):
             there = before + (fraction > SAME_TIME)
             return there, there, 0.0
@@ -161,7 +210,7 @@ class AnimatedMesh:
 
     def _leaves(self, interval: int, start: float, end: float) -> bool:
         """Whether the first moment that counts as after the sample before `interval` lies within (start, end]."""
-        begin = self.times[interval] + SAME_TIME * (self.times[interval + 1] - self.times[interval])
+        begin = self.times[interval] + SAME_TIME * self._step(interval)
         return bool(start <= begin < end)
 
     def _is_cut(self, interval: int) -> bool:
@@ -170,9 +219,7 @@ class AnimatedMesh:
         return self._cuts[interval]
 
     def _velocities_in(self, interval: int) -> FloatArray:
-        step = np.float32(self.times[interval + 1] - self.times[interval])
-        start = self.sample(interval)
-        return (self.sample(interval + 1) - start) / step
+        return (self.sample(interval + 1) - self.sample(interval)) / np.float32(self._step(interval))
 
     @cached_property
     def field(self) -> DeformingField:
@@ -210,6 +257,11 @@ class AnimatedMesh:
                 raise ValueError(f"frames: the mesh must enclose a volume, got none at frame {frame}; close it")
             self._frame_trees = (frame, tree, TriangleTree(corners[outer]), outer)
         return self._frame_trees[1:]
+
+
+def _with_latest(kept: dict[int, Any], number: int, value: Any, most: int) -> dict[int, Any]:
+    """Entries that were made last, at most so many, and a new one behind them."""
+    return {**dict(list(kept.items())[max(0, len(kept) + 1 - most) :]), number: value}
 
 
 @dataclass(frozen=True, eq=False)

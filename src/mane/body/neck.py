@@ -55,7 +55,7 @@ def find_neck(body: Mesh | None, roots: ArrayLike) -> Float64Array:
         low, high = hair.min(axis=0), hair.max(axis=0)
         middle = 0.5 * (low + high)
         return np.array([middle[0], np.quantile(hair[:, 1], NAPE), middle[2]])
-    crown, nape = sections[0].height, np.quantile(hair[:, 1], NAPE)
+    crown, nape = sections[0].height, float(np.quantile(hair[:, 1], NAPE))
     scalp = max(1, sum(section.height >= nape for section in sections))  # below it may be shoulders
     widest = max(range(scalp), key=lambda k: sections[k].area)
     head = sections[widest]

@@ -79,12 +79,16 @@ def with_preroll(body: Solid, time: float, seconds: float, interval: float, up: 
     times = np.concatenate([before, [time], animation.times[later]])
     samples = _Joined(between, animation, time, before, later)
     motion = None if body.motion is None else HeldMotion(body.motion, time)
-    return Solid.animated(animation.mesh, times, samples, motion, skin_faces=animation.skin_faces)
+    kept: dict[str, Any] = {"skin_faces": animation.skin_faces, "interpolation": animation.interpolation}
+    return Solid.animated(animation.mesh, times, samples, motion, **kept)
 
 
 @dataclass(frozen=True, eq=False)
 class _Joined(PointSamples):
-    """Samples of the in-between, of the moment at which the shot begins, and of the shot."""
+    """Samples of the in-between, of the moment at which the shot begins, and of the shot.
+
+    From that moment on velocities are those of the shot, so that it is the same between samples too.
+    """
 
     between: InBetween
     animation: AnimatedMesh
@@ -100,6 +104,15 @@ class _Joined(PointSamples):
         if number < 0:
             return self.between.points(float(self.before[sample]))
         return self.animation.points(self.time) if number == 0 else self.animation.sample(int(self.later[number - 1]))
+
+    def velocity(self, sample: int) -> Float64Array | None:
+        """Velocity at a sample of the shot [m/s], shape (N, 3); None before it."""
+        number = sample - len(self.before)
+        if number < 0:
+            return None
+        if number == 0:
+            return self.animation.velocities(self.time).astype(np.float64)
+        return self.animation.velocity_at_sample(int(self.later[number - 1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,13 +79,13 @@ def check_scale(hair: ArrayLike | Any, body: ArrayLike | Any | None) -> None:
         raise error if found is None else ScaleError(error.text, *found) from None
 
 
-def _check_roots(roots: FloatArray, body: Any) -> None:
+def _check_roots(roots: Any, body: Any) -> None:
     distance = root_distance(roots, body)
     if distance > FAR_ROOTS * body_radius(body):
         raise ScaleError(f"hair must grow on its body, got half of the roots more than {distance:.3g} m off it")
 
 
-def _fitting_factor(roots: FloatArray, body: Any) -> tuple[str, float] | None:
+def _fitting_factor(roots: Any, body: Any) -> tuple[str, float] | None:
     """Factor on the body, or on the hair, that puts the roots onto the skin; None where there is none."""
     own = {factor: root_distance(np.asarray(roots) * factor, body) for factor in FACTORS}  # of the hair
     best = min(own, key=own.__getitem__)

@@ -95,6 +95,7 @@ class Solid:
         motion: Motion | None = None,
         *,
         skin_faces: ArrayLike | None = None,
+        interpolation: str = "cubic",
     ) -> Solid:
         """Make a solid from a mesh whose points move: `times (F,)` [s], `frames (F, N, 3)` [m]; see `AnimatedMesh`.
 
@@ -102,7 +103,7 @@ class Solid:
         """
         solid = cls.__new__(cls)
         solid.motion, solid.shape, solid.field = motion, None, None
-        solid.animation = AnimatedMesh(mesh, times, frames, skin_faces=skin_faces)
+        solid.animation = AnimatedMesh(mesh, times, frames, skin_faces=skin_faces, interpolation=interpolation)
         solid.mesh = solid.animation.mesh
         return solid
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,11 +80,12 @@ class BodyFile:
     clock: FileClock | None
     rest: str
 
-    def solid(self, motion: Motion | None = None) -> Solid:
+    def solid(self, motion: Motion | None = None, *, interpolation: str = "cubic") -> Solid:
         """Return it as something that hair grows on and touches; a motion carries it along as a whole."""
         if self.samples is None:
             return Solid(self.mesh, motion)
-        return Solid.animated(self.mesh, self.times, self.samples, motion, skin_faces=self.skin_faces)
+        kept: dict[str, Any] = {"skin_faces": self.skin_faces, "interpolation": interpolation}
+        return Solid.animated(self.mesh, self.times, self.samples, motion, **kept)
 
 
 def read_body(
@@ -101,6 +102,7 @@ def read_body(
     unit: str | None = None,
     up: str | None = None,
     motion: Motion | None = None,
+    interpolation: str = "cubic",
 ) -> Solid:
     """Read a body, still or moving, as a `Solid`: `solid.animation` says where its points are at any time.
 
@@ -122,6 +124,7 @@ def read_body(
         unit: unit of length of the file where it does not say, and of the array.
         up: up axis of the file where it does not say, and of the array: x, y, z, -x, -y or -z.
         motion: carries the body as a whole.
+        interpolation: what joins samples: "cubic", or "linear" for straight lines.
 
     Samples are read when they are needed and take no memory. ValueError or OSError, in one line that names file, fault
     and remedy, where the file cannot be read.
@@ -140,7 +143,7 @@ def read_body(
         up=up,
     )
     with naming(path):
-        return found.solid(motion)
+        return found.solid(motion, interpolation=interpolation)
 
 
 def open_body(

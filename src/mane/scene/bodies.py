@@ -63,7 +63,7 @@ def make_body(scene: Scene, roots: FloatArray) -> SceneBody:
         up=table.up,
     )
     with naming(path):
-        return SceneBody(found.solid(), found.clock)
+        return SceneBody(found.solid(interpolation=table.interpolation), found.clock)
 
 
 def character_of(scene: Scene) -> str:
@@ -102,6 +102,7 @@ def read_solid(table: SolidTable, folder: Path, motion: Motion) -> Solid:
         unit=table.unit,
         up=table.up,
         motion=motion,
+        interpolation=table.interpolation,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from mane.body.animated import AnimatedMesh
 from mane.body.cache import content_key
 from mane.groom.groom import Groom
@@ -22,6 +24,7 @@ from mane.stage.clock import StageClock
 from mane.strand.source import GuideSource
 
 DEFAULT_GUIDES = 128
+KEY_SAMPLES = 17  # of a body's animation, by which it is known again
 
 
 @dataclass(eq=False)
@@ -68,9 +71,10 @@ class Assembly:
 
 
 def _animation_key(body: AnimatedMesh) -> str:
-    """A key that changes with another animation: its mesh, its times, the first and the last of its samples."""
-    ends = [body.sample(number) for number in (0, len(body.times) - 1)]
-    return content_key(body.mesh.points, body.mesh.faces, body.times, *ends)
+    """A key that changes with another animation: its mesh, its times, and some of its samples."""
+    last = len(body.times) - 1
+    some = [body.sample(number) for number in np.unique(np.linspace(0, last, KEY_SAMPLES).astype(np.int64)).tolist()]
+    return content_key(body.mesh.points, body.mesh.faces, body.times, *some)
 
 
 def build(

@@ -58,6 +58,11 @@ class CachedSource(GuideSource):
         """The guides at rest, as the source that made the frames has them."""
         return self._made.rest
 
+    @property
+    def touched(self) -> range:
+        """Numbers of the solids that hair touches."""
+        return self._made.touched
+
     def provide(self, need: str) -> Any:
         """Return what the source that made the frames would provide."""
         return self._made.provide(need)

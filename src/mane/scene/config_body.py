@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from mane.body.interpolation import INTERPOLATIONS
 from mane.scene.config_output import require
 
 Vector3 = tuple[float, float, float]
@@ -35,6 +36,8 @@ class BodyTable:
         rest: pose that the groom was made in: "auto", "bind", "first" (frame), or a time code of the file
         start: time code of the file that the first frame shows; without it where the file starts
         preroll: time that the body takes from that pose to its first frame [s], or "auto"
+        interpolation: between samples of a file that moves: "cubic" keeps velocities continuous, "linear" does not
+        collide: whether hair collides with it; false where it only carries the hair and simpler solids stand for it
         animation: an array that moves the points of the mesh: .npy (frames, points, 3), or .npz with points and times
         rate: samples per second of the array, or frames per second at which Alembic is opened; without it 24
         unit: unit of the file where it does not say
@@ -49,6 +52,8 @@ class BodyTable:
     rest: float | str = AUTO
     start: float | None = None
     preroll: float | str = AUTO
+    interpolation: str = "cubic"
+    collide: bool = True
     animation: str | None = None
     rate: float | None = None
     unit: str | None = None
@@ -105,6 +110,7 @@ class SolidTable:
         prim: path or paths in a USD file of what is taken, with all below; without it everything
         ignore: path or paths in a USD file that are left out
         start: time code of the mesh file that the first frame shows; without it where the file starts
+        interpolation: between samples of a file that moves: "cubic" keeps velocities continuous, "linear" does not
         animation: an array that moves the points of the mesh: .npy (frames, points, 3), or .npz with points and times
         rate: samples per second of the array, or frames per second at which Alembic is opened; without it 24
         unit: unit of the mesh file where it does not say
@@ -122,6 +128,7 @@ class SolidTable:
     prim: Paths | None = None
     ignore: Paths | None = None
     start: float | None = None
+    interpolation: str = "cubic"
     animation: str | None = None
     rate: float | None = None
     unit: str | None = None
@@ -143,9 +150,12 @@ def _check_animation(table: BodyTable | SolidTable, is_no_file: bool) -> None:
     """Refuse keys of a moving file where there is none."""
     names = ("prim", "ignore", "start", "animation", "rate")
     given = [name for name in names if getattr(table, name, None) is not None]
+    given += ["interpolation"] * (table.interpolation != "cubic")
     if is_no_file and given:
         raise ValueError(f"{given[0]}: is for a mesh from a file")
     if table.animation is not None:
         suffix = Path(table.animation).suffix
         require(suffix in (".npy", ".npz"), "animation", "must end in .npy or .npz", table.animation)
+    choices = ", ".join(map(repr, INTERPOLATIONS))
+    require(table.interpolation in INTERPOLATIONS, "interpolation", f"must be one of {choices}", table.interpolation)
     require(table.rate is None or 0 < table.rate < 1e4, "rate", "must be above 0 and below 10000", table.rate)

@@ -87,8 +87,12 @@ class SceneContext:
     @property
     def preroll(self) -> float | str:
         """Seconds from the rest pose of a body that deforms to where it begins, or "auto"."""
-        seconds: float | str = getattr(self.scene.body, "preroll", "auto")
-        return seconds
+        return self.scene.body.preroll
+
+    @property
+    def collide_with_body(self) -> bool:
+        """Whether hair touches the body, or is only carried by it."""
+        return self.scene.body.collide
 
     @cached_property
     def surroundings(self) -> list[Solid]:

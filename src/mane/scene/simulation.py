@@ -125,6 +125,7 @@ class Simulation(GuideSource):
         "frame_rate",
         "substeps",
         "preroll",
+        "collide_with_body",
         "model_settings",
     )
     report: StepReport
@@ -221,6 +222,11 @@ class Simulation(GuideSource):
         for part in parts:
             if not isinstance(part, Force | Constraint | AdaptiveGuides):
                 raise ValueError(f"forces: must be Force, Constraint or AdaptiveGuides, got {type(part).__name__}")
+
+    @property
+    def touched(self) -> range:
+        """Numbers of the solids that hair touches."""
+        return self.surroundings.touched
 
     @property
     def clock(self) -> StageClock:

@@ -60,7 +60,7 @@ class MetricsSink(Sink):
 
     def __init__(self, path: Path, assembly: Assembly, reference: Reference | None = None) -> None:
         self.path = path
-        self._solids = assembly.source.solids
+        self._solids, self._touched = assembly.source.solids, assembly.source.touched
         groom = assembly.hair.groom
         self._reference = reference
         count = min(SAMPLED_STRANDS, groom.strand_count)
@@ -113,8 +113,8 @@ class MetricsSink(Sink):
         assert points is not None
         self.recall(index, frame, points)
         placed = [
-            PackedSolid.of(solid).sampled_at(pose, frame.time)
-            for solid, pose in zip(self._solids, frame.solid_poses, strict=True)
+            PackedSolid.of(self._solids[number]).sampled_at(frame.solid_poses[number], frame.time)
+            for number in self._touched
         ]
         wanted: dict[str, Any] = {}
         if self._reference is not None:

@@ -21,6 +21,7 @@ Memory = dict[str, NDArray[Any]]
 # stage names those that it `needs`; one whose argument has a default goes without where the scene has none.
 NEEDS = {
     "body": "what the hair grows on, a `Solid`, or None",
+    "collide_with_body": "whether hair touches the body, or is only carried by it",
     "contact": "settings of the contact with solids, by name",
     "drag": "factor on the air drag of a single hair",
     "forces": "parts that act on the guides",
@@ -44,6 +45,7 @@ NEEDS = {
     "solids": "body, if there is one, and solids, in the order of `GuideFrame.solid_poses`",
     "substeps": 'per frame, or "auto"',
     "surroundings": "solids besides the body",
+    "touched": "numbers of the `solids` that hair touches",
     "wind": "what blows, or None",
 }
 

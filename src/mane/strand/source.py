@@ -57,6 +57,11 @@ class GuideSource(Stage):
         """The guides at rest on the head in its rest pose, whatever they are doing now."""
 
     @property
+    def touched(self) -> range:
+        """Numbers of the solids that hair touches."""
+        return range(len(self.solids))
+
+    @property
     def stages(self) -> tuple[Stage, ...]:
         """Everything that it is made of and whose memory belongs to a checkpoint, itself first."""
         return (self,)
@@ -71,6 +76,7 @@ class GuideSource(Stage):
             "head": lambda: self.head,
             "body": lambda: self.solids[0] if self.has_body else None,
             "solids": lambda: self.solids,
+            "touched": lambda: self.touched,
             "rest": lambda: self.rest,
         }
         return own[need]()

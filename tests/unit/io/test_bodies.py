@@ -110,7 +110,8 @@ def test_samples_are_read_when_they_are_needed(tmp_path):
     body = found.solid().animation
     for time in np.arange(0, 5, 0.3):
         body.points(time)
-    assert 2 <= len(reads) <= 4 * 17  # it grows so fast that a look around each interval must tell that this is no cut
+    # It grows so fast that a look around each interval, and around those beside it, must tell that this is no cut.
+    assert 2 <= len(reads) <= 6 * 17
     assert len(body._read) <= SAMPLES_KEPT
 
 

@@ -116,6 +116,33 @@ def test_an_array_may_move_the_body(scene, folder):
     assert found.body_clock is None
 
 
+def test_samples_are_joined_as_told(scene):
+    smooth, straight = (context(scene(BodyTable("body.usda", interpolation=name))) for name in ("cubic", "linear"))
+    assert (smooth.body.animation.interpolation, straight.body.animation.interpolation) == ("cubic", "linear")
+    table = SolidTable(mesh="body.usda", interpolation="linear")
+    (solid,) = context(scene(BodyTable("none"), solids=(table,))).surroundings
+    assert solid.animation.interpolation == "linear"
+
+
+def test_a_body_that_only_carries_hair(scene, folder):
+    """Hair that is combed into the ball stays there, for guides and for hairs, and nobody complains of it."""
+    inwards = mane.read_groom(folder / "hair.usda")
+    points = np.where(np.arange(6)[None, :, None] > 2, -1, 1) * (inwards.as_uniform() - inwards.roots[:, None])
+    mane.write_groom(folder / "hair.usda", mane.Groom.from_uniform(points + inwards.roots[:, None]))
+
+    def deepest(collide):
+        made = build(scene(BodyTable("body.usda", collide=collide, preroll=0.0)))
+        frame = [made.source.reset(), *(made.source.step() for _ in range(4))][-1]
+        ball, hair = made.source.solids[0], made.hair_stage(frame)
+        return [-ball.distance(one[:, 1:].reshape(-1, 3), frame.time).min() for one in (frame.points, hair)]
+
+    assert min(deepest(False)) > 2e-3
+    assert max(deepest(True)) < 2e-4
+    scene_ = scene(BodyTable("body.usda", collide=False), output=OutputTable(metrics="metrics.json"))
+    run_scene(scene_)
+    assert "penetration" not in (folder / "metrics.json").read_text()
+
+
 def test_solids_deform_too(scene):
     table = SolidTable(mesh="body.usda", prim="/Root/Skin", start=1002, position=(0.0, 0.5, 0.0))
     (solid,) = context(scene(BodyTable("none"), solids=(table,))).surroundings
@@ -136,6 +163,11 @@ def test_solids_deform_too(scene):
             "5: [body] preroll: must be \"auto\" or a time [s] from 0 on, got 'long'",
         ),
         ('[body]\nmesh = "a.usd"\npreroll = -1', '5: [body] preroll: must be "auto" or a time [s] from 0 on, got -1'),
+        (
+            '[body]\nmesh = "a.usd"\ninterpolation = "cubik"',
+            "5: [body] interpolation: must be one of 'cubic', 'linear', got 'cubik'",
+        ),
+        ('[body]\ninterpolation = "linear"', "4: [body] interpolation: is for a mesh from a file"),
         ("[body]\nstart = 1", "4: [body] start: is for a mesh from a file"),
         ('[body]\nmesh = "bust"\nprim = "/A"', "5: [body] prim: is for a mesh from a file"),
         ('[body]\nmesh = "a.obj"\nanimation = "a.abc"', "5: [body] animation: must end in .npy or .npz, got 'a.abc'"),

@@ -13,6 +13,7 @@ import numpy as np
 
 from mane.body.creature import make_creature
 from mane.body.deforming.surface import DeformingSurface
+from mane.measure.bench.interpolation import measure_interpolation
 from mane.measure.bench.pipeline import stage_seconds
 from mane.measure.bench.sdf import best_seconds
 from mane.measure.figures import Figures
@@ -75,6 +76,9 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     for strands in (500,) if quick else GROWTH_STRANDS:
         tell(f"character: {strands:,} hairs")
         _measure_hairs(figures, replace(QUICK if quick else CASES[0], strands=strands), frames)
+    for motion in ("walk",) if quick else ("walk", "shake"):
+        tell(f"character: {motion} at 24 samples per second")
+        measure_interpolation(figures, motion)
     return figures
 
 

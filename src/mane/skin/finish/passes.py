@@ -56,6 +56,7 @@ class SolidAdjustment(FinishingPass):
 
     Args:
         solids: in the order of `frame.solid_poses`.
+        touched: numbers of the solids that count; all by default.
         thickness: how far from a surface vertices are kept [m].
         rounds: how often a vertex goes back to its length and out again; 1 is the paper's own rule, which stretches
             the segment before each moved vertex.
@@ -65,9 +66,11 @@ class SolidAdjustment(FinishingPass):
     """
 
     name = "push_out"
-    needs = ("solids",)
+    needs = ("solids", "touched")
 
-    def __init__(self, solids: Sequence[Solid], *, thickness: float = 0.0, rounds: int = 3) -> None:
+    def __init__(
+        self, solids: Sequence[Solid], *, touched: Sequence[int] | None = None, thickness: float = 0.0, rounds: int = 3
+    ) -> None:
         if not (np.isfinite(thickness) and thickness >= 0):
             raise ValueError(f"thickness: must be a finite length of at least 0 m, got {thickness}")
         if rounds < 1:
@@ -75,7 +78,8 @@ class SolidAdjustment(FinishingPass):
         self.solids = tuple(solids)
         self.thickness = thickness
         self.rounds = rounds
-        self._packed = [PackedSolid.of(solid) for solid in self.solids]
+        self._touched = range(len(self.solids)) if touched is None else touched
+        self._packed = [PackedSolid.of(self.solids[number]) for number in self._touched]
         self._grids = [None if one.is_deforming else NearGrid.of(one, thickness) for one in self._packed]
         self._flags = np.empty((0, 0), np.uint8)
         self._cells = np.empty(0, np.uint8)
@@ -83,7 +87,8 @@ class SolidAdjustment(FinishingPass):
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
         """Move `points (S, V, 3)` [m] out of the solids as they are at this frame, in place, and return them."""
         require_poses(len(self.solids), frame.solid_poses)
-        for packed, grid, pose in zip(self._packed, self._grids, frame.solid_poses, strict=True):
+        poses = [frame.solid_poses[number] for number in self._touched]
+        for packed, grid, pose in zip(self._packed, self._grids, poses, strict=True):
             now = self._grid_now(packed, frame.time) if grid is None else grid
             self._adjust(points, packed.arrays_at(frame.time), now, pose)
         return points
