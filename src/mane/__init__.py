@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.groom.groom import concatenate as concatenate
     from mane.groom.grow import grow as grow
     from mane.groom.guides import Guides as Guides
+    from mane.groom.register import register_guides as register_guides
     from mane.groom.repair import repair as repair
     from mane.groom.resample import resample as resample
     from mane.groom.select import select_guides as select_guides
@@ -77,6 +78,7 @@ PUBLIC = {
     "bind_roots": "mane.groom.binding",
     "Guides": "mane.groom.guides",
     "select_guides": "mane.groom.select",
+    "register_guides": "mane.groom.register",
     "grow": "mane.groom.grow",
     "repair": "mane.groom.repair",
     "depenetrate": "mane.groom.depenetrate",

@@ -82,6 +82,6 @@ def test_a_body_in_other_units_is_named_not_guessed(tmp_path, capsys):
     assert main(["repair", str(hair), str(tmp_path / "out.npz"), "--body", str(body)]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
-    assert "ball.obj: scale: hair must fit its body" in err
-    assert "the body may be in millimetres" in err
+    assert "ball.obj: hair must fit its body" in err
+    assert "these look like millimetres: --body-unit mm; --any-scale takes them as they are" in err
     assert not (tmp_path / "out.npz").exists()

@@ -77,7 +77,7 @@ class Camera:
         far_right, far_left = (x + tangent_x * z).max(), (-x + tangent_x * z).max()
         far_up, far_down = (y + tangent_y * z).max(), (-y + tangent_y * z).max()
         eye_z = max((far_right + far_left) / (2 * tangent_x), (far_up + far_down) / (2 * tangent_y))
-        eye_z = max(eye_z, z.max() + max(1e-2 * float(np.ptp(points, axis=0).max()), TINY))
+        eye_z = max(eye_z, z.max() + float(np.clip(1e-2 * np.ptp(points, axis=0).max(), TINY, 1e-3)))
         middle = np.array([0.5 * (far_right - far_left), 0.5 * (far_up - far_down), 0.5 * (z.min() + z.max())])
         eye = np.array([middle[0], middle[1], eye_z])
         return cls(tuple(eye @ axes), tuple(middle @ axes), up, fov)

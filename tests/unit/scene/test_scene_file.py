@@ -35,7 +35,8 @@ def refused(text, settings=()):
     [
         (
             GROOM + "[guides]\n\ncuont = 3",
-            "scene.toml:5: [guides] has no key 'cuont'; known keys are count, method, vertices; did you mean 'count'?",
+            "scene.toml:5: [guides] has no key 'cuont'; known keys are count, method, vertices, file, prim, attribute, "
+            "unit, up, register; did you mean 'count'?",
         ),
         (GROOM + '[guides]\ncount = "many"', "scene.toml:4: [guides] count: must be a whole number, got 'many'"),
         (GROOM + "[guides]\ncount = true", "scene.toml:4: [guides] count: must be a whole number, got true"),
@@ -169,7 +170,7 @@ def test_the_starter_is_a_scene_that_names_every_key(style):
         assert re.search(rf"^{key} = .+  # \S", text, re.M), key
     # uncommented, the defaults are what they were
     shown = re.sub(r"^# (\w+ = (?!\.\.\.).*)$", r"\1", text, flags=re.M)
-    tied = re.compile(r"(position|rotation_vector|keyframes) ")
+    tied = re.compile(r"(position|rotation_vector|keyframes|interpolation) ")
     opened = "\n".join(line for line in shown.split("\n") if not tied.match(line))
     assert parse_scene(opened) == scene
 
