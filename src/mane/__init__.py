@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.body.skeleton import Skeleton as Skeleton
     from mane.body.skeleton import SkinnedMesh as SkinnedMesh
     from mane.body.solid import Solid as Solid
+    from mane.contact.attraction.attraction import Attraction as Attraction
     from mane.groom import styles as styles
     from mane.groom.binding import bind_roots as bind_roots
     from mane.groom.depenetrate import depenetrate as depenetrate
@@ -107,6 +108,7 @@ PUBLIC = {
     "read_body": "mane.io",
     # how guides move
     "Simulation": "mane.scene.simulation",
+    "Attraction": "mane.contact.attraction.attraction",
     "Material": "mane.strand.material",
     "GuideFrame": "mane.strand.frame",
     "RootPose": "mane.strand.roots",

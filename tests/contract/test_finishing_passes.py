@@ -8,6 +8,7 @@ import pytest
 from ball_head import ELSEWHERE, make_simulation, run, variants
 
 from mane.body.shapes import Sphere
+from mane.groom.groom import Groom
 from mane.scene.options import stage_options
 from mane.scene.parts import make_stage
 from mane.skin.finish.passes import FINISHING_PASSES
@@ -23,7 +24,7 @@ def simulated():
 
 
 def made(stage, settings):
-    return make_stage(stage, settings, simulated()[0].provide)
+    return make_stage(stage, settings, {"groom": Groom.from_uniform(standing())}.__getitem__, simulated()[0].provide)
 
 
 def standing(count=60, vertices=7):

@@ -40,12 +40,14 @@ class PresetMotion:
         pivot: point that the rotation leaves in place, such as the top of the neck [m], shape (3,).
         travel: steady velocity under all of it [m/s], shape (3,).
         ease_in: time from rest to full amplitude [s].
+        stop: time at which the motion is over, eased out as it was eased in [s]; None goes on for ever.
     """
 
     channels: Mapping[str, Channel]
     pivot: Float64Array = field(default_factory=lambda: np.zeros(3))
     travel: Float64Array = field(default_factory=lambda: np.zeros(3))
     ease_in: float = EASE_IN
+    stop: float | None = None
 
     def __post_init__(self) -> None:
         for name in self.channels:
@@ -53,6 +55,11 @@ class PresetMotion:
         object.__setattr__(self, "pivot", as_vector("pivot", self.pivot, 3))
         object.__setattr__(self, "travel", as_vector("travel", self.travel, 3))
         require_positive("ease_in", self.ease_in)
+        if self.stop is not None and not (math.isfinite(self.stop) and self.stop >= 2 * self.ease_in):
+            raise ValueError(
+                f"stop: must be a time of at least twice ease_in ({2 * self.ease_in:g} s), in which the motion begins "
+                f"and ends, got {self.stop}"
+            )
 
     @property
     def teleports(self) -> tuple[float, ...]:
@@ -80,7 +87,7 @@ class PresetMotion:
         value, rate = np.zeros(6), np.zeros(6)
         if time <= 0:
             return value, rate
-        gain, gain_rate, gain_integral = smooth_start(time, self.ease_in)
+        gain, gain_rate, gain_integral = self._gain(time)
         for name, channel in self.channels.items():
             plain, plain_rate = channel(time)
             row = CHANNELS.index(name)
@@ -89,6 +96,14 @@ class PresetMotion:
         value[:3] += gain_integral * self.travel
         rate[:3] += gain * self.travel
         return value, rate
+
+    def _gain(self, time: float) -> tuple[float, float, float]:
+        """Share of the full motion, its rate [1/s] and its integral since time 0 [s]."""
+        begun = smooth_start(time, self.ease_in)
+        if self.stop is None:
+            return begun
+        ended = smooth_start(time - self.stop + self.ease_in, self.ease_in)
+        return begun[0] - ended[0], begun[1] - ended[1], begun[2] - ended[2]
 
 
 def _rotation(angles: Float64Array) -> Float64Array:
@@ -241,6 +256,7 @@ def make_motion(
     seed: int = 0,
     pivot: ArrayLike = (0.0, 0.0, 0.0),
     ease_in: float = EASE_IN,
+    stop: float | None = None,
 ) -> PresetMotion:
     """Make a motion of the table `MOTIONS`, which also holds the defaults.
 
@@ -252,6 +268,7 @@ def make_motion(
         seed: of `random`, which is the same motion for the same seed.
         pivot: point that turns stay centred on, such as the top of the neck [m], shape (3,).
         ease_in: time from rest to full amplitude [s].
+        stop: time at which the motion is over [s], at least twice `ease_in`; None goes on for ever.
     """
     require_choice("motion", name, tuple(MOTIONS))
     preset = MOTIONS[name]
@@ -263,4 +280,4 @@ def make_motion(
     require_seed(seed)
     channels = preset.make_channels(size, frequency, np.random.default_rng(seed))
     travel = np.array([0.0, 0.0, preset.travel_per_cycle * frequency])
-    return PresetMotion(channels, as_vector("pivot", pivot, 3), travel, ease_in)
+    return PresetMotion(channels, as_vector("pivot", pivot, 3), travel, ease_in, stop)

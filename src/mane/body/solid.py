@@ -131,6 +131,21 @@ class Solid:
         """Signed distance [m], shape (P,), negative inside; `points` [m], shape (P, 3), world frame."""
         return self.at(time).distance(points)
 
+    def at_rest(self) -> Solid:
+        """Return the body as hair was groomed on it: an animated mesh in its rest pose, anything else as it is."""
+        if self.animation is None:
+            return self
+        return Solid.animated(self.animation.mesh, [0.0], self.animation.mesh.points[None])
+
+    @property
+    def rest_pose(self) -> Pose:
+        """Pose of a body relative to the head that hair was groomed on."""
+        return Pose.identity() if self.motion is None or self.animation is not None else self.motion.pose(0.0)
+
+    def rest_distance(self, points: ArrayLike) -> FloatArray:
+        """Signed distance [m], shape (P,), of `points` [m] (P, 3) to a body as hair was groomed on it."""
+        return self.at_rest().placed(self.rest_pose, 0.0).distance(points)
+
     def distance_and_gradient(self, points: ArrayLike, time: float = 0.0) -> tuple[FloatArray, FloatArray]:
         """Signed distance [m], shape (P,), and its gradient in the world frame, shape (P, 3); points outwards.
 

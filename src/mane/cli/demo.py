@@ -40,11 +40,16 @@ end = {frames}
 
 [head]
 motion = "shake"
+amplitude = 0.36
+rate = 1.8
+ease_in = 0.3
+stop = 1.1
 
+# The spine is upright, the teeth point at the head: the comb goes through the hair beside the face, to the back.
 [[solids]]
 prop = "comb"
-rotation_vector = [0.0, 1.5708, 0.0]
-keyframes = [[0.0, 0.16, 0.05, 0.0], [0.5, 0.11, 0.05, 0.0], [1.5, 0.12, -0.1, 0.0], [2.0, 0.22, -0.1, 0.0]]
+rotation_vector = [0.0, 0.0, -1.5708]
+keyframes = [[0.6, 0.6, 0.0, 0.12], [1.0, 0.15, 0.0, 0.1], [1.7, 0.145, -0.02, -0.1], [2.0, 0.2, -0.03, -0.22]]
 
 [strand]
 material = "curly"

@@ -8,7 +8,7 @@ solid is thinner or a gap narrower than segments are long, some strands never se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,12 @@ CLIMB = 0.5
 # The turns are spread in these first rounds; the later ones only finish.
 SPREAD_ROUNDS = 3
 MAX_ROUNDS = 24
+# Strands that were bent by more than this at a joint [rad] are turned out anew, with turns spread so many times wider.
+SHARP = np.radians(40)
+WIDER = (2.0, 4.0, 8.0)
 # A root is moved in steps of the distance there, one of which is enough where the distance is exact.
 ROOT_ROUNDS = 16
+LENGTH_ROUNDING = 1e-5  # of single precision, as a share of a strand's length
 # When fewer strands than this share are not ready yet, they are worked on apart.
 FEW = 0.5
 # Directions tried at each segment of a strand that does not settle: 12 degrees apart.
@@ -37,7 +41,8 @@ Mask = NDArray[np.bool_]
 
 @dataclass(eq=False)
 class Found:
-    """What came of one batch of strands; `before` and `after` are the lowest distances of each [m]."""
+    """What came of one batch of strands; `before` and `after` are the lowest distances of each [m], `bend` [rad] is by
+    how much each is bent more than it was, at the joint where that is most."""
 
     points: FloatArray
     before: NDArray[np.float64]
@@ -45,6 +50,7 @@ class Found:
     moved: Mask
     moved_roots: Mask
     unresolved: Mask
+    bend: NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -126,10 +132,13 @@ class Solver:
         survey = self._survey(strands)
         moved_roots = self._move_roots(strands)
         moved = moved_roots | (survey.worst > self.tolerance)
-        found = Found(points, survey.lowest, survey.lowest.copy(), moved, moved_roots, np.zeros_like(moved))
+        nothing = np.zeros_like(moved), np.zeros(len(moved))
+        found = Found(points, survey.lowest, survey.lowest.copy(), moved, moved_roots, *nothing)
         if moved.any():
             part = strands.take(moved)
+            start = part.points.copy()
             final = self._turn_out(part)
+            found.bend[moved] = self._soften(part, start, final)
             found.points = points.copy()
             found.points[strands.rows(moved)] = part.points
             found.after[moved] = final.lowest
@@ -198,6 +207,35 @@ class Solver:
             survey = self._survey(strands)
         return survey
 
+    def _soften(self, strands: Strands, start: FloatArray, survey: Survey) -> NDArray[np.float64]:
+        """Turn strands that were bent sharply out anew from `start` (P, 3), with wider spreads, where that is softer.
+
+        A turn that is spread widely begins before the first touch, and goes around an ear instead of breaking at it.
+
+        Returns:
+            By how much each strand is bent more than it was [rad], shape (S,).
+        """
+        bend = added_bend(strands, strands.points)
+        for factor in WIDER:
+            sharp = bend > SHARP
+            if not sharp.any():
+                break
+            part = strands.take(sharp)
+            part.points = start[strands.rows(sharp)].copy()
+            part.direction = part.rest.copy()
+            wider = replace(self, spread=factor * self.spread)
+            found = wider._turn_out(part)
+            tried = added_bend(part, part.points)
+            own = strands.points[strands.rows(sharp)]
+            is_better = (found.worst <= np.maximum(survey.worst[sharp], self.tolerance)) & (tried < bend[sharp])
+            is_better &= _length_change(part, part.points) <= _length_change(part, own) + LENGTH_ROUNDING
+            better = np.flatnonzero(sharp)[is_better]
+            rows = part.rows(is_better)
+            strands.points[strands.rows(np.isin(np.arange(len(bend)), better))] = part.points[rows]
+            survey.worst[better], survey.lowest[better] = found.worst[is_better], found.lowest[is_better]
+            bend[better] = tried[is_better]
+        return bend
+
     def _turn_once(self, strands: Strands, survey: Survey, late: Mask, *, is_spread: bool) -> None:
         shape = (strands.points, strands.offsets, strands.arc, strands.length)
         kernels.turn_out(late, *shape, *survey.places, *self._rule, strands.direction)
@@ -249,6 +287,37 @@ class Solver:
         """Distance that places must keep [m], from their arc lengths; `kernels.required` for arrays."""
         clearance, root_clearance, climb = self._rule
         return np.minimum(clearance, root_clearance + climb * arc)
+
+
+def added_bend(strands: Strands, points: FloatArray) -> NDArray[np.float64]:
+    """By how much strands at `points` (P, 3) are bent more than they came, at most, [rad], shape (S,); 0 if nowhere."""
+    length, direction = np.zeros(len(points)), np.zeros((len(points), 3))
+    kernels.measure_segments(points, strands.offsets, length, direction)
+    more = _bends(direction) - _bends(strands.rest)
+    # A joint is the end of a segment that has another one behind it: not the root, nor the tip.
+    is_joint = np.ones(len(points), bool)
+    is_joint[strands.offsets[:-1]] = is_joint[strands.offsets[1:] - 1] = False
+    strand = np.repeat(np.arange(len(strands.offsets) - 1), np.diff(strands.offsets))
+    worst = np.zeros(len(strands.offsets) - 1)
+    np.maximum.at(worst, strand[is_joint], more[is_joint])
+    return worst
+
+
+def _bends(direction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angle between every segment and the next row's [rad], shape (P,)."""
+    cosine = np.einsum("pk,pk->p", direction, np.roll(direction, -1, axis=0))
+    angle: NDArray[np.float64] = np.arccos(np.clip(cosine, -1, 1))
+    return angle
+
+
+def _length_change(strands: Strands, points: FloatArray) -> NDArray[np.float64]:
+    """Change of length of each strand as a share of it, shape (S,)."""
+    length, direction = np.zeros(len(points)), np.zeros((len(points), 3))
+    kernels.measure_segments(points, strands.offsets, length, direction)
+    ends = strands.offsets[1:] - 1
+    own, now = (np.cumsum(array)[ends] for array in (strands.length, length))
+    own, now = np.diff(own, prepend=0.0), np.diff(now, prepend=0.0)
+    return np.abs(now - own) / np.maximum(own, 1e-12)
 
 
 def sphere_directions(count: int) -> NDArray[np.float64]:

@@ -2,8 +2,8 @@
 
 A root inside is moved to the surface and its strand is shifted along. Then every strand is followed from root to tip,
 and each segment that would enter the solid is turned just enough to pass it by. What was turned is spread along the
-strand, so that it bends around the solid instead of breaking at the first touch. Behind the solid, segments keep their
-own directions.
+strand, so that it bends around the solid instead of breaking at the first touch; more widely where it would still be
+bent sharply. Behind the solid, segments keep their own directions.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mane.groom.groom import Groom
 
 # Points that are worked on at once, at some 200 bytes each.
 BATCH_POINTS = 1 << 20
+BENT = np.radians(60)  # a joint that is bent by more than this is reported
 
 
 class Shaped(Protocol):
@@ -51,6 +52,8 @@ class DepenetrationReport:
         deepest_after: the same afterwards.
         largest_move: how far a point was moved at most [m].
         largest_length_change: largest change of a strand's length, as a share of it.
+        bent: the strands that are bent by more than 60 degrees at a joint than they were, shape (B,).
+        largest_bend: by how much a joint is bent more than it was, at most [rad].
     """
 
     strand_count: int
@@ -61,6 +64,8 @@ class DepenetrationReport:
     deepest_after: float
     largest_move: float
     largest_length_change: float
+    bent: IntArray
+    largest_bend: float
 
     def summary(self) -> str:
         """Say in a few lines what was found and done."""
@@ -70,6 +75,12 @@ class DepenetrationReport:
             f"points moved by up to {self.largest_move * 1000:.3f} mm, "
             f"lengths changed by a share of up to {self.largest_length_change:.1e}",
         ]
+        if self.largest_bend > 0:
+            first = f", first strand {self.bent[0]}" if len(self.bent) else ""
+            lines.append(
+                f"joints bent by up to {np.degrees(self.largest_bend):.0f} degrees more, those of {len(self.bent)} "
+                f"strands by more than {np.degrees(BENT):.0f}{first}"
+            )
         if len(self.unresolved):
             lines.append(f"{len(self.unresolved)} strands are still inside, first strand {self.unresolved[0]}")
         return "\n".join(lines)
@@ -112,14 +123,14 @@ def depenetrate(
     _check_settings(clearance, tolerance, spread)
     solver = Solver(_question(distance), float(clearance), keep_roots, float(tolerance), float(spread))
     points = groom.points.copy()
-    before, after = np.empty(groom.strand_count), np.empty(groom.strand_count)
+    before, after, bend = np.empty((3, groom.strand_count))
     moved, moved_roots, unresolved = (np.zeros(groom.strand_count, bool) for _ in range(3))
     for first, last in _batches(groom.offsets):
         rows = slice(groom.offsets[first], groom.offsets[last])
         found = solver.solve(groom.points[rows], groom.offsets[first : last + 1] - groom.offsets[first])
         points[rows] = found.points
         strands = slice(first, last)
-        before[strands], after[strands] = found.before, found.after
+        before[strands], after[strands], bend[strands] = found.before, found.after, found.bend
         moved[strands], moved_roots[strands], unresolved[strands] = found.moved, found.moved_roots, found.unresolved
     result = groom.with_points(points)
     return result, DepenetrationReport(
@@ -131,6 +142,8 @@ def depenetrate(
         float(max(0.0, -after.min())),
         float(np.linalg.norm(points - groom.points, axis=1).max()),
         _largest_length_change(groom, result),
+        np.flatnonzero(bend > BENT),
+        float(bend.max()),
     )
 
 

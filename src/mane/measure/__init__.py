@@ -33,5 +33,6 @@ VALIDATIONS: dict[str, Callable[[], Any]] = {
     "skin": partial(_load, "validate.skin"),
     "physical": partial(_load, "study.physical"),
     "mutual": partial(_load, "validate.mutual"),
+    "cohesion": partial(_load, "validate.cohesion"),
 }
 PLOTTED = ("strands", "skin")  # validations whose `run` also takes `plot`, a folder to draw into

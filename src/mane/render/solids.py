@@ -15,6 +15,7 @@ from mane.render import _kernels_solids as kernels
 from mane.render.view import View
 
 CLAY = (0.50, 0.33, 0.255)  # linear RGB: neutral skin with the saturation of clay
+HORN = (0.045, 0.022, 0.012)  # dark horn, of what is not skin: combs, brushes
 
 
 @runtime_checkable

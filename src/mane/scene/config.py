@@ -182,6 +182,7 @@ class StrandTable:
         stiffen_to_stand: strands that could not stand as groomed: "on" stiffens, "report" counts, "off" leaves them
         gravity: [m/s^2]
         drag: air drag, as a share of that of a single hair
+        cohesion: rate at which a style draws its hair back together, an attraction to the groom [1/s]; 0 for none
         substeps: steps per frame; without it as few as are no longer than 1/192 s, and more where the head moves fast
         properties: of the material, in place of its own: young [Pa], radius [m], stiffness ...
         settings: of the model
@@ -194,6 +195,7 @@ class StrandTable:
     stiffen_to_stand: str = "on"
     gravity: Vector3 = (0.0, -9.81, 0.0)
     drag: float = 0.1
+    cohesion: float = 1.0
     substeps: int | None = None
     properties: Settings = field(default_factory=dict)
     settings: Settings = field(default_factory=dict)
@@ -202,6 +204,7 @@ class StrandTable:
         require_choice("root", self.root, ("clamped", "hinged", "free"))
         require_choice("stiffen_to_stand", self.stiffen_to_stand, ("on", "report", "off"))
         require(self.drag >= 0, "drag", "must be at least 0", self.drag)
+        require(0 <= self.cohesion < 1e4, "cohesion", "must be at least 0 and below 10000 per second", self.cohesion)
         require(self.substeps is None or self.substeps >= 1, "substeps", "must be at least 1", self.substeps)
 
 
@@ -213,7 +216,7 @@ class ContactTable:
         mode: "hard" stops hair at the surface, "penalty" pushes back in proportion to the depth
         friction: Coulomb's coefficient
         thickness: how far above the surface hair is stopped [m]
-        push_out_speed: at which hair that starts inside comes out, at most [m/s]
+        push_out_speed: at which hair that got deeper inside than it was groomed comes out, at most [m/s]
         penalty_depth: how deep a vertex sinks in under penalty_load [m]
         penalty_load: in multiples of the vertex's own weight
     """
@@ -352,6 +355,13 @@ class Scene:
             if self.finish.subdivide:
                 raise TableError("finish", "subdivide", "subdivide: must be 0 with usd_layer, which keeps vertices")
         check_settings(self)
+
+    @property
+    def acting(self) -> tuple[InteractionTable, ...]:
+        """All that acts on the guides: cohesion, unless the scene has an interaction of that kind, and interactions."""
+        usual = InteractionTable("attraction", {"rate": self.strand.cohesion})
+        has_own = any(table.kind == usual.kind for table in self.interactions)
+        return self.interactions if has_own or not self.strand.cohesion else (usual, *self.interactions)
 
     @property
     def finishing(self) -> tuple[PassTable, ...]:

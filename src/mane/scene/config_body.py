@@ -86,6 +86,7 @@ class HeadTable:
         rate: of a named motion [Hz]
         pivot: point that a named motion turns about [m]; without it the neck, found on the body
         ease_in: time in which a named motion begins [s]
+        stop: time at which a named motion is over [s]; without it never
     """
 
     motion: str = "still"
@@ -93,6 +94,7 @@ class HeadTable:
     rate: float | None = None
     pivot: Vector3 | None = None
     ease_in: float | None = None
+    stop: float | None = None
 
 
 @dataclass(frozen=True)

@@ -111,9 +111,10 @@ class SceneContext:
     @cached_property
     def forces(self) -> list[Part]:
         """What acts on the guides besides."""
-        made = []
-        for index, table in enumerate(self.scene.interactions):
-            with naming_location(self.scene.locations, f"interactions.{index}"):
+        made, added = [], len(self.scene.acting) - len(self.scene.interactions)
+        for index, table in enumerate(self.scene.acting):
+            key = f"interactions.{index - added}" if index >= added else "strand"
+            with naming_location(self.scene.locations, key):
                 made.append(parts.make_stage(INTERACTIONS.find(table.kind), table.settings, self.provide))
         return made
 

@@ -40,7 +40,7 @@ class HairStage:
 
     def __init__(self, scene: Scene, groom: Groom, source: GuideSource, clock: StageClock) -> None:
         self.previous: GuideFrame | None = None
-        self._scene, self._clock = scene, clock
+        self._scene, self._groom, self._clock = scene, groom, clock
         self._providers = (source.provide, self._provide, SceneContext(scene, source.guides).provide)
         with naming_location(scene.locations, "skin"):
             self.skin = self._make_skin(groom, source)
@@ -62,7 +62,7 @@ class HairStage:
         return made
 
     def _provide(self, need: str) -> Any:
-        return {PREVIOUS: lambda: self.previous}[need]
+        return {PREVIOUS: lambda: self.previous, "groom": self._groom}[need]
 
     def __call__(self, frame: GuideFrame) -> FloatArray:
         """Return all hairs at this frame [m], world, shape (S, V, 3), in a buffer that the next call reuses."""

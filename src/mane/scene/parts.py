@@ -62,7 +62,7 @@ TURNING = ("shake", "nod", "turn", "tilt", "random")  # named motions that turn 
 
 def make_head_motion(table: HeadTable, folder: Path, seed: int, find_pivot: Callable[[], ArrayLike]) -> Motion:
     """Return the motion of the head; `find_pivot` gives the point that it turns about where the table does not."""
-    names = ("amplitude", "rate", "ease_in", "pivot")
+    names = ("amplitude", "rate", "ease_in", "stop", "pivot")
     chosen = {name: getattr(table, name) for name in names if getattr(table, name) is not None}
     if Path(table.motion).suffix in MOTION_FILES:
         for name in chosen:

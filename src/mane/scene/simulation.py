@@ -211,7 +211,7 @@ class Simulation(GuideSource):
     def _own_parts(self, drag: Drag, contact: Mapping[str, Any]) -> tuple[list[Force], list[Constraint]]:
         if not self.surroundings.touched:
             return [drag], []
-        params, clearances = ContactParams(**contact), Clearances()
+        params, clearances = ContactParams(**contact), Clearances(self.surroundings.body)
         forces = [drag, SolidContact(clearances=clearances, **contact)]
         if params.mode == "penalty":  # lets hair sink in, which a projection would undo
             return forces, []

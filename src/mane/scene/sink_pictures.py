@@ -149,9 +149,14 @@ class PictureSink(Sink):
     def _body_color(self) -> FloatArray:
         """Linear RGB of body and solids, per vertex of all of them: the style's own where its body is drawn."""
         from mane.groom import styles
-        from mane.render.solids import CLAY
+        from mane.render.solids import CLAY, HORN
 
-        colors = [np.tile(np.array(CLAY, np.float32), (mesh.vertex_count, 1)) for mesh in self._still_meshes]
+        has_body, meshes = self._assembly.source.has_body, self._still_meshes
+        of_solids = [CLAY if has_body and number == 0 else HORN for number in range(len(meshes))]
+        colors = [
+            np.tile(np.array(color, np.float32), (mesh.vertex_count, 1))
+            for color, mesh in zip(of_solids, meshes, strict=True)
+        ]
         style = self._assembly.scene.groom.style
         own = None if style is None or not self._assembly.source.has_body else styles.body_color(style)
         if own is not None and len(own) == len(colors[0]):

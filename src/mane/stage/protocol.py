@@ -27,6 +27,7 @@ NEEDS = {
     "forces": "parts that act on the guides",
     "frame_rate": "frames per second",
     "gravity": "[m/s^2]",
+    "groom": "the dense hair at rest, all strands with the same vertex count",
     "guide_stiffening": "factor by which each guide was stiffened to stand as groomed, shape (G,)",
     "guide_model": "mechanics of the guides as simulated, a `StrandModel`",
     "guides": "the guides, at rest, with their painted maps",

@@ -19,13 +19,27 @@ FRAMES = 12
 
 
 def project_everyone(
-    solid, poses, limits, inner, before, ways, margin, is_held, is_active, rest_length, dt, points, velocity, *tables
+    solid,
+    poses,
+    limits,
+    inner,
+    lowest,
+    before,
+    ways,
+    margin,
+    is_held,
+    is_active,
+    rest_length,
+    dt,
+    points,
+    velocity,
+    *tables,
 ):
     """Do what `project_strands` does, asking nobody first."""
     *scratch, moved = tables
     for s in np.flatnonzero(is_active):
         rows = [table[s] for table in scratch]
-        fixed = (before[s], is_held[s], rest_length[s], dt)
+        fixed = (lowest[s], before[s], is_held[s], rest_length[s], dt)
         moved[s] |= project_strand(solid, poses, limits, inner, *fixed, points[s], velocity[s], *rows)
 
 

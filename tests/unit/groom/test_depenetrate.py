@@ -12,6 +12,7 @@ from mane.body.motion import Pose, Twist
 from mane.body.sdf import build_sdf
 from mane.body.shapes import Box, Capsule, Plane, Sphere, Union
 from mane.body.solid import Solid
+from mane.groom import _depenetration, styles
 from mane.groom.depenetrate import depenetrate
 from mane.groom.groom import Groom
 
@@ -160,6 +161,30 @@ def test_spreading_softens_the_first_touch():
     sharp, _ = depenetrate(groom, HEAD, tolerance=TOLERANCE, spread=1e-6)
     soft, _ = depenetrate(groom, HEAD, tolerance=TOLERANCE, spread=0.02)
     assert (kinks(soft).max(axis=1) < 0.5 * kinks(sharp).max(axis=1)).all()
+
+
+def hair_through_the_ears(strands=1500):
+    """Strands that hang straight down and backwards from the sides of the bust, through its ears and neck."""
+    roots = styles.make("straight", strands=strands, seed=1).roots
+    roots = roots[np.abs(roots[:, 0]) > 0.05]
+    ways = np.array([0.0, -1.0, -0.35]) - 0.1 * np.sign(roots[:, :1]) * [1, 0, 0]
+    return straight(roots, ways, length=0.22, vertices=24)
+
+
+def test_strands_go_around_an_ear_softly(monkeypatch):
+    """Without wider spreads some strands broke by up to 176 degrees where they touched the ear first."""
+    groom, body = hair_through_the_ears(), Solid(styles.body("straight"))
+    out, report = depenetrate(groom, body)
+    assert len(report.bent) == 0
+    assert "joints bent by up to" in report.summary()
+    added = kinks(out) - kinks(groom)
+    assert report.largest_bend == pytest.approx(added.max(), abs=1e-3)
+    assert report.deepest_after < 1e-4 + 1e-6
+    assert report.largest_length_change < 1e-6
+    monkeypatch.setattr(_depenetration, "WIDER", ())
+    _, sharp = depenetrate(groom, body)
+    assert len(sharp.bent) > 3
+    assert f"first strand {sharp.bent[0]}" in sharp.summary()
 
 
 def test_segments_that_are_long_beside_the_head_do_not_cut_through():

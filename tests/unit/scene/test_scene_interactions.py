@@ -75,3 +75,26 @@ def test_what_cannot_act_is_refused(part, message, tmp_path):
     with pytest.raises((SceneError, ValueError), match=message) as error:
         run_scene(read_scene(tmp_path / "scene.toml"))
     assert "\n" not in str(error.value)
+
+
+def test_cohesion_is_on_and_off_by_a_key(tmp_path):
+    def points(name, text):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "scene.toml").write_text(text)
+        run_scene(read_scene(tmp_path / name / "scene.toml"))
+        return Cache.open(tmp_path / name / "run.cache").read_frame(5).points
+
+    plain = SCENE.format(model="cosserat")
+    off = plain.replace("substeps = 4", "substeps = 4\ncohesion = 0")
+    usual, none = points("usual", plain), points("none", off)
+    assert not np.array_equal(usual, none)
+    # An attraction of the scene's own takes its place.
+    own = '[[interactions]]\nkind = "attraction"\nrate = {}\n'
+    assert np.array_equal(points("own", plain + own.format("1.0")), usual)
+    assert np.array_equal(points("zero", plain + own.format("0.0")), none)
+
+
+def test_a_cohesion_that_cannot_be_is_refused(tmp_path):
+    (tmp_path / "scene.toml").write_text(SCENE.format(model="chain").replace("substeps = 4", "cohesion = -1"))
+    with pytest.raises(SceneError, match=r"scene.toml:18: .*cohesion: must be at least 0 and below 10000 per second"):
+        read_scene(tmp_path / "scene.toml")

@@ -94,7 +94,7 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
     bx, by, bz = to_world(poses, BEFORE, *place_at_start(solid, px, py, pz))
     surface = ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt)
     normal = turn_to_world(poses, AFTER, nx, ny, nz)
-    if is_thin and start + offset > -solid.feature:
+    if is_thin and offset >= 0.0 and start + offset > -solid.feature:
         d, normal = across_strand(d, normal, tangent, solid.feature + offset)
     excess = judge_contact(meets, start, d, normal, (ax, ay, az), surface, x, v, masses, old, laws, dt, row)
     return excess, start
@@ -102,7 +102,24 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
 
 @njit(cache=True, error_model="numpy")
 def try_segment(
-    solid, poses, inner, offset, reach, j, ends, lacks, points, velocity, masses, last, laws, dt, count, place, record
+    solid,
+    poses,
+    inner,
+    thickness,
+    lowest,
+    reach,
+    j,
+    ends,
+    lacks,
+    points,
+    velocity,
+    masses,
+    last,
+    laws,
+    dt,
+    count,
+    place,
+    record,
 ):
     """Look for contacts between the ends of segment j, at `inner` places; return the new count.
 
@@ -127,7 +144,7 @@ def try_segment(
             poses,
             inner >= THIN,
             chord(points, j, j + 1),
-            offset,
+            min(thickness, lowest[number]),
             reach,
             between(here[0], here[1], u),
             between(there[0], there[1], u),
@@ -158,7 +175,22 @@ def try_segment(
 
 @njit(cache=True, error_model="numpy")
 def find_on_strand(
-    solid, poses, inner, thickness, laws, points, velocity, masses, arc, is_held, last, dt, measured, place, record
+    solid,
+    poses,
+    inner,
+    thickness,
+    laws,
+    points,
+    velocity,
+    masses,
+    arc,
+    lowest,
+    is_held,
+    last,
+    dt,
+    measured,
+    place,
+    record,
 ):
     """Fill the list of contacts of one strand, `place` (C,) and `record` (C + 2, RECORD_SIZE); return their number.
 
@@ -189,7 +221,7 @@ def find_on_strand(
         lack, number = np.inf, j * (inner + 1)
         if bound < reach and not (j == 0 and is_held):
             old, pointer = recall(last, number, pointer, inner + 1)
-            offset = min(thickness, CLIMB * arc[j]) if is_held else thickness
+            offset = min(min(thickness, CLIMB * arc[j]) if is_held else thickness, lowest[number])
             both = (mass[j], stiff_mass[j])
             tangent = chord(points, j - 1, j + 1)
             lack, _ = try_place(
@@ -207,6 +239,7 @@ def find_on_strand(
                     poses,
                     inner,
                     thickness,
+                    lowest,
                     segment_reach,
                     j - 1,
                     ends,
@@ -249,6 +282,7 @@ def find_contacts(
     mass,
     stiff_mass,
     arc,
+    lowest,
     margin,
     is_held,
     is_active,
@@ -277,6 +311,7 @@ def find_contacts(
         laws: see `judge_contact`.
         points: [m], (G, V, 3), at the start of the step; `velocity` [m/s], `mass` [kg], with what bending
             adds `stiff_mass` [kg], and arc length `arc` [m] alike.
+        lowest: no place is held farther from the solid than this [m], (G, places); see `clearance.Clearance`.
         margin: what must be left between a strand and the solid so that nothing of it can touch [m].
         is_held: whether the root is held by something, (G,).
         is_active: (G,).
@@ -306,6 +341,7 @@ def find_contacts(
                 velocity[s],
                 (mass[s], stiff_mass[s]),
                 arc[s],
+                lowest[s],
                 is_held[s],
                 (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
                 dt,

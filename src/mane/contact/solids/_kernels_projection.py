@@ -71,13 +71,15 @@ LEFT_INSIDE = 0.5
 
 
 @njit(cache=True, error_model="numpy")
-def check_site(solid, limits, is_thin, allowed, u, j, first, scratch, requested):
+def check_site(solid, limits, lowest, is_thin, allowed, u, j, first, scratch, requested):
     """Check the site at fraction u of segment j on a piece of its path, and request its displacement.
 
     `limits` are thickness [m], tolerance as a part of a segment's length, and how far at most something that was inside
-    already comes out [m]; `allowed` is the depth that is left alone [m].
+    already comes out [m]; the site is held no farther off than `lowest` [m]; `allowed` is the depth that is left
+    alone [m].
     """
     thickness, _, push = limits
+    thickness, is_thin = min(thickness, lowest), is_thin and lowest >= 0.0
     now, goal = scratch[NOW], scratch[NEXT]
     beside = j + 1 if u > 0.0 else j
     here = between(vector(now, j), vector(now, beside), u)
@@ -117,17 +119,17 @@ def check_site(solid, limits, is_thin, allowed, u, j, first, scratch, requested)
 
 
 @njit(cache=True, error_model="numpy")
-def check_vertices(solid, limits, rest_length, first, on_skin, measured, scratch, requested):
+def check_vertices(solid, limits, lowest, rest_length, first, on_skin, measured, scratch, requested):
     """Request the displacements (V, 4) of one strand that meets nothing thin."""
     thickness, goal = limits[0], scratch[NEXT]
     for j in range(first, len(goal)):
         if least_distance(solid, AFTER, vector(goal, j), measured, j) < thickness:
             allowed = limits[1] * rest_length[max(j - 1, 0)] * (LENIENCE if j == 1 and on_skin else 1.0)
-            check_site(solid, limits, False, allowed, 0.0, j, first, scratch, requested)
+            check_site(solid, limits, lowest[j], False, allowed, 0.0, j, first, scratch, requested)
 
 
 @njit(cache=True, error_model="numpy")
-def check_strand(solid, limits, inner, rest_length, first, on_skin, scratch, requested):
+def check_strand(solid, limits, inner, lowest, rest_length, first, on_skin, scratch, requested):
     """Request the displacements (V, 4) of one strand on a piece of its path past something thin."""
     slope, thickness = solid.slope, limits[0]
     now, goal = scratch[NOW], scratch[NEXT]
@@ -145,9 +147,11 @@ def check_strand(solid, limits, inner, rest_length, first, on_skin, scratch, req
             may_pass = inner >= THIN or longest > slope * SHORT * solid.feature
             if may_pass and 0.5 * (near + near_prev - span) < longest + thickness:
                 for k in range(1, inner + 1):
-                    check_site(solid, limits, inner >= THIN, allowed, k / (inner + 1), j - 1, first, scratch, requested)
+                    least, u = lowest[(j - 1) * (inner + 1) + k], k / (inner + 1)
+                    check_site(solid, limits, least, inner >= THIN, allowed, u, j - 1, first, scratch, requested)
         if j >= first and near < travel + thickness:
-            check_site(solid, limits, inner >= THIN, allowed, 0.0, j, first, scratch, requested)
+            least = lowest[j * (inner + 1)]
+            check_site(solid, limits, least, inner >= THIN, allowed, 0.0, j, first, scratch, requested)
         near_prev, travel_prev = near, travel
 
 
@@ -194,14 +198,14 @@ def find_longest_path(solid, poses, thickness, inner, before, points, is_held, r
 
 
 @njit(cache=True, error_model="numpy")
-def ends_outside(solid, poses, thickness, first, before, points, measured):
+def ends_outside(solid, poses, inner, thickness, lowest, first, before, points, measured):
     """Whether no vertex from number `first` on ends inside, none on a path on which it could have met a thick solid.
 
     This is what `project_strand` finds out about most strands, at a fraction of the cost: where a solid is thicker than
     a segment and paths are short, only ends are tested.
     """
-    inside = thickness + NEXT_TO_NOTHING
     for j in range(first, len(points)):
+        inside = min(thickness, lowest[j * (inner + 1)]) + NEXT_TO_NOTHING
         there = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
         here, _ = see_before(solid, poses, vector(before, j), there, inside, measured, j)
         if length_between(here, there) > BRIEF * SHORT * solid.feature:
@@ -235,6 +239,7 @@ def project_strand(
     poses,
     limits,
     inner,
+    lowest,
     before,
     is_held,
     rest_length,
@@ -268,9 +273,9 @@ def project_strand(
         for _ in range(ROUNDS):
             requested[:, RISE] = 0.0
             if inner > 0:
-                check_strand(solid, piece_limits, inner, rest_length, first, on_skin, scratch, requested)
+                check_strand(solid, piece_limits, inner, lowest, rest_length, first, on_skin, scratch, requested)
             else:
-                check_vertices(solid, piece_limits, rest_length, first, on_skin, measured, scratch, requested)
+                check_vertices(solid, piece_limits, lowest, rest_length, first, on_skin, measured, scratch, requested)
             pass_requests_on(first, scratch, requested)
             if not constrain_displacements(first, scratch[NEXT], requested):
                 break
@@ -289,6 +294,7 @@ def project_strands(
     poses,
     limits,
     inner,
+    lowest,
     before,
     paths,
     margin,
@@ -311,6 +317,7 @@ def project_strands(
         solid: see `body._kernels_solid`, and `poses` too.
         limits: thickness [m], tolerance as a part of a segment's length, speed of coming out [m/s].
         inner: places within a segment that are tested.
+        lowest: see `_kernels.find_contacts`.
         before: vertices at the start of the step [m], (G, V, 3), and their `paths` since then.
         margin: see `_kernels.find_contacts`.
         is_held: whether the root is held, (G,).
@@ -329,13 +336,16 @@ def project_strands(
             length = rest_length[s, 0]
             if stays_away(solid, poses, inner, is_held[s], length, before[s], paths[s], 1.0, margin, measured[s]):
                 continue
-        elif ends_outside(solid, poses, limits[0], 1 if is_held[s] else 0, before[s], points[s], measured[s]):
+        elif ends_outside(
+            solid, poses, inner, limits[0], lowest[s], 1 if is_held[s] else 0, before[s], points[s], measured[s]
+        ):
             continue
         if project_strand(
             solid,
             poses,
             limits,
             inner,
+            lowest[s],
             before[s],
             is_held[s],
             rest_length[s],

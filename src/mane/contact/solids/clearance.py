@@ -53,14 +53,20 @@ def not_measured(strand_count: int, vertex_count: int, is_deforming: bool = Fals
 class Clearance:
     """A solid as the kernels of guides read it, and what was last measured of each vertex.
 
+    Args:
+        solid: whose it is.
+        model: the guides.
+        is_body: whether the guides grow on it.
+
     Attributes:
         solid: whose it is.
         measured: see `not_measured`; scratch that parts share, and that changes no result.
         feature: radius of the thinnest part [m].
     """
 
-    def __init__(self, solid: Solid, model: StrandModel) -> None:
+    def __init__(self, solid: Solid, model: StrandModel, *, is_body: bool = False) -> None:
         self.solid = solid
+        self._model, self._is_body = model, is_body
         self._packed = PackedSolid.of(solid)
         self._surface = None if solid.animation is None else DeformingSurface(solid.animation)
         self.measured = not_measured(model.strand_count, model.vertex_count, self._surface is not None)
@@ -70,16 +76,37 @@ class Clearance:
         """Return the solid during a step."""
         return self._packed.arrays if self._surface is None else self._surface.during(*moving.times)
 
+    def lowest(self, inner: int) -> Float64Array:
+        """How far from the solid each place of a strand may be held at most [m], (G, places); see `_kernels`.
+
+        A groom lies where it was groomed, below the skin too: no place is pushed farther out of the body than it was
+        at rest, or hair would move before the head does.
+        """
+        model = self._model
+        if not self._is_body:
+            return np.full((model.strand_count, (model.vertex_count - 1) * (inner + 1) + 1), np.inf)
+        share = np.arange(inner + 1)[:, None] / (inner + 1)
+        start, edge = model.rest_points[:, :-1, None], np.diff(model.rest_points, axis=1)[:, :, None]
+        between = (start + share * edge).reshape(model.strand_count, -1, 3)
+        places = np.concatenate([between, model.rest_points[:, -1:]], axis=1)
+        distance = self.solid.rest_distance(places.reshape(-1, 3)).reshape(places.shape[:2])
+        return np.ascontiguousarray(distance, np.float64)
+
 
 class Clearances:
-    """A `Clearance` for each solid, which contact and projection of the same guides share."""
+    """A `Clearance` for each solid, which contact and projection of the same guides share.
 
-    def __init__(self) -> None:
+    Args:
+        body: what the guides grow on, if anything.
+    """
+
+    def __init__(self, body: Solid | None = None) -> None:
+        self._body = body
         self._known: dict[int, Clearance] = {}
 
     def of(self, solid: Solid, model: StrandModel) -> Clearance:
         """Return that of a solid."""
         known, shape = self._known.get(id(solid)), (model.strand_count, model.vertex_count)
         if known is None or known.solid is not solid or known.measured.shape[:2] != shape:
-            known = self._known[id(solid)] = Clearance(solid, model)
+            known = self._known[id(solid)] = Clearance(solid, model, is_body=solid is self._body)
         return known

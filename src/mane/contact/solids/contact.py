@@ -87,7 +87,8 @@ class ContactParams:
             to the depth (chai2017 5.1).
         friction: Coulomb's coefficient (chai2017 7.1); hair on skin has 0.2 to 0.5.
         thickness: how far above the surface hair is stopped [m].
-        push_out_speed: at which hair that is found inside a solid comes out, at most [m/s].
+        push_out_speed: at which hair that is found inside a solid comes out, at most [m/s]. Out of the body that it
+            grows on it comes no farther than it was groomed.
         penalty_depth: how deep a vertex sinks in under `penalty_load` [m]; for "penalty".
         penalty_load: in multiples of the vertex's own weight.
     """
@@ -249,6 +250,7 @@ class _OneSolid:
         # By the longest segment of all: with their own, shorter strands were 3 mm deep after some violent steps.
         longest = float(model.rest_length.max())
         self.inner = inner_places(self.clearance.feature, longest, thickness)
+        self._lowest = self.clearance.lowest(self.inner)
         capacity = vertices + min(self.inner, kernels.INNER_CONTACTS) * model.segment_count
         self.last = ContactList.empty(strands, capacity)
         self._next = ContactList.empty(strands, capacity)
@@ -275,7 +277,7 @@ class _OneSolid:
         fill_pose_pair(moving.before, moving.after, self._poses)
         self._arrays = self.clearance.arrays(moving)
         geometry = (self._arrays, self._poses, self.inner, self.thickness, laws)
-        masks = (arc, self._margin, held, strands.active)
+        masks = (arc, self._lowest, self._margin, held, strands.active)
         kernels.find_contacts(*geometry, *state, *masks, *remembered, self.clearance.measured, *outputs)
 
     @property

@@ -102,6 +102,7 @@ class SolidProjection(Constraint):
                 self._poses,
                 self.params.limits,
                 buffers.inner,
+                buffers.lowest,
                 self._before,
                 self._paths,
                 buffers.margin,
@@ -150,4 +151,5 @@ class _Buffers:
     def __init__(self, solid: Solid, model: StrandModel, thickness: float, clearances: Clearances) -> None:
         self.solid, self.clearance = solid, clearances.of(solid, model)
         self.inner = inner_places(self.clearance.feature, float(model.rest_length.max()), thickness)
+        self.lowest = self.clearance.lowest(self.inner)
         self.margin = safe_margin(model, thickness)

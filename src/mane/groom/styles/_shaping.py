@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, IntArray
 from mane.geometry.frames import segment_frames
 from mane.geometry.grid import UniformGrid
@@ -75,11 +76,13 @@ def curl(
     flatness: ArrayLike = 1.0,
     ramp: float = 0.04,
     hand: ArrayLike = 1.0,
+    normals: FloatArray | None = None,
 ) -> FloatArray:
     """Wind strands (S, V, 3) around their own course: helices (`flatness` 1) or waves in a plane (0).
 
     The pitch is never finer than the strand's segments can draw (`SEGMENTS_PER_TURN`), so that more vertices give more
-    turns, nor so fine that the hair would wind around itself (`STEEPEST_CURL`).
+    turns, nor so fine that the hair would wind around itself (`STEEPEST_CURL`). With the `normals` of the skin (S, 3)
+    waves go from side to side along it; without, neighbours may wave in other planes.
     """
 
     def per_strand(value: ArrayLike) -> FloatArray:
@@ -89,11 +92,44 @@ def curl(
     segment = np.linalg.norm(np.diff(out, axis=1), axis=-1).mean(axis=1)
     finest = np.maximum(SEGMENTS_PER_TURN * segment, (2 * np.pi / STEEPEST_CURL) * per_strand(radius))
     pitch = np.maximum(per_strand(pitch), finest) * per_strand(hand)
-    frames = segment_frames(out)
+    frames = segment_frames(out, None if normals is None else _beside(out, normals))
     kernels.add_curl(
         out, frames, per_strand(radius), pitch, per_strand(phase), per_strand(flatness), np.float32(max(ramp, 1e-4))
     )
     return out
+
+
+def _beside(points: FloatArray, normals: FloatArray) -> FloatArray:
+    """Orientations at the roots (S, 4): third axis along the strand (S, V, 3), first axis sideways on the skin."""
+    along = unit_vectors(points[:, 1] - points[:, 0])
+    side = unit_vectors(np.cross(normals, along))
+    axes = np.stack([side, np.cross(along, side), along], axis=2)
+    return quaternion.from_matrix(axes).astype(np.float32)
+
+
+def arc_at_height(points: FloatArray, height: float) -> FloatArray:
+    """Arc length [m] at which strands (S, V, 3) last fall below a `height` [m], shape (S,).
+
+    Those that end above it are taken to go on straight down.
+    """
+    arc = np.zeros(points.shape[:2], np.float32)
+    np.cumsum(np.linalg.norm(np.diff(points, axis=1), axis=2), axis=1, out=arc[:, 1:])
+    y = points[:, :, 1]
+    is_above = y > height
+    last = points.shape[1] - 1 - np.argmax(is_above[:, ::-1], axis=1)  # the last vertex above
+    rows, ahead = np.arange(len(points)), np.minimum(last + 1, points.shape[1] - 1)
+    drop = np.where(ahead > last, y[rows, last] - y[rows, ahead], 1.0)
+    share = np.clip((y[rows, last] - height) / np.maximum(drop, 1e-6), 0, 1)
+    crossing = arc[rows, last] + share * (arc[rows, ahead] - arc[rows, last])
+    beyond = arc[:, -1] + y[:, -1] - height
+    return np.where(is_above.any(axis=1), np.where(ahead > last, crossing, beyond), 0.0).astype(np.float32)
+
+
+def smooth_noise(points: FloatArray, wavelength: float, rng: np.random.Generator) -> FloatArray:
+    """Values of about unit spread at points (S, 3) that change over some `wavelength` [m], shape (S,)."""
+    waves = unit_vectors(rng.standard_normal((8, 3))) * np.float32(2 * np.pi / wavelength)
+    angles = points @ waves.T + rng.uniform(0, 2 * np.pi, 8).astype(np.float32)
+    return (np.cos(angles).sum(axis=1) / 2).astype(np.float32)
 
 
 def stand(

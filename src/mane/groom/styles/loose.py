@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mane.geometry.checks import require_positive
+from mane.geometry.checks import FloatArray, require_positive
 from mane.groom.groom import Groom
 from mane.groom.styles import _shaping as shaping
 from mane.groom.styles.head import CLEARANCE, Parting, comb, flow_from_parting, layer_heights, load_head
@@ -12,6 +12,9 @@ from mane.groom.styles.head import CLEARANCE, Parting, comb, flow_from_parting, 
 NO_CUT = -10.0  # a height [m] that no hair reaches
 CLUMPS = 500  # wisps on a head, whatever the number of strands
 CURLS = 260  # ringlets on a head
+WAVE_PITCH = 0.075  # [m]
+FACE_FRONT, FACE_HALF_WIDTH = 0.045, 0.06  # where hair hangs over the face [m]
+FRINGE_DENSITY = 1.2  # more roots where the fringe grows, as a share of those elsewhere
 
 
 def straight(strands: int, vertices: int, seed: int, *, length: float = 0.46, thickness: float = 0.014) -> Groom:
@@ -39,31 +42,30 @@ def straight(strands: int, vertices: int, seed: int, *, length: float = 0.46, th
 def bob(strands: int, vertices: int, seed: int, *, fringe: float = 0.1, thickness: float = 0.016) -> Groom:
     """Chin-length hair cut level, with a fringe, which starts at the share `fringe` from the crown to the hairline."""
     head, rng = load_head(), np.random.default_rng(seed)
-    roots = head.roots(strands, seed)
+    before = head.scalp.points[:, 2] - np.abs(head.scalp.points[:, 0])
+    roots = head.roots(strands, seed, keep=1 + FRINGE_DENSITY * shaping.smooth_step(before, 0.0, 0.04))
     flow = flow_from_parting(head, roots, Parting(front=fringe), sweep=0.0)
-    # What would fall over the face is cut above the eyes.
-    is_fringe = shaping.smooth_step(flow[:, 2], -0.05, 0.2) * shaping.smooth_step(roots.points[:, 2], 0.01, 0.035)
-    brow = head.bust.brow[1] + 0.012
-    jaw = head.bust.chin[1] + 0.012
-    cut = jaw + is_fringe * (brow - jaw) + 0.002 * rng.standard_normal(strands)
-    points = comb(
-        head,
-        roots,
-        flow,
-        layer_heights(head, roots, thickness, rng),
-        vertices,
-        length=0.3 * shaping.spread(rng, strands, 0.03),
-        cut_height=cut,
-        lift=0.4,
-        fall=0.035,
-        field=head.field,
-    )
+    layer, length = layer_heights(head, roots, thickness, rng), 0.3 * shaping.spread(rng, strands, 0.03)
+    uneven = 0.002 * rng.standard_normal(strands)
+    brow, jaw = float(head.bust.brow[1]) + 0.012, float(head.bust.chin[1]) + 0.012
+
+    def combed(cut: FloatArray) -> FloatArray:
+        height = (cut + uneven).astype(np.float32)
+        return comb(
+            head, roots, flow, layer, vertices, length=length, cut_height=height, lift=0.4, fall=0.035, field=head.field
+        )
+
+    # What falls over the face is cut above the eyes.
+    points = combed(np.full(strands, jaw))
+    x, y, z = (points[..., axis] for axis in range(3))
+    is_fringe = np.asarray(((y < brow) & (z > FACE_FRONT) & (np.abs(x) < FACE_HALF_WIDTH)).any(axis=1))
+    points = combed(np.where(is_fringe, brow, jaw))
     center = shaping.clump_centers(roots.points, CLUMPS, rng)
-    points = shaping.clump(points, center, 0.4 * rng.random(strands))
+    points = shaping.clump(points, center, np.where(is_fringe, 0.1, 0.4) * rng.random(strands))
     return shaping.finish(
         shaping.keep_outside(points, head.field, CLEARANCE),
         roots,
-        group=(is_fringe > 0.5).astype(np.int32),
+        group=is_fringe.astype(np.int32),
         group_names=("bob", "fringe"),
     )
 
@@ -88,14 +90,19 @@ def wavy(
     )
     center = shaping.clump_centers(roots.points, CLUMPS // 2, rng)
     points = shaping.clump(points, center, 0.3 + 0.4 * rng.random(strands))
-    own = 0.35 * rng.standard_normal(strands)
+    # Waves that are seen lie beside each other where the hair falls: they are in step at the same height, as far as
+    # neighbours are, though hair from higher up has come a longer way. All have one pitch, which the longest can draw.
+    segment = np.quantile(np.linalg.norm(np.diff(points, axis=1), axis=2).mean(axis=1), 0.98)
+    pitch = max(WAVE_PITCH, shaping.SEGMENTS_PER_TURN * float(segment))
+    step = 0.8 * shaping.smooth_noise(roots.points[center], 0.16, rng) + 0.15 * rng.standard_normal(strands)
     points = shaping.curl(
         points,
-        radius=wave * shaping.spread(rng, strands, 0.25)[center] * shaping.spread(rng, strands, 0.1),
-        pitch=0.075 * shaping.spread(rng, strands, 0.15)[center],
-        phase=rng.uniform(0, 2 * np.pi, strands)[center] + own,
+        radius=wave * shaping.spread(rng, strands, 0.12)[center] * shaping.spread(rng, strands, 0.08),
+        pitch=pitch,
+        phase=step - 2 * np.pi * shaping.arc_at_height(points, float(head.bust.chin[1]))[center] / pitch,
         flatness=0.25,
         ramp=0.12,
+        normals=roots.normals[center],
     )
     return shaping.finish(shaping.keep_outside(points, head.field, CLEARANCE), roots)
 
@@ -108,11 +115,11 @@ def curly(
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
     center = shaping.clump_centers(roots.points, CURLS, rng)
-    # Every ringlet goes its own way a little.
-    flow = flow_from_parting(head, roots, Parting(side=-0.02), sweep=0.6)
-    flow = shaping.unit_vectors(
-        shaping.tangential(flow + 0.25 * rng.standard_normal(flow.shape)[center], roots.normals)
-    )
+    # Every ringlet goes its own way a little; at the front all are brushed off the face.
+    flow = flow_from_parting(head, roots, Parting(side=-0.02), sweep=1.6)
+    forward = shaping.smooth_step(roots.points[:, 2], 0.02, float(head.bust.front_hairline[2]))
+    astray = (0.25 - 0.15 * forward)[:, None] * rng.standard_normal(flow.shape)[center]
+    flow = shaping.unit_vectors(shaping.tangential(flow + astray, roots.normals))
     points = comb(
         head,
         roots,

@@ -15,6 +15,7 @@ ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
 HALF = np.float32(0.5)
 TWO = np.float32(2.0)
+FAR = np.float32(1e9)  # [m]
 CHUNK = 8192  # vertices that a thread looks at in one go
 
 
@@ -112,23 +113,47 @@ def first_flag(flags):
     return i
 
 
+@njit(cache=True, error_model="numpy", parallel=True)
+def fill_distance(
+    solid,
+    pose,
+    flags,
+    points,
+    # out
+    distance,
+):
+    """Fill `distance (S, V)` [m] with that of the vertices of `points (S, V, 3)` that have a flag, a large one else."""
+    for s in prange(len(points)):
+        for i in range(points.shape[1]):
+            distance[s, i] = FAR
+            if flags[s, i]:
+                x, y, z = to_local(pose, points[s, i, 0], points[s, i, 1], points[s, i, 2])
+                distance[s, i] = bare_distance(solid, x, y, z)
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def first_inside(solid, pose, thickness, start, flags, hair):
-    """Number of the first vertex of a hair `(V, 3)` from `start` on that is below `thickness`; V if none is.
+def limit_of(lowest, thickness, s, i):
+    """How far vertex i of hair s is kept from the solid [m]: no farther than `lowest (S, V)`, where that has rows."""
+    return min(thickness, lowest[s, i]) if len(lowest) > 0 else thickness
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def first_inside(solid, pose, thickness, lowest, s, start, flags, hair):
+    """Number of the first vertex of hair s `(V, 3)` from `start` on that is below its limit; V if none is.
 
     Vertices without a flag are known to be outside.
     """
     for i in range(start, len(hair)):
         if flags[i]:
             x, y, z = to_local(pose, hair[i, 0], hair[i, 1], hair[i, 2])
-            if bare_distance(solid, x, y, z) < thickness:
+            if bare_distance(solid, x, y, z) < limit_of(lowest, thickness, s, i):
                 return i
     return len(hair)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def adjust_hair(solid, pose, thickness, rounds, first, hair):
-    """Move one hair `(V, 3)` out of a solid whose first vertex inside is `first`."""
+def adjust_hair(solid, pose, thickness, lowest, s, rounds, first, hair):
+    """Move hair s `(V, 3)` out of a solid whose first vertex inside is `first`."""
     slope = steepest(solid)
     room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
     ox, oy, oz = hair[first - 1, 0], hair[first - 1, 1], hair[first - 1, 2]  # the previous vertex before it was moved
@@ -141,11 +166,13 @@ def adjust_hair(solid, pose, thickness, rounds, first, hair):
             x, y, z = drawn(px, py, pz, x, y, z, length)
         room -= slope * length
         if room <= ZERO:
+            limit = limit_of(lowest, thickness, s, i)
             lx, ly, lz = to_local(pose, x, y, z)
-            room = bare_distance(solid, lx, ly, lz) - thickness
+            room = bare_distance(solid, lx, ly, lz) - limit
             if room < ZERO:
                 d, gx, gy, gz = local_distance(solid, pose, lx, ly, lz)
-                x, y, z, room = pushed(solid, pose, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
+                x, y, z, room = pushed(solid, pose, limit, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
+            room += limit - thickness  # the next vertex may have to stay farther out
         px, py, pz = x, y, z
         hair[i, 0], hair[i, 1], hair[i, 2] = x, y, z
 
@@ -155,6 +182,7 @@ def adjust_hairs(
     solid,
     pose,
     thickness,
+    lowest,
     rounds,
     flags,
     # out
@@ -162,15 +190,15 @@ def adjust_hairs(
 ):
     """Move `points (S, V, 3)` out of a solid, see `finish.adjusted`; vertices without a flag (S, V) are outside.
 
-    The solid and its pose (12,) are as in `body._kernels_solid`.
+    The solid and its pose (12,) are as in `body._kernels_solid`; `lowest` is that of `limit_of`.
     """
     for s in prange(len(points)):
         start = first_flag(flags[s])
         if start == points.shape[1]:
             continue
-        first = first_inside(solid, pose, thickness, start, flags[s], points[s])
+        first = first_inside(solid, pose, thickness, lowest, s, start, flags[s], points[s])
         if first < points.shape[1]:
-            adjust_hair(solid, pose, thickness, rounds, first, points[s])
+            adjust_hair(solid, pose, thickness, lowest, s, rounds, first, points[s])
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

@@ -21,12 +21,15 @@ from mane.body.motion import Pose
 from mane.body.packed import PackedSolid, packed_poses
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, as_floats
+from mane.groom.groom import Groom
 from mane.skin.base import require_poses
 from mane.skin.finish import _kernels as kernels
 from mane.skin.finish.near_grid import NearGrid
 from mane.stage.protocol import Stage
 from mane.stage.table import Table
 from mane.strand.frame import GuideFrame
+
+NO_LIMIT = np.empty((0, 0), np.float32)
 
 Distance = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
@@ -60,16 +63,26 @@ class SolidAdjustment(FinishingPass):
         thickness: how far from a surface vertices are kept [m].
         rounds: how often a vertex goes back to its length and out again; 1 is the paper's own rule, which stretches
             the segment before each moved vertex.
+        groom: the hairs at rest. With it, no vertex is pushed farther out of `body` than it was groomed, so that hair
+            which lies below the skin at rest stays there.
+        body: what hair grows on, the first of `solids`.
 
     Limitations: vertices are tested, not the segments between them. Solids are dealt with one after another, so a hair
     caught between two may remain in the first.
     """
 
     name = "push_out"
-    needs = ("solids", "touched")
+    needs = ("solids", "touched", "groom", "body")
 
     def __init__(
-        self, solids: Sequence[Solid], *, touched: Sequence[int] | None = None, thickness: float = 0.0, rounds: int = 3
+        self,
+        solids: Sequence[Solid],
+        *,
+        touched: Sequence[int] | None = None,
+        thickness: float = 0.0,
+        rounds: int = 3,
+        groom: Groom | None = None,
+        body: Solid | None = None,
     ) -> None:
         if not (np.isfinite(thickness) and thickness >= 0):
             raise ValueError(f"thickness: must be a finite length of at least 0 m, got {thickness}")
@@ -83,14 +96,26 @@ class SolidAdjustment(FinishingPass):
         self._grids = [None if one.is_deforming else NearGrid.of(one, thickness) for one in self._packed]
         self._flags = np.empty((0, 0), np.uint8)
         self._cells = np.empty(0, np.uint8)
+        self._lowest = NO_LIMIT
+        if groom is not None and body is not None and 0 in self._touched and body is self.solids[0]:
+            self._lowest = self._rest_distance(groom.as_uniform(), body)
+
+    def _rest_distance(self, rest: FloatArray, body: Solid) -> FloatArray:
+        """Distance of every vertex from the body at rest (S, V) [m], or nothing where all of them are outside."""
+        still = PackedSolid.of(body.at_rest())
+        distance = np.empty(rest.shape[:2], np.float32)
+        flags = self._flagged(rest, NearGrid.of(still, self.thickness), body.rest_pose)
+        kernels.fill_distance(still.arrays_at(0.0), packed_poses([body.rest_pose])[0], flags, rest, distance)
+        return distance if (distance[:, 1:] < self.thickness).any() else NO_LIMIT
 
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
         """Move `points (S, V, 3)` [m] out of the solids as they are at this frame, in place, and return them."""
         require_poses(len(self.solids), frame.solid_poses)
-        poses = [frame.solid_poses[number] for number in self._touched]
-        for packed, grid, pose in zip(self._packed, self._grids, poses, strict=True):
+        for number, packed, grid in zip(self._touched, self._packed, self._grids, strict=True):
             now = self._grid_now(packed, frame.time) if grid is None else grid
-            self._adjust(points, packed.arrays_at(frame.time), now, pose)
+            knows = number == 0 and self._lowest.shape == points.shape[:2]  # not where vertices were added
+            lowest = self._lowest if knows else NO_LIMIT
+            self._adjust(points, packed.arrays_at(frame.time), now, frame.solid_poses[number], lowest)
         return points
 
     def _grid_now(self, packed: PackedSolid, time: float) -> NearGrid:
@@ -99,12 +124,16 @@ class SolidAdjustment(FinishingPass):
             self._cells = grid.is_near.reshape(-1)
         return grid
 
-    def _adjust(self, points: FloatArray, solid: SolidArrays, grid: NearGrid, pose: Pose) -> None:
+    def _adjust(self, points: FloatArray, solid: SolidArrays, grid: NearGrid, pose: Pose, lowest: FloatArray) -> None:
+        flags, thickness = self._flagged(points, grid, pose), np.float32(self.thickness)
+        kernels.adjust_hairs(solid, packed_poses([pose])[0], thickness, lowest, self.rounds, flags, points)
+
+    def _flagged(self, points: FloatArray, grid: NearGrid, pose: Pose) -> NDArray[np.uint8]:
+        """Flags of the vertices that are near a solid, in a buffer that the next call reuses."""
         if self._flags.shape != points.shape[:2]:
             self._flags = np.empty(points.shape[:2], np.uint8)
         kernels.flag_near(grid.at(pose), points.reshape(-1), self._flags.reshape(-1))
-        thickness = np.float32(self.thickness)
-        kernels.adjust_hairs(solid, packed_poses([pose])[0], thickness, self.rounds, self._flags, points)
+        return self._flags
 
 
 def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: int) -> NDArray[np.float64]:
