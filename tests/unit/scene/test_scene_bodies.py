@@ -16,6 +16,7 @@ from mane.scene.config import (
     HeadTable,
     OutputTable,
     SolidTable,
+    StrandTable,
 )
 from mane.scene.context import SceneContext
 from mane.scene.loop import run_scene
@@ -125,20 +126,18 @@ def test_samples_are_joined_as_told(scene):
 
 
 def test_a_body_that_only_carries_hair(scene, folder):
-    """Hair that is combed into the ball stays there, for guides and for hairs, and nobody complains of it."""
-    inwards = mane.read_groom(folder / "hair.usda")
-    points = np.where(np.arange(6)[None, :, None] > 2, -1, 1) * (inwards.as_uniform() - inwards.roots[:, None])
-    mane.write_groom(folder / "hair.usda", mane.Groom.from_uniform(points + inwards.roots[:, None]))
+    """Hair that falls into the ball goes in, guides and hairs, and nobody complains of it."""
+    falls = StrandTable(root="hinged", sag_free=False, stiffen_to_stand="off", gravity=(0.0, -40.0, 0.0), substeps=8)
 
     def deepest(collide):
-        made = build(scene(BodyTable("body.usda", collide=collide, preroll=0.0)))
+        made = build(scene(BodyTable("body.usda", collide=collide, preroll=0.0), strand=falls))
         frame = [made.source.reset(), *(made.source.step() for _ in range(4))][-1]
         ball, hair = made.source.solids[0], made.hair_stage(frame)
         return [-ball.distance(one[:, 1:].reshape(-1, 3), frame.time).min() for one in (frame.points, hair)]
 
     assert min(deepest(False)) > 2e-3
     assert max(deepest(True)) < 2e-4
-    scene_ = scene(BodyTable("body.usda", collide=False), output=OutputTable(metrics="metrics.json"))
+    scene_ = scene(BodyTable("body.usda", collide=False), output=OutputTable(metrics="metrics.json"), strand=falls)
     run_scene(scene_)
     assert "penetration" not in (folder / "metrics.json").read_text()
 
