@@ -56,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"mane: error: {_own_options(_one_line(error), error, args)}")
         return 2
     except KeyboardInterrupt:
-        _say("mane: interrupted")
+        again = "; --resume goes on after the last finished frame, where the scene has a cache in [output]"
+        _say(f"mane: interrupted{again if 'resume' in args.names else ''}")
         return 130
 
 
