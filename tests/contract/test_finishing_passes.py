@@ -23,8 +23,9 @@ def simulated():
     return simulation, tuple(run(simulation, 4))
 
 
-def made(stage, settings):
-    return make_stage(stage, settings, {"groom": Groom.from_uniform(standing())}.__getitem__, simulated()[0].provide)
+def made(stage, settings, count=60):
+    hair = {"groom": Groom.from_uniform(standing()[:1] if count == 0 else standing(max(count, 60))[:count])}
+    return make_stage(stage, settings, hair.__getitem__, simulated()[0].provide)
 
 
 def standing(count=60, vertices=7):
@@ -75,7 +76,7 @@ def test_it_moves_with_the_head_and_the_solids(stage, settings):
 @passes
 @pytest.mark.parametrize("count", [0, 1])
 def test_no_hair_and_one(stage, settings, count):
-    finish = made(stage, settings)
+    finish = made(stage, settings, count)
     out = finish(lying()[:count].copy(), simulated()[1][-1])
     assert out.shape[0] == count
     whole = made(stage, settings)(lying(), simulated()[1][-1])
@@ -114,7 +115,7 @@ def test_a_reset_forgets_the_frames_before(stage, settings):
 
 @passes
 def test_any_number_of_threads_gives_the_same_bytes(stage, settings, on_threads):
-    on_threads(lambda: made(stage, settings)(lying(400), simulated()[1][-1]).copy())
+    on_threads(lambda: made(stage, settings, 400)(lying(400), simulated()[1][-1]).copy())
 
 
 @passes

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mane.cli._measuring import progress_line
@@ -71,10 +72,10 @@ class RunBar:
 
 def _frame_text(progress: Progress, rate: float) -> str:
     text = f"frame {progress.index} ({progress.done} of {progress.count}), {rate:.1f} fps"
-    step = progress.step
-    if step is None:
-        return text
-    return f"{text}, stretch {100 * step.stretch:.2g} %, penetration {1e3 * step.penetration:.2g} mm"
+    for name, report in (("guides", progress.step), ("hair", progress.hair)):
+        if report is not None:
+            text += f", {name}: stretch {100 * report.stretch:.2g} %, {1e3 * report.penetration:.2g} mm inside"
+    return text
 
 
 def _clock_text(seconds: float) -> str:
@@ -96,8 +97,10 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
         "setup_seconds": {name: round(value, 4) for name, value in summary.setup.items()},
         "stage_seconds": {name: round(value, 4) for name, value in summary.stages.items()},
         "beside_seconds": {name: round(value, 4) for name, value in summary.beside.items()},
-        "largest_stretch": summary.stretch,
-        "deepest_penetration": summary.penetration,
+        "guides_worst": {"stretch": summary.stretch, "penetration": summary.penetration},
+        "hair_worst": None if summary.hair is None else asdict(summary.hair),
+        "fallen_frames": summary.fallen_frames,
+        "outside_bounds": summary.outside,
         "note": summary.note,
         "files": [str(path) for path in summary.files],
     }
@@ -114,9 +117,10 @@ def summary_text(summary: RunSummary, *, simulated: bool = True) -> str:
     ]
     if simulated:
         lines.append(
-            f"largest stretch {100 * summary.stretch:.2g} %, deepest penetration {1e3 * summary.penetration:.2g} mm; "
-            f"{summary.note}"
+            f"guides: stretched by up to {100 * summary.stretch:.2g} %, inside by up to "
+            f"{1e3 * summary.penetration:.2g} mm; {summary.note}"
         )
+    lines += _hair_lines(summary)
     lines += [f"{'stage':<16}{'ms per frame':>14}{'share':>8}"]
     for name, seconds in sorted(summary.stages.items(), key=lambda item: -item[1]):
         lines.append(f"{name:<16}{1e3 * seconds / count:>14.2f}{seconds / max(spent, 1e-12):>8.0%}")
@@ -127,9 +131,31 @@ def summary_text(summary: RunSummary, *, simulated: bool = True) -> str:
     return "\n".join([*lines, *map(str, summary.files)]) + "\n"
 
 
-def print_summary(summary: RunSummary, *, as_json: bool, quiet: bool, simulated: bool = True) -> None:
-    """Write a summary to standard output, as asked for."""
+def _hair_lines(summary: RunSummary) -> list[str]:
+    """What became of the full head."""
+    hair = summary.hair
+    if hair is None:
+        return ["hair:   not made, nothing was asked for that shows it"]
+    lines = [
+        f"hair:   stretched by up to {100 * hair.stretch:.2g} %, shortened by up to {100 * hair.shortening:.2g} %, "
+        f"inside by up to {1e3 * hair.penetration:.2g} mm, {100 * hair.points_inside:.2g} % of points",
+        f"roots:  inside by up to {1e3 * hair.root_penetration:.2g} mm, {100 * hair.roots_inside:.2g} % of them",
+    ]
+    if summary.fallen_frames:
+        lines.append(
+            f"note:   in {summary.fallen_frames} frames up to {hair.fallen:,} hairs could not be carried by the skin's "
+            "own method; they follow the mean of their guides, lengths kept"
+        )
+    return lines
+
+
+def print_summary(summary: RunSummary, *, as_json: bool, quiet: bool, simulated: bool = True) -> int:
+    """Write a summary to standard output, as asked for; returns the exit code, 1 for a run that ends outside bounds."""
     if as_json:
         sys.stdout.write(json.dumps(summary_object(summary), indent=2, allow_nan=False) + "\n")
     elif not quiet:
         sys.stdout.write(summary_text(summary, simulated=simulated))
+    if summary.outside is None:
+        return 0
+    sys.stderr.write(f"mane: outside bounds: in the last frame {summary.outside}\n")
+    return 1

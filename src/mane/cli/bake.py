@@ -62,8 +62,7 @@ def run(args: argparse.Namespace) -> int:
         scene = _scene(args, cache, output)
     with RunBar("baking", quiet=args.quiet) as bar:
         summary = bake_cache(cache, output, scene=scene, strands=args.strands, every=args.every, progress=bar.tell)
-    print_summary(summary, as_json=args.json, quiet=args.quiet, simulated=False)
-    return 0
+    return print_summary(summary, as_json=args.json, quiet=args.quiet, simulated=False)
 
 
 def _output(args: argparse.Namespace) -> OutputTable:

@@ -72,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
 def _convert_groom(args: argparse.Namespace) -> str:
     from mane.io.formats import MOVING
     from mane.io.grooms import write_groom
+    from mane.io.notices import tell_one_moment
 
     with _opened(args) as samples:
         with busy(f"reading {args.input}"), called(INPUT_NAMES):
@@ -80,8 +81,16 @@ def _convert_groom(args: argparse.Namespace) -> str:
         groom = change(first)
         count = f"{groom.strand_count:,} strands with {groom.point_count:,} points"
         if len(samples.times) > 1 and args.time is None and Path(args.output).suffix.lower() in MOVING:
+            if samples.changes_at is not None:
+                raise ValueError(
+                    f"{args.input}: has other strands from time {samples.changes_at:g} on, and strands that move "
+                    "must stay the same; convert one moment by --time"
+                )
             _write_motion(args, samples, change, groom)
             return f"{count}, {len(samples.times)} frames"
+        if args.time is None:
+            remedy = "write USD or Alembic to keep all, or choose one by --time"
+            tell_one_moment(args.input, samples.times, samples.first, remedy)
     with busy(f"writing {args.output}"):
         write_groom(args.output, groom, unit=args.unit, up=args.up)
     return count
@@ -153,13 +162,24 @@ def _opened(args: argparse.Namespace) -> Iterator[TimeSampledGroom]:
 
 
 def _convert_mesh(args: argparse.Namespace) -> str:
-    from mane.io.meshes import read_mesh, write_mesh
+    import warnings
+
+    from mane.io.formats import USD_SUFFIXES
+    from mane.io.meshes import read_mesh, unread_uvs, write_mesh
+    from mane.io.notices import LossNotice, tell_one_moment
 
     for name in ("resample", "guides", "points_per_strand"):
         if getattr(args, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')}: is for grooms, {args.output} is a mesh")
     with busy(f"reading {args.input}"), called(INPUT_NAMES):
         mesh = read_mesh(args.input, unit=args.from_unit, up=args.from_up, time=args.time)
+        lost = unread_uvs(args.input, mesh)
+    if lost is not None:
+        warnings.warn(f"{args.input}: {lost}", LossNotice, stacklevel=2)
+    if args.time is None and Path(args.input).suffix.lower() in USD_SUFFIXES:
+        from mane.io.usd.sampled_times import sampled_times
+
+        tell_one_moment(args.input, sampled_times(args.input, "Mesh"), None, "choose another by --time")
     with busy(f"writing {args.output}"):
         write_mesh(args.output, mesh, unit=args.unit, up=args.up)
     return f"{mesh.face_count:,} triangles on {mesh.vertex_count:,} vertices"

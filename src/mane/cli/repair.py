@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from mane.cli._option_names import BODY_NAMES, INPUT_NAMES, add_any_scale, called, require_fit
@@ -67,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
             time=args.time,
             min_length=min_length,
         )
+    _tell_moments(args)
     moved = None
     if args.body is not None:
         groom, moved = _out_of_body(args, groom, clearance)
@@ -96,6 +98,19 @@ def _out_of_body(args: argparse.Namespace, groom: Any, clearance: float) -> tupl
         body = Solid(mesh)
     with busy("bringing strands out of the body"):
         return depenetrate(groom, body, clearance=clearance)
+
+
+def _tell_moments(args: argparse.Namespace) -> None:
+    """Warn of motion that is not used."""
+    from mane.io.formats import USD_SUFFIXES
+    from mane.io.notices import tell_one_moment
+    from mane.io.usd.sampled_times import sampled_times
+
+    if args.time is None and Path(args.input).suffix.lower() in USD_SUFFIXES:
+        times = sampled_times(args.input, "BasisCurves")
+        tell_one_moment(args.input, times, None, "choose another by --time")
+    if args.body is not None and Path(args.body).suffix.lower() in USD_SUFFIXES:
+        tell_one_moment(args.body, sampled_times(args.body, "Mesh"), None, "hair leaves the body as it is then")
 
 
 def _length(option: str, text: str) -> float:

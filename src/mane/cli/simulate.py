@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mane.cli._measuring import progress_line
 from mane.cli._run_bar import RunBar, print_summary
 from mane.cli._scene_arguments import add_command, add_scene, add_telling
 from mane.cli._waiting import busy
@@ -41,10 +42,11 @@ def run(args: argparse.Namespace) -> int:
         from mane.strand.stepping import SolverDiverged
 
         scene = read_scene(args.scene, args.settings)
+    if not scene.output.writes:
+        progress_line(f"note: {args.scene}: [output] names no file, so that nothing is written; see `mane new`")
     with RunBar("simulating", quiet=args.quiet) as bar:
         try:
             summary = run_scene(scene, resume=args.resume, restart=args.restart, progress=bar.tell)
         except SolverDiverged as error:
             raise ValueError(f"{args.scene}: {error}") from None
-    print_summary(summary, as_json=args.json, quiet=args.quiet)
-    return 0
+    return print_summary(summary, as_json=args.json, quiet=args.quiet)

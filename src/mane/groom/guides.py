@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from mane.geometry.checks import FloatArray, IntArray, as_array, as_floats
 from mane.groom.groom import Groom
 from mane.groom.resample import resample
+from mane.groom.spacing import evened
 
 # Vertices of a guide where neither the caller nor the groom (because its strands differ) says how many.
 DEFAULT_VERTICES = 16
+LEAST_VERTICES = 3  # that can bend
 
 NOT_FROM_GROOM = -1
 
@@ -73,7 +75,9 @@ class Guides:
         Args:
             groom: the guide strands.
             vertices: vertex count of the guides; None keeps the strands as they are when they all have the same count,
-                and cuts them to 16 otherwise.
+                of 3 or more, and cuts them to 16 otherwise.
+
+        Strands with points in nearly the same place are cut evenly, since what is between them has no direction.
         """
         strands = _cut(groom, _vertex_count(groom, vertices))
         count = strands.strand_count
@@ -138,10 +142,11 @@ class Guides:
 def _vertex_count(groom: Groom, wanted: int | None) -> int:
     if wanted is not None:
         return wanted
-    return int(groom.vertex_counts[0]) if groom.is_uniform else DEFAULT_VERTICES
+    own = int(groom.vertex_counts[0]) if groom.is_uniform else 0
+    return own if own >= LEAST_VERTICES else DEFAULT_VERTICES
 
 
 def _cut(groom: Groom, vertices: int) -> Groom:
     if groom.is_uniform and groom.vertex_counts[0] == vertices:
-        return groom
-    return resample(groom, vertices=vertices).groom
+        return evened(groom)
+    return evened(resample(groom, vertices=vertices).groom)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mane.geometry.checks import FloatArray, IntArray, as_array, shape_text
 from mane.groom.groom import MIN_VERTICES, Groom
+from mane.groom.soundness import FAULTS, SHORT_SHARE, soundness_of
 
 Mask = NDArray[np.bool_]
 Attributes = Mapping[str, ArrayLike]
@@ -31,8 +32,10 @@ DROPPED = {
 MENDED = {
     "filled": "lost points filled in between their neighbours",
     "trimmed": "lost points cut off at root or tip",
-    "merged": "points in the same place merged",
+    "merged": "points in the same place, or nearly so, merged",
 }
+# What was left as it is, since hair may be so; such strands are not chosen as guides.
+NOTICED = {name: FAULTS[name] for name in ("folded", "stub")}
 # How many strands a line of the summary names.
 NAMED_STRANDS = 8
 
@@ -48,6 +51,7 @@ class RepairReport:
         kept_points: the input point behind each point of the result, shape (P,).
         dropped: the strands that were dropped, by fault (see `DROPPED`); each strand under its first fault.
         mended: the kept strands that were changed, by mend (see `MENDED`).
+        noticed: the kept strands that are left as they are and yet unusual (see `NOTICED`).
         filled_point_count: lost points that were filled in.
         removed_point_count: points that were trimmed or merged away in kept strands.
         attributes: number of NaN or infinite elements replaced, by attribute.
@@ -60,6 +64,7 @@ class RepairReport:
     kept_points: IntArray
     dropped: Mapping[str, IntArray]
     mended: Mapping[str, IntArray]
+    noticed: Mapping[str, IntArray]
     filled_point_count: int
     removed_point_count: int
     attributes: Mapping[str, int]
@@ -79,6 +84,7 @@ class RepairReport:
         ]
         for verb, found, texts in (("dropped", self.dropped, DROPPED), ("mended", self.mended, MENDED)):
             lines += [f"{verb} {_named(strands)}: {texts[fault]}" for fault, strands in found.items() if len(strands)]
+        lines += [f"left as they are {_named(found)}: {NOTICED[name]}" for name, found in self.noticed.items()]
         lines += [f"attribute {name!r}: {count} values replaced" for name, count in self.attributes.items()]
         lines += [f"attribute {name!r}: left out, no value is finite" for name in self.lost_attributes]
         return "\n".join(lines)
@@ -92,6 +98,7 @@ class RepairReport:
             "kept_point_count": len(self.kept_points),
             "dropped": {fault: strands.tolist() for fault, strands in self.dropped.items()},
             "mended": {fault: strands.tolist() for fault, strands in self.mended.items()},
+            "noticed": {fault: strands.tolist() for fault, strands in self.noticed.items()},
             "filled_point_count": self.filled_point_count,
             "removed_point_count": self.removed_point_count,
             "attributes": dict(self.attributes),
@@ -110,6 +117,7 @@ def repair(
     min_length: float = 1e-6,
     min_finite: float = 0.5,
     merge_distance: float = 1e-9,
+    merge_share: float = SHORT_SHARE,
 ) -> tuple[Groom, RepairReport]:
     """Make a groom from arrays that may be damaged; ValueError only when no usable strand is left.
 
@@ -123,6 +131,7 @@ def repair(
         min_length: drop strands shorter than this [m].
         min_finite: drop strands of which less than this share of the points is finite.
         merge_distance: merge neighbouring vertices that are this close [m] or closer.
+        merge_share: or closer than this share of the mean segment of their strand.
 
     Lost points between finite ones are put on the straight line between them; at a root or tip they are cut off. Where
     offsets cross, the longer of two strands that claim the same points is dropped: it has swallowed its neighbour.
@@ -137,7 +146,7 @@ def repair(
     job = _Repair(raw, cuts, max(min_vertices, MIN_VERTICES))
     job.drop_short("too_few_points")
     job.fill_lost_points(min_finite)
-    job.merge_points(merge_distance)
+    job.merge_points(merge_distance, merge_share)
     job.drop_pointlike(min_length)
     job.require_strands()
 
@@ -154,11 +163,13 @@ def repair(
         {name: value for name, value in kept_vertex.items() if value is not None},
         group_names or {},
     )
-    return groom, job.report(len(raw), counts, lost)
+    unusual = soundness_of(groom).found()
+    noticed = {name: job.strand[unusual[name]] for name in NOTICED if name in unusual}
+    return groom, job.report(len(raw), counts, lost, noticed)
 
 
 def repair_groom(groom: Groom, **options: Any) -> tuple[Groom, RepairReport]:
-    """Repair what a valid groom may still hold: doubled vertices and strands without length; options as in `repair`."""
+    """Repair what a valid groom may still hold: doubled vertices, strands without length; options as in `repair`."""
     return repair(
         groom.points,
         groom.offsets,
@@ -213,10 +224,13 @@ class _Repair:
         self.filled_rows = self.row[inner]
         self._keep_points(finite | inner, "trimmed")
 
-    def merge_points(self, merge_distance: float) -> None:
-        """Keep one of every run of neighbours in the same place."""
+    def merge_points(self, merge_distance: float, merge_share: float) -> None:
+        """Keep one of every run of neighbours in the same place, or nearly so."""
         steps = _step_lengths(self.points, self.offsets)
-        doubled = steps <= merge_distance
+        counts = np.diff(self.offsets)
+        total = np.diff(np.concatenate([[0.0], np.cumsum(steps)])[self.offsets])
+        mean = total / np.maximum(counts - 1, 1)
+        doubled = (steps <= merge_distance) | (steps < np.repeat(merge_share * mean, counts))
         doubled[self.offsets[:-1]] = False
         self._keep_points(~doubled, "merged")
 
@@ -238,7 +252,13 @@ class _Repair:
                 f"repair: must find a usable strand, got none in {self.strand_count} strands ({reasons or 'no strand'})"
             )
 
-    def report(self, point_count: int, attributes: Mapping[str, int], lost: tuple[str, ...]) -> RepairReport:
+    def report(
+        self,
+        point_count: int,
+        attributes: Mapping[str, int],
+        lost: tuple[str, ...],
+        noticed: Mapping[str, IntArray],
+    ) -> RepairReport:
         """Sum up; strands that were mended first and dropped later count as dropped only."""
         none = np.zeros(0, np.int64)
         return RepairReport(
@@ -248,6 +268,7 @@ class _Repair:
             self.row,
             {fault: np.sort(self.dropped.get(fault, none)) for fault in DROPPED},
             {mend: np.intersect1d(self.mended.get(mend, none), self.strand) for mend in MENDED},
+            noticed,
             int(np.isin(self.filled_rows, self.row).sum()),
             int(self.input_counts[self.strand].sum()) - len(self.row),
             dict(attributes),

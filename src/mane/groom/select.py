@@ -32,6 +32,7 @@ from mane.geometry.index import PointIndex
 from mane.groom import _kernels_select as kernels
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.groom.soundness import soundness_of
 
 # Weight of the distance of roots against that of shapes, after both are divided by their spread over the groom.
 ROOT_SHARE = 0.1
@@ -57,7 +58,8 @@ def select_guides(
         n: how many guides; `marked` takes all strands that are marked, so there it may be left out.
         method: `shape` (strands that the others resemble, over the whole scalp, from every group and, as far as `n`
             reaches, every length class), `farthest` (roots as far apart as can be), `random`, or `marked` (those with
-            the attribute `is_guide`).
+            the attribute `is_guide`). None takes strands that are unfit to guide others (`mane.groom.soundness`:
+            points in one place, folds, stubs) as long as there are others.
         vertices: vertex count of the guides; None keeps the groom's where it is the same for all strands, and is 16
             otherwise.
         seed: another seed, another choice of the same quality.
@@ -92,6 +94,8 @@ def root_distances(groom: Groom, guides: Guides) -> FloatArray:
 
 # -- the methods: (groom, n, rng) -> indices of strands ----------------------------------------------------------------
 
+Method = Callable[[Groom, int | None, np.random.Generator], IntArray]
+
 
 def _random(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
     return rng.choice(groom.strand_count, _checked_count(groom, n), replace=False)
@@ -111,7 +115,8 @@ def _marked(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
         raise ValueError("groom: must have strands marked as guides (strand attribute 'is_guide'), got none")
     if n is not None and n != len(chosen):
         raise ValueError(f"n: must be left out or {len(chosen)} (= strands marked as guides), got {n}")
-    return chosen
+    sound = soundness_of(groom).ranks()[chosen] == 0
+    return chosen[sound] if sound.any() else chosen
 
 
 def _by_shape(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
@@ -136,10 +141,23 @@ def _by_shape(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray
     return pool[medoid]
 
 
-METHODS: dict[str, Callable[[Groom, int | None, np.random.Generator], IntArray]] = {
-    "shape": _by_shape,
-    "farthest": _farthest,
-    "random": _random,
+def _among_sound(method: Method) -> Method:
+    """Let a method choose from strands that are fit to guide others, and from the next best where those are too few."""
+
+    def choose(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
+        ranks = soundness_of(groom).ranks()
+        wanted = _checked_count(groom, n)
+        worst = next(rank for rank in range(ranks.max() + 1) if (ranks <= rank).sum() >= wanted)
+        fit = np.flatnonzero(ranks <= worst)
+        return fit[method(groom.take(fit), n, rng)]
+
+    return choose
+
+
+METHODS: dict[str, Method] = {
+    "shape": _among_sound(_by_shape),
+    "farthest": _among_sound(_farthest),
+    "random": _among_sound(_random),
     "marked": _marked,
 }
 

@@ -95,12 +95,20 @@ def _mesh_file_facts(path: str | os.PathLike[str], suffix: str, unit: str | None
 
     with warnings.catch_warnings(record=True) as notices:
         warnings.simplefilter("always", RepairNotice)
-        facts = mesh_facts(read_mesh(path, unit=unit, up=up))
+        mesh = read_mesh(path, unit=unit, up=up)
+        facts = mesh_facts(mesh)
     is_gltf = suffix in (".gltf", ".glb")
     source = "as told" if unit and up else "as glTF always is" if is_gltf else "assumed, the format states neither"
     facts |= {"unit": unit or "m", "up": up or "y", "units_source": source, "units_assumed": source.startswith("ass")}
-    facts["problems"] = [asdict(_noticed(notice.message)) for notice in notices]
+    facts["problems"] = [asdict(_noticed(notice.message)) for notice in notices] + _unread(path, mesh)
     return facts
+
+
+def _unread(path: str | os.PathLike[str], mesh: Mesh) -> list[Facts]:
+    from mane.io.meshes import unread_uvs
+
+    lost = unread_uvs(path, mesh)
+    return [] if lost is None else [asdict(Problem("uv", 1, None, lost, False))]
 
 
 def _usd_facts(path: str | os.PathLike[str], unit: str | None, up: str | None) -> Facts:
@@ -117,8 +125,9 @@ def _usd_facts(path: str | os.PathLike[str], unit: str | None, up: str | None) -
         if has_meshes and not has_curves:
             body = read_usd_body(path, unit=unit, up=up, trusted=True)
             units, timing, times = body.units, body.timing, body.times
-            facts = {"format": "USD mesh", **mesh_facts(body.mesh()), "meshes": _mesh_list(body)}
-            facts["problems"] = [asdict(_noticed(notice.message)) for notice in notices]
+            mesh = body.mesh()
+            facts = {"format": "USD mesh", **mesh_facts(mesh), "meshes": _mesh_list(body)}
+            facts["problems"] = [asdict(_noticed(notice.message)) for notice in notices] + _unread(path, mesh)
         else:
             read = read_usd_groom(path, unit=unit, up=up, trusted=True)
             units, timing, times = read.source.units, read.source.timing, read.times

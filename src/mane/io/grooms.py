@@ -103,7 +103,7 @@ def groom_from_raw(path: str | os.PathLike[str], raw: RawGroom, frame: Frame, *,
             return Groom(metric.points, metric.offsets, metric.strand, metric.vertex, metric.group_names)
         if not repair:
             raise ValueError(f"{faults[0].text}; read it with repair=True or run `mane repair`")
-        groom, report = _mended(metric, merge_distance=NO_MERGING, min_length=ANY_LENGTH)
+        groom, report = _mended(metric, merge_distance=NO_MERGING, merge_share=0.0, min_length=ANY_LENGTH)
     warnings.warn(f"{os.fspath(path)}: {'; '.join(report.summary().splitlines())}", RepairNotice, stacklevel=3)
     return groom
 

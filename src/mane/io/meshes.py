@@ -62,6 +62,23 @@ def read_mesh(
         return _sound_mesh(path, to_metres(points, unit or "m", up or "y"), faces, uv)
 
 
+def unread_uvs(path: str | os.PathLike[str], mesh: Mesh) -> str | None:
+    """Say why a mesh that was read from a file lacks the texture coordinates that the file has; None where it does not.
+
+    A solid needs none; who converts or describes a file should know.
+    """
+    if mesh.uv is not None:
+        return None
+    suffix = Path(path).suffix.lower()
+    if suffix in USD_SUFFIXES:
+        from mane.io.usd.sampled_times import has_primvar_of
+
+        return "its UVs are not read, those of USD meshes never are" if has_primvar_of(path, "texCoord") else None
+    marks = {".obj": b"\nvt ", ".gltf": b"TEXCOORD_0", ".glb": b"TEXCOORD_0"}
+    found = suffix in marks and marks[suffix] in bytes(read_buffer(path))
+    return "its UVs are not read, since they differ along seams that are closed" if found else None
+
+
 def read_file_vertices(path: str | os.PathLike[str], *, unit: str | None = None, up: str | None = None) -> Mesh:
     """Read a mesh with the vertices that its file (not USD) has, one for one and in its order; see `read_mesh`.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -49,3 +51,20 @@ class AssumptionNotice(FileNotice):
 
 class LossNotice(FileNotice):
     """The file format has no room for something, which was left out."""
+
+
+class OmissionNotice(FileNotice):
+    """The file has something that is not used here: other moments, texture coordinates."""
+
+
+def tell_one_moment(
+    path: str | os.PathLike[str], times: Sequence[float], used: float | None, remedy: str, stacklevel: int = 3
+) -> None:
+    """Warn that a file moves between `times` and that only one of its moments is used."""
+    if len(times) > 1:
+        moment = f"time {times[0] if used is None else used:g}"
+        warnings.warn(
+            f"{os.fspath(path)}: moves from time {times[0]:g} to {times[-1]:g}, only {moment} is used; {remedy}",
+            OmissionNotice,
+            stacklevel=stacklevel,
+        )

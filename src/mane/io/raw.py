@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray, IntArray, first_not_finite
 from mane.groom.groom import MIN_VERTICES
-
-# A strand this much shorter than the median one is more likely a leftover than a hair.
-STUB_SHARE = 0.01
+from mane.groom.soundness import FAULTS, soundness
 
 
 @dataclass(frozen=True)
@@ -22,7 +20,8 @@ class Problem:
     """Something wrong with a file.
 
     Attributes:
-        kind: a word for programs: "not finite", "too few points", "no length", "stub", "attribute", "file".
+        kind: a word for programs: "not finite", "too few points", "no length", "attribute", "file", or one of
+            `mane.groom.soundness.FAULTS`.
         count: how many strands (or values, or bytes) are concerned.
         first: the first strand (or index) concerned, or None.
         text: one sentence for people.
@@ -86,7 +85,7 @@ class RawGroom:
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Everything found wrong, the fatal first."""
-        return (*self.fatal_problems, *self._stubs(), *self.remarks)
+        return (*self.fatal_problems, *self._unusual(), *self.remarks)
 
     @cached_property
     def fatal_problems(self) -> tuple[Problem, ...]:
@@ -106,15 +105,11 @@ class RawGroom:
         found += [_attribute_problem("vertex", *item) for item in self.vertex.items()]
         return tuple(problem for problem in found if problem is not None)
 
-    def _stubs(self) -> tuple[Problem, ...]:
-        sound = self.lengths[np.isfinite(self.lengths) & (self.lengths > 0)]
-        if len(sound) == 0:
-            return ()
-        limit = STUB_SHARE * np.median(sound)
-        with np.errstate(invalid="ignore"):
-            stub = (self.lengths > 0) & (self.lengths < limit)
-        problem = self._problem("stub", stub, f"are shorter than {STUB_SHARE:.0%} of the median strand", is_fatal=False)
-        return () if problem is None else (problem,)
+    def _unusual(self) -> tuple[Problem, ...]:
+        """What a groom can hold, and a guide had better not."""
+        found = soundness(self.points, self.offsets).found()
+        problems = [self._problem(kind, bad, FAULTS[kind], is_fatal=False) for kind, bad in found.items()]
+        return tuple(problem for problem in problems if problem is not None)
 
     @property
     def _starts(self) -> IntArray:

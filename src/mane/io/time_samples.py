@@ -19,6 +19,8 @@ class TimeSampledGroom:
     Attributes:
         times: time codes at which it is sampled; none for a still file.
         rate: time codes per second.
+        first: the time code that `at` reads by itself; None for a still file.
+        changes_at: the first time code at which the file has other strands than there, or None.
     """
 
     def __init__(
@@ -40,6 +42,8 @@ class TimeSampledGroom:
         self._frame = (unit or "m", up or "y") if is_alembic else ("m", "y")
         self.times: tuple[float, ...] = ()
         self.rate = 24.0
+        self.first: float | None = None
+        self.changes_at: float | None = None
         self._has_told = False
         if suffix_of(path, READABLE, "read") in USD_SUFFIXES:
             from mane.io.usd import read_usd_groom
@@ -48,6 +52,7 @@ class TimeSampledGroom:
                 warnings.simplefilter("ignore", FileNotice)  # told when the first moment is read
                 read = read_usd_groom(path, **self._told)
             self.times, self.rate = tuple(map(float, read.times)), read.source.timing.time_codes_per_second
+            self.first, self.changes_at = read.source.time, read.changes_at
 
     def at(self, time: float | None = None) -> Groom:
         """Read the groom at a time code, by default the first one; what is wrong with the file is told once."""

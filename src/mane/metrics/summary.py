@@ -13,7 +13,7 @@ from mane.metrics.distance import distance
 from mane.metrics.flicker import FlickerMeter
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error, segment_error
-from mane.metrics.penetration import HasDistance, penetration
+from mane.metrics.penetration import TOUCH, HasDistance, penetration_depth
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,10 @@ METRICS: Mapping[str, Metric] = {
     "kink_p95": Metric("95th percentile of kink", "rad"),
     "curvature_distance": Metric("curvature off rest", "1/m"),
     "torsion_distance": Metric("torsion off rest", "1/m"),
-    "penetration_rate": Metric("penetration rate", "%", 100.0),
-    "penetration_deepest": Metric("mean maximal penetration", "mm", 1e3),
+    "penetration_rate": Metric("penetration rate, roots apart", "%", 100.0),
+    "penetration_deepest": Metric("mean maximal penetration, roots apart", "mm", 1e3),
+    "root_penetration_rate": Metric("penetration rate of roots", "%", 100.0),
+    "root_penetration_deepest": Metric("mean maximal penetration of roots", "mm", 1e3),
     "distance": Metric("mean distance to reference", "mm", 1e3),
     "distance_p95": Metric("95th percentile of distance to reference", "mm", 1e3),
     "flicker": Metric("flicker", "mm", 1e3),
@@ -79,8 +81,12 @@ def measure_all(
         "torsion_distance": distribution_distance(torsion(ours), torsion(theirs)),
     }
     if solids:
-        inside = penetration(ours, solids)
-        measured |= {"penetration_rate": inside.rate, "penetration_deepest": inside.deepest}
+        depth = penetration_depth(ours, solids)
+        # Roots sit where the groom has them, in the skin or above it: no method can help that.
+        for name, part in (("penetration", depth[:, 1:]), ("root_penetration", depth[:, :1])):
+            inside = part > TOUCH
+            measured[f"{name}_rate"] = float(inside.mean())
+            measured[f"{name}_deepest"] = float(part.max()) if inside.any() else 0.0
     if reference is not None:
         apart = distance(ours if reference_strands is None else ours[reference_strands], reference)
         measured |= {"distance": float(apart.mean()), "distance_p95": float(np.quantile(apart, 0.95))}

@@ -208,7 +208,7 @@ class Cache:
 
 def _deciding(scene: Mapping[str, Any], hair_decides: bool) -> dict[str, Any]:
     """Values that decide what is simulated, by dotted name."""
-    ignored = ("output", "camera") if hair_decides else ("output", "camera", "skin", "finish", "passes")
+    ignored = ("output", "camera", "bounds", *(() if hair_decides else ("skin", "finish", "passes")))
     kept = {name: value for name, value in scene.items() if name not in ignored}
     flat: dict[str, Any] = {}
     for name, value in kept.items():

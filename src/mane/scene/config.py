@@ -21,11 +21,12 @@ from typing import Any
 
 from mane.geometry.checks import require_choice
 from mane.scene.config_body import BodyTable, HeadTable, Paths, Settings, SolidTable, Vector3
-from mane.scene.config_output import CameraTable, FinishTable, OutputTable, require
+from mane.scene.config_output import BoundsTable, CameraTable, FinishTable, OutputTable, require
 from mane.scene.options import TableError, check_settings
 
 __all__ = [
     "BodyTable",
+    "BoundsTable",
     "CameraTable",
     "ContactTable",
     "FinishTable",
@@ -214,7 +215,7 @@ class ContactTable:
 
     Attributes:
         mode: "hard" stops hair at the surface, "penalty" pushes back in proportion to the depth
-        friction: Coulomb's coefficient
+        friction: Coulomb's coefficient; without it that of the hair: 0.3, or what a preset of the model says
         thickness: how far above the surface hair is stopped [m]
         push_out_speed: at which hair that got deeper inside than it was groomed comes out, at most [m/s]
         penalty_depth: how deep a vertex sinks in under penalty_load [m]
@@ -222,7 +223,7 @@ class ContactTable:
     """
 
     mode: str = "hard"
-    friction: float = 0.3
+    friction: float | None = None
     thickness: float = 0.0
     push_out_speed: float = 0.5
     penalty_depth: float = 1e-4
@@ -231,7 +232,8 @@ class ContactTable:
     def __post_init__(self) -> None:
         require_choice("mode", self.mode, ("hard", "penalty"))
         for name in ("friction", "thickness"):
-            require(getattr(self, name) >= 0, name, "must be at least 0", getattr(self, name))
+            value = getattr(self, name)
+            require(value is None or value >= 0, name, "must be at least 0", value)
         for name in ("push_out_speed", "penalty_depth", "penalty_load"):
             require(getattr(self, name) > 0, name, "must be above 0", getattr(self, name))
 
@@ -320,6 +322,7 @@ class Scene:
         passes: what else is done to it, in this order, after push_out and before subdivide of [finish]
         output: what is written
         camera: how pictures look
+        bounds: what the last frame must keep to
         folder: that paths are relative to; the scene file's own
         locations: where each key was given, e.g. "scene.toml:14", for messages
         text: of the scene file, for the cache
@@ -342,6 +345,7 @@ class Scene:
     passes: tuple[PassTable, ...] = ()
     output: OutputTable = field(default_factory=OutputTable)
     camera: CameraTable = field(default_factory=CameraTable)
+    bounds: BoundsTable = field(default_factory=BoundsTable)
     folder: Path = field(default_factory=Path, compare=False)
     locations: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)

@@ -81,7 +81,7 @@ class HeadTable:
     """How the head moves.
 
     Attributes:
-        motion: still, shake, nod, turn, tilt, walk, jump, random, or a motion file (.json, .csv)
+        motion: still, shake, nod, turn, tilt, walk, jump, random, or a motion file (.json, .csv; docs/motions.md)
         amplitude: of a named motion: angle [rad], or length [m] for walk and jump
         rate: of a named motion [Hz]
         pivot: point that a named motion turns about [m]; without it the neck, found on the body
@@ -107,7 +107,7 @@ class SolidTable:
         mesh: or a mesh file; one that moves deforms the solid
         position: where its origin is [m]
         rotation_vector: its orientation there: axis times angle [rad]
-        motion: a motion file (.json, .csv) or a named motion, in place of `keyframes`
+        motion: a motion file (.json, .csv; docs/motions.md) or a named motion, in place of `keyframes`
         keyframes: of its position: rows of time [s] and position [m]
         prim: path or paths in a USD file of what is taken, with all below; without it everything
         ignore: path or paths in a USD file that are left out

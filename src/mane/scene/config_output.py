@@ -62,6 +62,32 @@ class OutputTable:
             path = getattr(self, name)
             require(path is None or Path(path).suffix in suffixes, name, f"must end in {' or '.join(suffixes)}", path)
 
+    @property
+    def writes(self) -> bool:
+        """Whether anything is written."""
+        return any((self.cache, self.usd, self.pictures, self.movie, self.metrics, self.log))
+
+
+@dataclass(frozen=True)
+class BoundsTable:
+    """What the last frame must keep to; a run that ends outside says so and exits with code 1.
+
+    Attributes:
+        guide_stretch: of the guides, over their length
+        hair_stretch: of the full head, over its length
+        hair_penetration: depth of its deepest point inside body or solids, roots apart [m]
+        hair_fallen: share of hairs that the skin could not carry
+    """
+
+    guide_stretch: float = 0.05
+    hair_stretch: float = 0.1
+    hair_penetration: float = 0.01
+    hair_fallen: float = 0.01
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            require(getattr(self, name) >= 0, name, "must be at least 0", getattr(self, name))
+
 
 @dataclass(frozen=True)
 class CameraTable:

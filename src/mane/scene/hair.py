@@ -13,11 +13,13 @@ from mane.body.cache import content_key
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.groom.resample import Resampling, resample
+from mane.io.notices import tell_one_moment
 
 if TYPE_CHECKING:
     from mane.io.usd.source import UsdSource
     from mane.scene.config import Scene
 
+LEAST_VERTICES = 4  # with which a hair can bend both ways
 MOST_VERTICES = 32  # of a groom whose strands differ, where the scene does not say how many
 
 
@@ -42,6 +44,7 @@ class Hair:
         """Cut strands to one vertex count, by default their own or that of the finest."""
         counts = source.vertex_counts
         wanted = vertices or (int(counts[0]) if source.is_uniform else int(min(counts.max(), MOST_VERTICES)))
+        wanted = max(wanted, LEAST_VERTICES)
         if source.is_uniform and counts[0] == wanted:
             return cls(source, source, None, usd)
         resampling = resample(source, vertices=wanted)
@@ -85,6 +88,7 @@ def load_hair(scene: Scene) -> Hair:
         from mane.io.usd import read_usd_groom
 
         read = read_usd_groom(path, unit=table.unit, up=table.up)
+        tell_one_moment(path, read.times.tolist(), read.source.time, "guides are simulated, not played from the file")
         return Hair.of(read.groom, table.vertices, read.source)
     from mane.io.grooms import read_groom
 

@@ -82,7 +82,7 @@ class HairStage:
 
     def drawn(self, rest: GuideFrame) -> Groom:
         """The strands at rest with the vertices that come out of the passes."""
-        groom = self.skin.groom
+        groom = self._groom
         if self.stride == 1:
             return groom
         # Passes of their own, whose buffers are not those of the hair of the current frame.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from mane.scene.build import Assembly, build
 from mane.scene.cache import Cache
 from mane.scene.cached import CachedSource
 from mane.scene.config import OutputTable, Scene
+from mane.scene.head_meter import LABEL, HairReport, HeadMeter, outside_bounds
 from mane.scene.outputs import cache_folder, check_output, make_log, open_or_make
 from mane.scene.run_log import RunLog
 from mane.scene.scene_file import naming_location
@@ -47,6 +48,7 @@ class Progress:
         count: frames in all.
         seconds: of each stage of this frame.
         step: how the guides' step went: largest stretch, deepest penetration; None where guides come from a cache.
+        hair: what became of the full head; None where it is not made.
     """
 
     index: int
@@ -54,6 +56,7 @@ class Progress:
     count: int
     seconds: dict[str, float]
     step: StepReport | None
+    hair: HairReport | None = None
 
 
 @dataclass
@@ -69,8 +72,11 @@ class RunSummary:
         stages: seconds over all frames, by stage.
         beside: seconds that were spent writing while frames were made, by stage.
         seconds: of the whole run.
-        stretch: largest of all frames.
-        penetration: deepest of all frames [m].
+        stretch: largest of the guides in all frames.
+        penetration: deepest of the guides in all frames [m].
+        hair: the worst of the full head, of a sample of it in all frames but the last; None where none was made.
+        fallen_frames: frames in which the skin could not carry some hairs, which were carried plainly instead.
+        outside: in what the last frame is outside the bounds of the scene, or None.
         note: what to know of the guides, in one line: which stand by themselves.
         files: that were made.
     """
@@ -85,6 +91,9 @@ class RunSummary:
     seconds: float = 0.0
     stretch: float = 0.0
     penetration: float = 0.0
+    hair: HairReport | None = None
+    fallen_frames: int = 0
+    outside: str | None = None
     note: str = ""
     files: list[Path] = field(default_factory=list)
 
@@ -186,7 +195,7 @@ def play_cache(
     assembly.clock.end_setup()
     summary = _summary_of(assembly)
     with BackgroundWriter(assembly.clock) as writer:
-        run.play(run.cached(cache, numbers), writer, summary, _Reporter(progress, len(numbers), 0))
+        run.play(run.cached(cache, numbers), writer, summary, _Reporter(progress, len(numbers), 0), numbers)
     _close(sinks, summary)
     summary.beside = dict(assembly.clock.beside)
     summary.seconds = time.perf_counter() - started
@@ -221,7 +230,8 @@ def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: Pr
             clock.end_setup()
             clock.beside.clear()
         reporter = _Reporter(progress, frames.count, first - frames.start, log)
-        run.play(run.simulated(range(first, frames.end + 1)), writer, summary, reporter)
+        numbers = range(first, frames.end + 1)
+        run.play(run.simulated(numbers), writer, summary, reporter, numbers)
     _close(sinks, summary)
     summary.beside = dict(clock.beside)
     if log is not None:
@@ -312,25 +322,41 @@ class _Run:
     # -- sinks -------------------------------------------------------------------------------------------------------
 
     def play(
-        self, frames: Iterator[_MadeFrame], writer: BackgroundWriter, summary: RunSummary, reporter: _Reporter
+        self,
+        frames: Iterator[_MadeFrame],
+        writer: BackgroundWriter,
+        summary: RunSummary,
+        reporter: _Reporter,
+        numbers: Sequence[int],
     ) -> None:
-        """Take each frame through skin, finishing passes and sinks."""
+        """Take each frame through skin, finishing passes and sinks; `numbers` are those of all frames."""
+        meter = HeadMeter(self._assembly, numbers[-1]) if self._makes_hair and numbers else None
         for made in frames:
-            self._hand_out(made, writer)
+            points, hair = self._hand_out(made, writer), None
+            if points is not None and meter is not None:
+                with self._clock.stage(LABEL):
+                    hair = meter.measure(made.index, made.guides, points)
             seconds = self._clock.end_frame()
             summary.frames += 1
             summary.stages = dict(self._clock.total)
-            if made.report is not None:
-                summary.stretch = max(summary.stretch, made.report.stretch)
-                summary.penetration = max(summary.penetration, made.report.penetration)
-            reporter.tell(made.index, made.report, seconds)
+            self._sum_up(made, hair, summary)
+            reporter.tell(made.index, made.report, hair, seconds)
         with self._clock.stage(WAITING):
             writer.flush()
         self._clock.end_frame()
         summary.stages = dict(self._clock.total)
 
-    def _hand_out(self, made: _MadeFrame, writer: BackgroundWriter) -> None:
-        """Give a frame to the sinks that lack it, and show it to those that have it."""
+    def _sum_up(self, made: _MadeFrame, hair: HairReport | None, summary: RunSummary) -> None:
+        if made.report is not None:
+            summary.stretch = max(summary.stretch, made.report.stretch)
+            summary.penetration = max(summary.penetration, made.report.penetration)
+        if hair is not None:
+            summary.hair = hair.worst(summary.hair)
+            summary.fallen_frames += hair.fallen > 0
+        summary.outside = outside_bounds(self._assembly.scene.bounds, made.report, hair, summary.strands)
+
+    def _hand_out(self, made: _MadeFrame, writer: BackgroundWriter) -> FloatArray | None:
+        """Give a frame to the sinks that lack it, and show it to those that have it; returns its hair, if made."""
         wanting = {sink: not sink.has(made.index) for sink in self._sinks}
         points = made.points
         is_needed = any(sink.needs_hair and (wants or sink.history) for sink, wants in wanting.items())
@@ -345,6 +371,7 @@ class _Run:
                     sink.recall(made.index, made.guides, points)
             if job is not None:
                 writer.submit(sink.label, job)
+        return points
 
     # -- resuming ----------------------------------------------------------------------------------------------------
 
@@ -418,13 +445,15 @@ class _Reporter:
     def __init__(self, progress: ProgressCallback | None, count: int, done: int, log: RunLog | None = None) -> None:
         self._progress, self._count, self._done, self._log = progress, count, done, log
 
-    def tell(self, index: int, report: StepReport | None, seconds: dict[str, float]) -> None:
+    def tell(self, index: int, report: StepReport | None, hair: HairReport | None, seconds: dict[str, float]) -> None:
         """Say that a frame is finished."""
         self._done += 1
         if self._log is not None and report is not None:
-            self._log.write(index, {**seconds, "largest stretch": report.stretch, "penetration": report.penetration})
+            guides = {"guide stretch": report.stretch, "guide penetration": report.penetration}
+            of_hair = {} if hair is None else {f"hair {key.replace('_', ' ')}": v for key, v in asdict(hair).items()}
+            self._log.write(index, {**seconds, **guides, **of_hair})
         if self._progress is not None:
-            self._progress(Progress(index, self._done, self._count, seconds, report))
+            self._progress(Progress(index, self._done, self._count, seconds, report, hair))
 
 
 def _one_line(error: OSError) -> str:

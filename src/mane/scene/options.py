@@ -222,7 +222,7 @@ def _material_options(name: str) -> Options:
     from mane.strand.material import MATERIALS, Material
 
     require_choice("material", name, list(MATERIALS))
-    return {f.name: VARYING for f in dataclasses.fields(Material)}
+    return {f.name: float if f.type == "float" else VARYING for f in dataclasses.fields(Material)}
 
 
 def _own(table: Any) -> Options:

@@ -11,7 +11,8 @@ COLUMNS = ("frame", "stage", "seconds")
 
 
 class RunLog:
-    """One row per frame and stage, besides rows `largest stretch` [1] and `penetration` [m].
+    """One row per frame and stage, and rows `guide stretch` [1], `guide penetration` [m] and those of the full head:
+    `hair stretch` and so on, the fields of `mane.scene.head_meter.HairReport`.
 
     Args:
         path: of the file.

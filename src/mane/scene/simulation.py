@@ -182,7 +182,6 @@ class Simulation(GuideSource):
         )
         self.surroundings = Surroundings(body, solids, collide_with_body=collide_with_body)
         self.solids, self.has_body = self.surroundings.solids, self.surroundings.body is not None
-        self.note = " ".join(str(self.standing_report).split())
         strands = self._own
         if self.adaptive is not None:
             strands = with_slots(self._own, self.adaptive, guides.active, self.surroundings.body, mode)
@@ -190,6 +189,8 @@ class Simulation(GuideSource):
         self.active = np.concatenate([guides.active, np.zeros(slots, np.bool_)])
         self.weight = np.concatenate([guides.weight, np.zeros(slots, np.float32)])
         self._solver = make_solver(model, strands, sag_free=sag_free, **settings)
+        notes = [str(self.standing_report), self._solver.note]
+        self.note = "; ".join(" ".join(note.split()) for note in notes if note)
         self._returned = ReturnedForce()
         self._rest_roots = strands.rest_points[:, 0].copy()
         self._motion = self._root_motion(strands)

@@ -16,6 +16,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.simd.align import empty_aligned
 from mane.skin.root_carry import RootCarry, in_rest_pose, load_in_world
+from mane.skin.safety import HairSafety, HairSpacing
 from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.ports import GuideLoad
@@ -34,6 +35,8 @@ class Skin(Stage):
         groom: the dense hair at rest, all strands with the same vertex count.
         guides: what carries it, at rest.
         may_return_load: whether some of its settings make it push the guides of the next frame (`guide_load`).
+        length_range: lengths over those at rest that the method may give a hair. One that is not finite or beyond them
+            is made again by `_carried_plainly`, its length kept; `fallen` names those of the last frame.
 
     On a body that deforms (`grow_on`), `_fill` sees all guides, and what they feel, as if the skin were in its rest
     pose, and fills in hairs in that pose; every hair is then carried by its own root (`root_carry`).
@@ -42,13 +45,21 @@ class Skin(Stage):
     family = "skin"
     label = "skin"
     may_return_load: ClassVar[bool] = False
+    length_range: ClassVar[tuple[float, float]] = (0.0, 2.0)
     _carry: RootCarry | None = None
+    _spacing: HairSpacing | None = None  # of a method that works with `HairSpacing.groom`
+    # What a method says of the frame that it fills: that it has measured `safety.lengths` itself, and that hairs may be
+    # of any length below their own, as where they are handed over from fading guides.
+    _has_lengths = _may_shorten = False
 
     def __init__(self, groom: Groom, guides: Guides) -> None:
         if not groom.is_uniform:
             raise ValueError(
                 "groom: a skin needs one vertex count for all strands; mane.resample(groom, vertices=16).groom has one"
             )
+        self.safety = HairSafety(groom)
+        self.safety.expect(*self.length_range)
+        self._longest = float(groom.lengths.max())
         self.groom = groom
         self.guides = guides
         self._points = empty_aligned((groom.strand_count, int(groom.vertex_counts[0]), 3), np.float32)
@@ -66,10 +77,14 @@ class Skin(Stage):
         own = np.empty_like(self._points) if copy else self._points
         target = own if out is None else self._checked_out(out)
         self._check_frame(frame)
+        self._has_lengths = self._may_shorten = False
         if self._carry is None:
             self._fill(frame, target)
         else:
             self._fill_on_skin(frame, self._carry, target)
+        self._make_safe(frame, target)
+        if self._spacing is not None:
+            self._spacing.take_back(self.root_rotations(frame), target)
         return target
 
     @abstractmethod
@@ -78,6 +93,32 @@ class Skin(Stage):
     def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
         self._fill(carry.seen(frame), out)
         carry.carry(frame, out)
+
+    def _make_safe(self, frame: GuideFrame, points: FloatArray) -> None:
+        """Make hairs again, in place, that are not as long as hairs can be."""
+        reach = float(np.abs(frame.roots).max()) + self._longest
+        rows = self.safety.failing(None if self._has_lengths else points, reach, may_shorten=self._may_shorten)
+        if len(rows):
+            points[rows] = self._made_again(frame, rows)
+
+    def _made_again(self, frame: GuideFrame, rows: IntArray) -> FloatArray:
+        """Hairs `rows` as they can always be made, (H, V, 3) [m]."""
+        seen = frame if self._carry is None else self._carry.seen(frame)
+        points = np.ascontiguousarray(self._carried_plainly(seen, rows), np.float32)
+        self.safety.keep_lengths(rows, points)
+        if self._carry is not None:
+            self._carry.carry(frame, points, rows)
+        return points
+
+    def _carried_plainly(self, frame: GuideFrame, rows: IntArray) -> FloatArray:
+        """Directions of hairs `rows` whatever happened, (H, V, 3) [m]: by default those of the groom on its head."""
+        carried: FloatArray = frame.head.apply(self.groom.as_uniform()[rows])
+        return carried
+
+    @property
+    def fallen(self) -> IntArray:
+        """Hairs of the last frame that the method could not carry, and that were carried plainly instead, (H,)."""
+        return self.safety.fallen
 
     def grow_on(self, body: Solid | None) -> None:
         """Let every hair ride on the skin of the body, where that deforms; on any other, hairs follow their guides."""

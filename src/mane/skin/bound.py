@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -58,6 +59,7 @@ class BoundSkin(Skin):
         present = np.where(frame.active, frame.weight, 0).astype(np.float32)
         if (present[self.guides.active] == 1).all():
             return weight, np.empty(0, np.float32)
+        self._may_shorten = True
         faded, share = np.empty_like(weight), np.empty(len(weight), np.float32)
         kernels.fade_weights(weight, self.bundles.of_hair, guide, present, np.float32(LEAST_PRESENCE), faded, share)
         return faded, share
@@ -86,6 +88,22 @@ class BoundSkin(Skin):
             alone = carried(rows)
             out[rows] = alone + share[rows, None, None] * (out[rows] - alone)
 
+    def _carried_plainly(self, frame: GuideFrame, rows: IntArray) -> FloatArray:
+        """Hairs moved by the weighted sum of their guides' displacements (hsu2024 eq. 9), in plain NumPy."""
+        rest = self.groom.as_uniform()[rows].astype(np.float64)
+        weights = self.binding.weights[rows].astype(np.float64)
+        present = np.where(frame.active, frame.weight, 0).astype(np.float64)
+        weights = weights * present[self.binding.guides[rows]]
+        total = weights.sum(axis=1)
+        out = (1 - np.minimum(total, 1))[:, None, None] * frame.head.apply(rest)
+        scale = np.minimum(total, 1) / np.maximum(total, np.finfo(np.float64).tiny)
+        for k in range(self.binding.guides_per_hair):
+            guide, place = self.binding.guides[rows, k], self.bundles.parameter[self.bundles.of_hair[rows], k]
+            turn = quaternion.normalize(frame.root_rotations[guide].astype(np.float64))[:, None]
+            now, before = (_at_places(points[guide], place) for points in (frame.points, self.guides.rest))
+            out += (scale * weights[:, k])[:, None, None] * (now + quaternion.rotate(turn, rest - before))
+        return out.astype(np.float32)
+
     @property
     def closest_guides(self) -> NDArray[np.int32]:
         """Slots of the (up to) three guides that count most for each hair, shape (S, 3)."""
@@ -95,6 +113,15 @@ class BoundSkin(Skin):
     def guide_weights(self) -> NDArray[np.float32]:
         """Weights of `closest_guides`, falling, with a sum of 1, shape (S, 3)."""
         return self.binding.strongest()[1]
+
+
+def _at_places(points: FloatArray, place: FloatArray) -> NDArray[np.float64]:
+    """Strands (H, U, 3) at places (H, V) along them, in vertices."""
+    before = np.minimum(place.astype(np.int64), points.shape[1] - 2)
+    share = (place - before)[..., None]
+    first, second = (np.take_along_axis(points, (before + i)[..., None], axis=1).astype(np.float64) for i in (0, 1))
+    between: NDArray[np.float64] = first + share * (second - first)
+    return between
 
 
 def unreal_attributes(skin: BoundSkin) -> dict[str, NDArray[Any]]:

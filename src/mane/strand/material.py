@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.strand.model import STANDARD_GRAVITY, Float64Array, RootKind, StrandModel, joint_lengths
+from mane.strand.model import STANDARD_FRICTION, STANDARD_GRAVITY, Float64Array, RootKind, StrandModel, joint_lengths
 from mane.strand.variation import Layout, Varying, part_of, resolve, rest_points
 
 DENSITY = 1320.0  # [kg/m^3]
@@ -49,7 +50,9 @@ DAMPING = damping_time(0.05, 10.0)  # [s]
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """What strands are made of. Every field is a `Varying`: a number, a curve, an array, a painted map, a product.
+    """What strands are made of.
+
+    Every field but `friction` is a `Varying`: a number, a curve, an array, a painted map, a product.
 
     Attributes:
         young: Young's modulus E [Pa].
@@ -59,6 +62,7 @@ class Material:
         damping: time constant of the material's own damping [s]; see `damping_time` and `damped`.
         stiffness: the artist's knob, a factor on bending and twisting alone: 1 is the physical hair, 0.1 a soft one.
             The weight and the resistance to stretching stay as they are.
+        friction: Coulomb's coefficient, a number, for contact with solids and among hair that gives none of its own.
     """
 
     young: Varying = 3.9e9
@@ -67,6 +71,11 @@ class Material:
     poisson: Varying = 0.37
     damping: Varying = DAMPING
     stiffness: Varying = 1.0
+    friction: float = STANDARD_FRICTION
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.friction, int | float) and math.isfinite(self.friction) and self.friction >= 0):
+            raise ValueError(f"friction: must be a finite number of at least zero, got {self.friction}")
 
     def damped(self, ratio: float, frequency: float) -> Material:
         """Return the same material, damped with `ratio` (1 is critical) where it swings at `frequency` [Hz]."""
@@ -74,10 +83,12 @@ class Material:
 
     def of_part(self, rows: slice, shape: tuple[int, int]) -> Material:
         """Return the material of some strands out of many of `shape` (G, V), where it varies from strand to strand."""
-        parts = {
-            one.name: part_of(f"material.{one.name}", getattr(self, one.name), rows, shape) for one in fields(self)
+        parts: dict[str, Any] = {
+            one.name: part_of(f"material.{one.name}", getattr(self, one.name), rows, shape)
+            for one in fields(self)
+            if one.name != "friction"
         }
-        return Material(**parts)
+        return replace(self, **parts)
 
     def model(
         self,
@@ -118,6 +129,7 @@ class Material:
             radius=radius,
             root_kind=root_kinds(root, len(points)),
             gravity=as_array("gravity", gravity, (3,), np.float64),
+            friction=self.friction,
         )
 
 

@@ -24,6 +24,7 @@ from mane.geometry.checks import IntArray, as_array, first_not_finite
 Float64Array = NDArray[np.float64]
 
 STANDARD_GRAVITY = (0.0, -9.81, 0.0)
+STANDARD_FRICTION = 0.3  # hair on skin has 0.2 to 0.5
 
 
 class RootKind(IntEnum):
@@ -52,6 +53,7 @@ class StrandModel:
         radius: of the hair at each vertex [m], shape (G, V).
         root_kind: a `RootKind` per strand, shape (G,), int8.
         gravity: [m/s^2], shape (3,).
+        friction: Coulomb's coefficient, for contact with solids and among hair that gives none of its own.
         parents: the two strands that a slot lies half-way between (`halfway`), shape (G, 2), int64; a strand of
             its own, which all are by default, is its own parent. Slots are behind all others.
         rest_length: of each segment as groomed [m], shape (G, N).
@@ -67,6 +69,7 @@ class StrandModel:
     radius: Float64Array
     root_kind: NDArray[np.int8]
     gravity: Float64Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
+    friction: float = STANDARD_FRICTION
     parents: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     rest_length: Float64Array = field(init=False)
     joint_length: Float64Array = field(init=False)
@@ -94,6 +97,8 @@ class StrandModel:
         _require("root_kind: must be 0 (clamped), 1 (hinged) or 2 (free)", (kinds >= 0) & (kinds <= 2), kinds)
         object.__setattr__(self, "root_kind", kinds)
         object.__setattr__(self, "gravity", _checked("gravity", self.gravity, (3,)))
+        if not (np.isfinite(self.friction) and self.friction >= 0):
+            raise ValueError(f"friction: must be a finite number of at least zero, got {self.friction}")
         own = np.repeat(np.arange(strands)[:, None], 2, axis=1)
         parents = as_array("parents", self.parents if len(self.parents) else own, (strands, 2), np.int64)
         object.__setattr__(self, "parents", parents)
@@ -127,6 +132,7 @@ class StrandModel:
         for name in _PER_STRAND:
             object.__setattr__(other, name, getattr(self, name)[rows])
         object.__setattr__(other, "gravity", self.gravity)
+        object.__setattr__(other, "friction", self.friction)
         object.__setattr__(other, "parents", np.repeat(np.arange(len(rows))[:, None], 2, axis=1))
         return other
 

@@ -22,12 +22,14 @@ class StrandSolver(Stage):
 
     Attributes:
         model: the guides.
+        note: what a user should know of how the strands were prepared, in one line, or "".
         has_twist: whether the frames of its segments can twist.
     """
 
     family = "strand"
     label = "guides"
     has_twist: ClassVar[bool]
+    note: str = ""
     model: StrandModel
 
     def __init__(self, model: StrandModel, **settings: Any) -> None:

@@ -36,7 +36,9 @@ def test_from_nothing_to_hair_on_disk(folder, capsys):
     code, out, _ = told(capsys, "simulate", "curls.toml", *QUICK)
     assert code == 0
     assert out.startswith("3 frames of 40 strands from 5 guides in ")
-    assert "largest stretch" in out
+    assert "guides: stretched by up to " in out
+    assert "hair:   stretched by up to " in out
+    assert "roots:  inside by up to " in out
     assert "ms per frame" in out
     assert out.splitlines()[-3:] == ["curls.usda", "curls.cache", "curls.cache/log.csv"]
     assert len(list((folder / "curls.frames").glob("frame.*.usdc"))) == 3

@@ -12,7 +12,7 @@ from mass_points import PointSolver, Scene
 
 from mane.body.motion import Pose
 from mane.contact.compliance import response
-from mane.contact.links._reference import link_forces
+from mane.contact.links._reference import carried_frames, forces_of_torques, link_forces, perpendicular
 from mane.contact.links.find import find_links
 from mane.contact.links.links import SHARE, StaticLinks
 from mane.geometry import quaternion
@@ -22,6 +22,7 @@ from mane.scene.simulation import Simulation
 from mane.strand.material import Material
 from mane.strand.model import RootKind
 from mane.strand.ports import Load
+from mane.strand.roots import RootPose
 from mane.strand.solver import SOLVERS
 
 BRIEF = 1e-10  # [s], a step so short that what is implicit, some rate times step, is below a millionth
@@ -65,7 +66,15 @@ def laws(model, table, *, rate=30.0, damping=0.5, dt=0.004):
 
 def tied_as_groomed(model, count=4):
     every = np.ones(model.strand_count, np.bool_)
-    return find_links(model.rest_points, every, np.zeros(model.strand_count, np.int64), count, None)
+    axes = np.stack([axes_at_rest(points) for points in model.rest_points])
+    return find_links(model.rest_points, axes, every, np.zeros(model.strand_count, np.int64), count, None)
+
+
+def axes_at_rest(points):
+    """First axis across each segment of a strand (V, 3) at rest, carried from its root."""
+    edge = points[1] - points[0]
+    direction = edge / np.linalg.norm(edge)
+    return carried_frames(points, np.zeros_like(points), direction, perpendicular(direction)[0], np.zeros(3))[0]
 
 
 def uneven_brush():
@@ -80,12 +89,137 @@ def test_kernel_does_what_the_reference_says():
     points, velocity = disturbed(model, 0)
     forces = forces_of(links, model, points, velocity)
     table = tied_as_groomed(model)
-    expected, drawn = link_forces(
+    expected, drawn, _ = link_forces(
         points, velocity, table.other, table.fraction, table.local, *laws(model, table), 0.004
     )
     np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
     health = np.clip((0.03 - drawn) / 0.02, 0, 1)[table.other >= 0]
     np.testing.assert_allclose(links.health, health, atol=1e-12)
+
+
+def held_brush(seed=9):
+    """A brush of wavy strands of uneven masses whose roots hold them."""
+    model = brush(root=RootKind.CLAMPED)
+    rng = np.random.default_rng(seed)
+    points = model.rest_points + rng.normal(0, 0.004, model.rest_points.shape)
+    return replace(model, rest_points=points, mass=MASS * rng.uniform(0.5, 2.0, model.mass.shape))
+
+
+def held_view(model, points, velocity, *, turn=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), dt=0.004):
+    """What links see of strands whose roots have turned by `turn` [rad] and turn on by `spin` [rad/s]."""
+    poses = [Pose(np.zeros(3), quaternion.exp(np.asarray(turn)))]
+    spun = quaternion.multiply(quaternion.exp(dt * np.asarray(spin)), poses[0].rotation)
+    poses.append(Pose(np.zeros(3), spun))
+    roots = tuple(RootPose.carried(model.rest_points[:, 0].copy(), pose) for pose in poses)
+    return view(model, np.ascontiguousarray(points), velocity, roots=roots, dt=dt)
+
+
+def held_forces(links, strands):
+    load = Load.empty(*strands.model.mass.shape)
+    links.add(strands, load)
+    return load.force
+
+
+def root_directions(model, turn):
+    edges = model.rest_points[:, 1] - model.rest_points[:, 0]
+    tangents = edges / np.linalg.norm(edges, axis=1)[:, None]
+    return quaternion.rotate(quaternion.exp(np.asarray(turn)), np.stack([tangents, perpendicular(tangents)[0]], axis=1))
+
+
+def test_held_frames_do_what_the_reference_says():
+    model = held_brush()
+    links = linked(model)
+    points, velocity = disturbed(model, 0)
+    turn, spin = np.array([0.4, -0.9, 0.2]), np.array([3.0, 1.0, -2.0])
+    points = quaternion.rotate(quaternion.exp(turn), points)
+    forces = held_forces(links, held_view(model, points, velocity, turn=turn, spin=spin))
+    roots = root_directions(model, turn)
+    frames = [carried_frames(p, v, *root, spin) for p, v, root in zip(points, velocity, roots, strict=True)]
+    table = tied_as_groomed(model)
+    given = (table.other, table.fraction, table.local, *laws(model, table))
+    expected, drawn, torques = link_forces(points, velocity, *given, 0.004, frames)
+    for g in range(model.strand_count):
+        expected[g] += forces_of_torques(points[g], roots[g, 0], torques[g])
+    np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(links.health, np.clip((0.03 - drawn) / 0.02, 0, 1)[table.other >= 0], atol=1e-12)
+
+
+def test_forces_of_held_frames_are_those_of_an_energy():
+    """Minus the gradient of the sum of k l^2 / 2, by central differences; so that nothing is gained in any circle."""
+    model = held_brush()
+    table = tied_as_groomed(model)
+    stiffness = laws(model, table)[0]
+    points, _ = disturbed(model, 3, shift=0.002)
+    roots = root_directions(model, np.zeros(3))
+
+    def energy(points):
+        still = np.zeros_like(points)
+        frames = [carried_frames(p, p * 0, *root, np.zeros(3)) for p, root in zip(points, roots, strict=True)]
+        given = (table.other, table.fraction, table.local, stiffness, 0 * stiffness, 0 * stiffness)
+        return 0.5 * (stiffness * link_forces(points, still, *given, BRIEF, frames)[1] ** 2).sum()
+
+    links = linked(model, damping=0.0, weakens_at=1.0, breaks_at=2.0)
+    forces = held_forces(links, held_view(model, points, np.zeros_like(points), dt=BRIEF))
+    step = 1e-6
+    for g, v, axis in [(0, 1, 0), (4, 3, 2), (4, 2, 1), (8, 5, 0), (3, 1, 1), (5, 4, 2)]:
+        ahead, behind = points.copy(), points.copy()
+        ahead[g, v, axis] += step
+        behind[g, v, axis] -= step
+        slope = (energy(ahead) - energy(behind)) / (2 * step)
+        # second order in the step: (1e-6 m over some mm)^2, and 1e-16 of the energy over the step
+        assert forces[g, v, axis] == pytest.approx(-slope, abs=1e-5 * np.abs(forces).max())
+
+
+def test_roots_take_up_what_moments_are_left():
+    model = held_brush()
+    points, velocity = disturbed(model, 5)
+    links = linked(model)
+    forces = held_forces(links, held_view(model, points, velocity))
+    roots = root_directions(model, np.zeros(3))
+    frames = [carried_frames(p, v, *root, np.zeros(3)) for p, v, root in zip(points, velocity, roots, strict=True)]
+    table = tied_as_groomed(model)
+    given = (table.other, table.fraction, table.local, *laws(model, table))
+    torques = link_forces(points, velocity, *given, 0.004, frames)[2]
+    size = np.abs(forces).sum()
+    assert np.abs(forces.sum(axis=(0, 1))).max() <= ROUNDING * size
+    # The root holds its direction with the moment that the first bend does not balance.
+    bent = np.diff(points[:, :2], axis=1)[:, 0]
+    bent /= np.linalg.norm(bent, axis=1)[:, None]
+    total = torques.sum(axis=1)[:, None]
+    both = roots[:, 0] + bent
+    taken = total * both / (1 + (roots[:, 0] * bent).sum(axis=1, keepdims=True))
+    left = np.cross(points, forces).sum(axis=(0, 1)) + taken.sum(axis=0)
+    assert np.abs(taken).max() > 1e-3 * np.abs(np.cross(points, forces)).max()
+    assert np.abs(left).max() <= 1e-9 * size * np.abs(points).max()
+
+
+def test_a_head_of_hair_that_turns_as_one_feels_nothing():
+    model = held_brush()
+    turn, spin = np.array([0.3, -1.2, 0.7]), np.array([2.0, 5.0, -1.0])
+    points = quaternion.rotate(quaternion.exp(turn), model.rest_points)
+    velocity = np.cross(spin, points)
+    links = linked(model, rate=100.0)
+    # roots turn about the origin as well, which the view leaves out: it only moves them
+    forces = held_forces(links, held_view(model, points, velocity, turn=turn, spin=spin))
+    # 100^2 / s^2 times the mass of a vertex times a micrometre, and what damping makes of as much in a step
+    assert np.abs(forces).max() < 1e-6 * (100.0**2 * MASS * 1e-6)
+
+
+def test_neighbours_that_orbit_each_other_are_pulled_back():
+    """Once frames spun freely, two hairs could circle each other without any resistance."""
+    points = np.zeros((2, 4, 3))
+    points[:, :, 1] = -LENGTH * np.arange(4)
+    points[1, :, 0] = 0.01
+    model = brush(points=points, root=RootKind.CLAMPED)
+    angle = 0.2
+    around = points.copy()
+    around[1, :, 0], around[1, :, 2] = 0.01 * np.cos(angle), 0.01 * np.sin(angle)
+    links = linked(model, rate=30.0, damping=0.0)
+    forces = held_forces(links, held_view(model, around, np.zeros_like(points), dt=BRIEF))
+    # Each of the 3 segments of either strand has one link, drawn out by the chord of the angle.
+    moved = around[1, 0] - points[1, 0]
+    np.testing.assert_allclose(forces[1].sum(axis=0), -2 * 3 * 30.0**2 * MASS * moved, rtol=1e-5, atol=1e-12)
+    assert np.linalg.norm(moved) > 0.0019
 
 
 @settings(max_examples=40)
@@ -174,6 +308,43 @@ def test_rebuilt_links_hold_the_new_shape():
     assert largest < 1e-6 * (30.0**2 * MASS * 1e-6)
 
 
+def test_calm_strands_are_tied_anew_where_links_are_broken():
+    model = brush()
+    links = linked(model, reforms_after=0.1, weakens_at=0.001, breaks_at=0.004)
+    forces_of(links, model, model.rest_points)
+    apart = model.rest_points.copy()
+    apart[8] += [0.02, 0.0, 0.005]  # one strand is carried off
+    moving = np.zeros_like(apart)
+    moving[[4, 8]] = [0.2, 0.0, 0.0]
+    for time in (0.1, 0.13, 0.16):
+        forces_of(links, model, apart, moving, time=time)
+    before = links.memory()
+    moving[8] = 0.0  # it comes to rest, the other one does not
+    assert ((before["other"] >= 0) & (before["health"] == 0))[8].all()
+    for time in (0.2, 0.24, 0.28, 0.32):
+        forces_of(links, model, apart, moving, time=time)
+    after = links.memory()
+    broken = (before["health"] == 0) & (before["other"] >= 0)
+    kept = ~broken
+    np.testing.assert_array_equal(after["other"][kept], before["other"][kept])
+    # strand 8 lies beside others now, all calm but for strand 4; every broken link of a calm strand has found a partner
+    partners = after["other"] // model.segment_count
+    assert (after["health"][8] == 1).all()
+    assert not (partners[8] == 4).any()
+    for g, i in np.ndindex(9, 5):
+        tied = partners[g, i][after["other"][g, i] >= 0]
+        assert len(set(tied.tolist())) == len(tied)
+    still_broken = (after["health"] == 0) & (after["other"] >= 0)
+    assert not still_broken[[g for g in range(9) if g != 4]].any()
+    # what was tied anew holds the new shape: nothing pulls at strand 8
+    forces = forces_of(links, model, apart, time=0.33)
+    assert np.abs(forces[8]).max() < 1e-6 * (30.0**2 * MASS * 1e-6)
+    # and the groom is back after a reset
+    links.reset()
+    forces_of(links, model, model.rest_points)
+    np.testing.assert_array_equal(links.memory()["other"], tied_as_groomed(model).other)
+
+
 def test_links_stay_within_groups_and_leave_out_who_takes_no_part():
     model = brush()
     groups = np.array([0, 0, 0, 1, 1, 1, 0, 0, -1])
@@ -201,7 +372,7 @@ def test_links_rest_while_a_strand_at_either_end_is_not_active():
     owner = np.broadcast_to(np.arange(9)[:, None, None], table.other.shape)
     rests = (table.other >= 0) & ~(strands.active[owner] & strands.active[table.other // model.segment_count])
     felt = np.where(rests, -1, table.other)
-    expected, _ = link_forces(points, velocity, felt, table.fraction, table.local, *laws(model, table), 0.004)
+    expected, _, _ = link_forces(points, velocity, felt, table.fraction, table.local, *laws(model, table), 0.004)
     np.testing.assert_allclose(load.force, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
     assert not load.force[[4, 8]].any()
     assert rests.any()
@@ -324,6 +495,8 @@ def test_a_style_recovers_after_a_gentle_shake_and_not_after_a_violent_one(model
     ("wrong", "message"),
     [
         ({"damping": -1.0}, "damping: must be a finite number, at least zero, got -1.0"),
+        ({"reforms_after": 0.0}, "reforms_after: must be a finite number above zero"),
+        ({"calm_speed": -1.0}, "calm_speed: must be a finite number above zero"),
         ({"count": 0}, "count: must be at least 1, got 0"),
         ({"weakens_at": 0.05}, r"breaks_at: must be above weakens_at \(0.05\), got 0.03"),
     ],

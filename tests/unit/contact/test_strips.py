@@ -10,6 +10,7 @@ from mass_points import PointSolver, Scene
 from mane.contact.compliance import response
 from mane.contact.neighbours import find_pairs
 from mane.contact.strips import _reference as reference
+from mane.contact.strips.params import StripParams
 from mane.contact.strips.strips import TriangleStrips, WispCollisions
 from mane.strand.model import RootKind
 
@@ -83,7 +84,7 @@ def test_kernels_do_what_the_reference_says(seed, vertices, where):
     # The response to a step of 2^-8 s, the next power of two below.
     table = response(model, 2.0**-8)
     flat = velocity.reshape(-1, 3)
-    expected = reference.push_forces(contacts, flat, inv_mass, table, THICK, part.params.laws, DT)
+    expected = reference.push_forces(contacts, flat, inv_mass, table, THICK, part.params.laws(model), DT)
     assert part.report()["hair contacts"] == len(contacts)
     np.testing.assert_allclose(forces.reshape(-1, 3), expected, rtol=0, atol=1e-9 * np.abs(expected).max(initial=1e-9))
 
@@ -134,6 +135,44 @@ def test_the_push_of_crossing_segments_follows_their_angle(degrees):
     scale = 1 - np.cos(np.radians(degrees))  # chang2002 eq. 3
     expected = 0.0 if scale < reference.LEAST_SCALE else scale
     np.testing.assert_allclose(pushed(np.radians(degrees)), expected * full, atol=1e-5 * full[1])
+
+
+@pytest.mark.parametrize("degrees", [10, 20, 45, 90])
+def test_at_default_rate_and_step_the_push_is_that_of_a_spring_whose_stiffness_follows_the_angle(degrees):
+    """An implicit step of the spring (1 - |a . b|) k against what both strands give way, written out for one."""
+    params, dt = StripParams(), 1 / 192  # the longest substep
+    points = crossing(np.radians(degrees), 0.8 * params.thickness)
+    model = far_apart(points)
+    part = TriangleStrips(strips=False)
+    part.prepare(model)
+    push = forces_of(part, model, points, dt=dt)[0, :, 1].sum()
+    (contact,) = (
+        c
+        for c in reference.segment_contacts(points)
+        if reference.touches(c, 0 * points.reshape(-1, 3), 0.002, 0.002, dt)
+    )
+    scale = 1 - np.cos(np.radians(degrees))  # chang2002 eq. 3
+    give_way = response(model, 2.0**-8)  # of steps of the next power of two below
+    weights = np.zeros(points.shape[:2])
+    weights.reshape(-1)[contact.vertices] = np.abs(contact.weights)
+    w = np.einsum("gv,gvu,gu->", weights, give_way, weights)
+    k = params.rate**2 / (contact.weights**2 / model.mass.reshape(-1)[contact.vertices]).sum()
+    expected = scale * k * 0.2 * params.thickness / (1 + scale * k * dt**2 * w)
+    assert push == pytest.approx(expected, rel=1e-9)
+
+
+def test_with_shorter_steps_the_push_at_default_rate_comes_to_that_of_the_paper():
+    def pushed(degrees, dt):
+        points = crossing(np.radians(degrees), 0.8 * StripParams().thickness)
+        model = far_apart(points)
+        part = TriangleStrips(strips=False)
+        part.prepare(model)
+        return forces_of(part, model, points, dt=dt)[0, :, 1].sum()
+
+    ratios = [pushed(10, dt) / pushed(90, dt) for dt in (1 / 192, 1 / 1536, 1e-5)]
+    assert ratios[0] < 0.2  # it was 0.59 while the step was counted twice
+    assert ratios[0] > ratios[1] > ratios[2]
+    assert ratios[2] == pytest.approx(1 - np.cos(np.radians(10)), rel=0.02)
 
 
 def curtain(width=0.012, **settings):

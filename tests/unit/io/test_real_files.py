@@ -10,7 +10,7 @@ def test_fur(shared_data, tmp_path):
     raw = read_raw(shared_data / "fur.hair")
     assert (raw.strand_count, raw.point_count) == (50_000, 200_000)
     assert raw.vertex_counts.tolist() == [4] * 50_000
-    assert raw.problems == ()
+    assert [(problem.kind, problem.count, problem.is_fatal) for problem in raw.problems] == [("folded", 17, False)]
     assert (raw.unit, raw.up) == (None, None)
     groom = read_groom(shared_data / "fur.hair")
     assert (groom.vertex["width"].min(), groom.vertex["width"].max()) == pytest.approx((0.0005, 0.01))

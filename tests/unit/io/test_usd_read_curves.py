@@ -290,17 +290,22 @@ def test_prototypes_of_point_instancers_are_refused(tmp_path):
     refused(tmp_path / "a.usda", "/Elsewhere/Hair is a prototype of the PointInstancer /Scatter; export every hair")
 
 
-def test_changing_topology_is_refused(tmp_path):
+def test_changing_topology_is_told_and_read_at_one_time(tmp_path):
     stage = new_stage(tmp_path / "a.usda")
     points, _ = strands((4, 4))
     attribute = add_curves(stage, "/Hair", points, [4, 4]).GetCurveVertexCountsAttr()
     attribute.Set([4, 4], 1)
     attribute.Set([4, 4], 2)
     stage.Save()
-    assert read_usd_groom(tmp_path / "a.usda").groom.strand_count == 2
+    assert read_usd_groom(tmp_path / "a.usda").changes_at is None
     attribute.Set([3, 5], 3)
     stage.Save()
-    refused(tmp_path / "a.usda", "curveVertexCounts change at time 3.*constant topology")
+    with pytest.warns(
+        FileNotice, match="curveVertexCounts change at time 3: the strands are those of the default time"
+    ):
+        read = read_usd_groom(tmp_path / "a.usda")
+    assert (read.changes_at, read.groom.vertex_counts.tolist()) == (3, [4, 4])
+    assert read_usd_groom(tmp_path / "a.usda", time=3).groom.vertex_counts.tolist() == [3, 5]
 
 
 def test_counts_that_do_not_add_up_are_refused(tmp_path):

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from mane.body.motion_files import write_motion
+from mane.body.motion_keys import KeyframedMotion
+from mane.geometry import quaternion
 from mane.scene.cache import Cache
 from mane.scene.loop import run_scene
 from mane.scene.scene_file import SceneError, read_scene
@@ -52,6 +55,25 @@ def test_every_kind_acts_with_every_model_and_all_act_together(model, tmp_path):
     for kind, part in PARTS.items():
         assert not np.array_equal(final_points(tmp_path / kind, model, part), alone), kind
     assert np.isfinite(final_points(tmp_path / "all", model, *PARTS.values())).all()
+
+
+def test_links_break_and_form_again_in_a_scene(tmp_path):
+    """Shaken to pieces for half a second; then the head stands still, and what has come to rest is tied anew."""
+    keys = 'kind = "links"\nrate = 60\nweakens_at = 0.002\nbreaks_at = 0.008\n'
+    times = np.arange(0, 3.0, 0.04)
+    turned = [quaternion.exp([0.0, 0.6 * np.sin(26 * t) * (t < 0.48), 0.0]) for t in times]
+    write_motion(tmp_path / "head.csv", KeyframedMotion(times, np.zeros((len(times), 3)), turned), times)
+    broken = {}
+    for name, more in (("left", ""), ("reforms", "reforms_after = 0.2\ncalm_speed = 0.15\n")):
+        text = SCENE.format(model="chain").replace("end = 5", "end = 60").replace('"shake"', '"head.csv"')
+        text = text.replace("amplitude = 1.2\nrate = 4\nease_in = 0.05\n", "").replace("run.cache", f"{name}.cache")
+        (tmp_path / "scene.toml").write_text(f"{text}[[interactions]]\n{keys}{more}")
+        run_scene(read_scene(tmp_path / "scene.toml"))
+        _, checkpoint = Cache.open(tmp_path / f"{name}.cache").read_checkpoint()
+        tied, health = checkpoint["part.links/other"] >= 0, checkpoint["part.links/health"]
+        broken[name] = (health[tied] == 0).mean()
+    assert broken["left"] > 0.3
+    assert broken["reforms"] < 0.05 * broken["left"]
 
 
 def test_a_style_brings_its_own_ties(tmp_path):

@@ -335,7 +335,9 @@ def given_to(
         there, share[s] = linear.present_weights(w, present[own], LEAST_PRESENCE)
         bend[s] *= w @ stiffening[own]
         if params.carries_moments:
-            bend[s] *= w @ (groom.lengths[s] / guides.strands.lengths[own].astype(np.float64)) ** 3
+            factor = w @ (groom.lengths[s] / guides.strands.lengths[own].astype(np.float64)) ** 3
+            bend[s] *= factor
+            strain[s] /= max(factor, 1.0)
         for k, g in enumerate(own):
             places = beside[s, k] if params.carries_moments else even
             still[s] += w[k] * placed(loads.at_rest[g], places)

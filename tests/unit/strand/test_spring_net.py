@@ -127,7 +127,7 @@ def test_forces_are_minus_the_gradient_of_the_energy():
 @pytest.mark.parametrize("points", [straight(length=0.05), straight(direction=(0.6, 0.8, 0)), helix(4, seed=5)])
 def test_rest_lengths_carry_the_weight(points):
     model = hair(points)
-    net = without_sag(make_net(model), model)
+    net, _ = without_sag(make_net(model), model)
     nothing = np.zeros_like(net.rest_points[0])
     # Lengths are known to the rounding of coordinates, and springs of 2000 N/m make 1e-14 N of it, of a weight of 1e-5.
     rounding = np.finfo(np.float64).eps * np.abs(points).max() * net.stiffness.max()
@@ -140,7 +140,7 @@ def test_rest_lengths_carry_the_weight(points):
 def test_joints_that_cannot_carry_the_weight_are_stiffened():
     model = hair(straight(segments=10, length=0.25))  # rho A g L^3 / (E I) = 130
     before = make_net(model)
-    after = without_sag(before, model)
+    after, factor = without_sag(before, model)
     springs = after.stiffness * (spring_lengths(after.rest_points) - after.rest_length)
     altitudes = after.altitude_stiffness * (altitudes_of(after.rest_points) - after.rest_altitude)
     tension = after.with_springs(springs, after.rest_length, altitudes).joint_stiffness
@@ -148,15 +148,24 @@ def test_joints_that_cannot_carry_the_weight_are_stiffened():
     moment = np.einsum("gnki,gnk->gni", joints.levers, tension)
     turn = np.linalg.norm(joints.turns(after.joint_stiffness) @ moment[..., None], axis=(-2, -1))
     assert turn.max() == pytest.approx(LARGEST_TURN, rel=1e-9)
-    factor = after.stiffness[0, GHOSTS + 1 :: 2, 2] / before.stiffness[0, GHOSTS + 1 :: 2, 2]
-    assert factor[1] > 5
-    assert factor[-1] == 1
+    stiffer = after.joint_stiffness / before.joint_stiffness
+    np.testing.assert_allclose(stiffer, np.broadcast_to(factor[..., None], stiffer.shape), rtol=1e-12)
+    assert factor[0, 1] > 5
+    assert factor[0, -1] == 1
+
+
+def test_only_joints_that_carry_weight_count_as_stiffened():
+    for root in (1, 2):  # a hinge carries no moment, a free strand falls
+        model = hair(straight(segments=10, length=0.25), root=root)
+        _, factor = without_sag(make_net(model), model)
+        assert factor[0, 0] == 1
+        assert (factor.max() > 5) == (root == 1)
 
 
 @pytest.mark.parametrize("root", [1, 2])
 def test_nothing_ties_hinged_and_free_roots_to_the_clamp(root):
     model = hair(helix(), root=root)
-    for net in (make_net(model), without_sag(make_net(model), model)):
+    for net in (make_net(model), without_sag(make_net(model), model)[0]):
         nothing = np.zeros_like(net.rest_points[0])
         _, matrix = forces_and_matrix(net, 0, net.rest_points[0], nothing, nothing, 1.0)
         assert not matrix[: 3 * GHOSTS].any()

@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 from spring_hair import GRAVITY, go, hair, helix, no_load, still, straight
 
+from mane.body.shapes import Sphere
+from mane.contact.strips.strips import TriangleStrips
 from mane.geometry import quaternion
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.scene.simulation import Simulation
 from mane.strand.ports import SYMMETRIC, Load
 from mane.strand.roots import RootPose
 from mane.strand.spring._reference import newton_step
 from mane.strand.spring.net import GHOSTS, interleaved
-from mane.strand.spring.solver import PRESETS, SpringSolver
+from mane.strand.spring.solver import PRESETS, SpringParams, SpringSolver
 
 AXES = {"x": 0, "y": 1, "z": 2}
 
@@ -266,12 +271,48 @@ def test_bad_settings_are_refused(settings, message):
 
 
 def test_presets_hold_the_numbers_of_the_paper():
-    table = {name: (p.stretch, p.bend, p.twist, p.damping, p.friction) for name, p in PRESETS.items()}
+    table = {}
+    for name in PRESETS:
+        p = SpringParams(preset=name)
+        table[name] = (p.stretch, p.bend, p.twist, p.damping, p.friction)
     assert table == {"chai2017_straight": (3e5, 30, 15, 10, 0.05), "chai2017_wavy": (2e6, 200, 100, 10, 0.1)}
     model = hair(straight())
     solver = SpringSolver(model, preset="chai2017_straight", sag_free=False)
+    assert SpringParams(preset="chai2017_wavy", bend=5.0).bend == 5
     segment_mass = model.mass.sum() / model.segment_count
     assert solver.net.stiffness[0, -1, 1] == pytest.approx(3e5 * segment_mass / 0.01)
+
+
+def test_a_preset_that_is_too_soft_for_its_groom_says_what_was_stiffened():
+    points = straight(segments=10, length=0.25)  # sticks out sideways
+    solver = SpringSolver(hair(points), preset="chai2017_straight")
+    raised = solver.joint_stiffening > 1
+    assert 0.5 < raised.mean() < 1
+    assert f"{raised.sum()} of 10 joints are too soft to carry the groom" in solver.note
+    assert f"the softest {solver.joint_stiffening.max():.3g} times" in solver.note
+    assert SpringSolver(hair(points), preset="chai2017_straight", sag_free=False).note == ""
+    short = hair(straight(segments=10, length=0.03))
+    assert SpringSolver(short).note == ""
+    # and whoever runs it is told
+    guides = Guides.from_groom(Groom.from_uniform(points.astype(np.float32)))
+    assert solver.note in Simulation(guides, "spring", preset="chai2017_straight", stiffen_to_stand="off").note
+
+
+def test_a_preset_brings_its_friction_unless_a_contact_has_its_own():
+    guides = Guides.from_groom(Groom.from_uniform(helix(2).astype(np.float32)))
+
+    def frictions(contact=None, **settings):
+        strips = TriangleStrips(**settings)
+        sim = Simulation(
+            guides, "spring", preset="chai2017_wavy", body=Sphere((0, -1, 0), 0.5), contact=contact, forces=[strips]
+        )
+        (solid,) = (part for part in sim.parts if part.name == "contact")
+        model = sim.stages[1].model
+        return solid.params.laws(model, 0.01)[2], strips.params.laws(model)[2]
+
+    assert frictions() == (0.1, 0.1)
+    assert frictions({"friction": 0.4}, friction=0.2) == (0.4, 0.2)
+    assert SpringSolver(hair(helix())).model.friction == 0.3
 
 
 def test_load_is_only_read():

@@ -10,6 +10,8 @@ law of nothing: it is summed like all others.
 
 import numpy as np
 
+from mane.contact.links import _reference
+from mane.contact.links._kernels_frames import AXIS_X, AXIS_Y, AXIS_Z, FRAME_ROWS, SPIN
 from mane.simd.f64x8 import (
     WIDTH,
     add_points,
@@ -43,6 +45,7 @@ HEALTH, STIFFNESS, DAMPING, GIVE = range(4)
 X, Y, Z, LEVER_X, LEVER_Y, LEVER_Z, DISTANCE, APPROACH, SWING = range(9)
 SCRATCH_ROWS = 9
 TINY = 1e-300  # keeps what has no length finite
+SHORTEST = _reference.SHORTEST
 
 
 @njit(cache=True, error_model="numpy")
@@ -118,9 +121,14 @@ def axes_across(tx, ty, tz):
 
 
 @inline
-def turned_frame(points, x, y, z, axes, rows, at, count, scratch):
-    """The two axes across, turned about the segment until its links hold it at rest; keeps tied points in scratch."""
-    ax, ay, az, bx, by, bz = axes
+def segment_frame(points, x, y, z, tangents, held, rows, at, count, scratch):
+    """The two axes across: the one that is `held` from the root; keeps tied points in scratch.
+
+    Where none is, both are turned about the segment until its links hold it at rest.
+    """
+    tx, ty, tz = tangents
+    hx, hy, hz = held
+    ax, ay, az, bx, by, bz = axes_across(tx, ty, tz)
     cosine, sine = broadcast(0.0), broadcast(0.0)
     for m in range(count):
         link, own = at + m * LINK_ROWS * WIDTH, m * SCRATCH_ROWS * WIDTH
@@ -135,14 +143,11 @@ def turned_frame(points, x, y, z, axes, rows, at, count, scratch):
     square = cosine * cosine + sine * sine
     scale = 1.0 / sqrt(maximum(square, TINY))
     cosine, sine = select(square > 0.0, cosine * scale, 1.0), sine * scale
-    return (
-        cosine * ax + sine * bx,
-        cosine * ay + sine * by,
-        cosine * az + sine * bz,
-        cosine * bx - sine * ax,
-        cosine * by - sine * ay,
-        cosine * bz - sine * az,
-    )
+    is_held = hx * hx + hy * hy + hz * hz > 0.0
+    ax = select(is_held, hx, cosine * ax + sine * bx)
+    ay = select(is_held, hy, cosine * ay + sine * by)
+    az = select(is_held, hz, cosine * az + sine * bz)
+    return ax, ay, az, ty * az - tz * ay, tz * ax - tx * az, tx * ay - ty * ax
 
 
 @inline
@@ -170,8 +175,8 @@ def look_at_links(velocity, edge, inv, start_velocity, rate, frame, rows, at, co
         oy = load_row(scratch, own, Y) - along * ey - ly
         oz = load_row(scratch, own, Z) - along * ez - lz
         square = ox * ox + oy * oy + oz * oz
-        to_unit = 1.0 / sqrt(maximum(square, TINY))
-        distance = square * to_unit
+        distance = sqrt(maximum(square, SHORTEST * SHORTEST))
+        to_unit = 1.0 / distance
         ox, oy, oz = ox * to_unit, oy * to_unit, oz * to_unit
         closing = dx * ox + dy * oy + dz * oz
         swing = (ty * lz - tz * ly) * ox + (tz * lx - tx * lz) * oy + (tx * ly - ty * lx) * oz
@@ -189,7 +194,7 @@ def sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, out):
     """Write the forces of a block's links on their segments from `pulls[out]` on.
 
     Returns their sum, and what of it the end of the segment gets: its share of each, less the couple that makes up for
-    the moment of what pulls along the segment, but beside it.
+    the moment of what pulls along the segment, but beside it. And their torque about the segment [N m].
     """
     ex, ey, ez = edge
     by_length = inv * inv
@@ -201,6 +206,7 @@ def sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, out):
         broadcast(0.0),
         broadcast(0.0),
     )
+    torque = broadcast(0.0)
     for m in range(count):
         link, own = at + m * LINK_ROWS * WIDTH, m * SCRATCH_ROWS * WIDTH
         # chang2002 eq. 2
@@ -216,7 +222,8 @@ def sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, out):
         qx = qx + (along * fx - couple * load_row(scratch, own, LEVER_X))
         qy = qy + (along * fy - couple * load_row(scratch, own, LEVER_Y))
         qz = qz + (along * fz - couple * load_row(scratch, own, LEVER_Z))
-    return hx, hy, hz, qx, qy, qz
+        torque = torque + size * load_row(scratch, own, SWING)
+    return hx, hy, hz, qx, qy, qz, torque
 
 
 @inline
@@ -228,7 +235,7 @@ def add_to_segments(force, at, limit, total, at_end, left):
 
 
 @njit(cache=True, error_model="numpy")
-def pull_own(points, velocity, rows, links, limits, dt, first, end, scratch, pulls, force):
+def pull_own(points, velocity, frames, rows, links, limits, dt, first, end, scratch, pulls, torques, force):
     """Fill the `pulls` of the links of vertices `first` to `end`, those of whole strands, and add them to `force`.
 
     Wears links out, and returns how many broke. All arrays but `links` are flat, see `pull`; `scratch` has
@@ -244,14 +251,20 @@ def pull_own(points, velocity, rows, links, limits, dt, first, end, scratch, pul
         ex, ey, ez = load_points(points, 3 * vertex + 3, beyond)
         ex, ey, ez = ex - x, ey - y, ez - z
         inv = 1.0 / sqrt(maximum(ex * ex + ey * ey + ez * ez, TINY))
-        axes = axes_across(ex * inv, ey * inv, ez * inv)
-        frame = turned_frame(points, x, y, z, axes, rows, at, count, scratch)
+        tangents, own = (ex * inv, ey * inv, ez * inv), block * FRAME_ROWS * WIDTH
+        held = (load_row(frames, own, AXIS_X), load_row(frames, own, AXIS_Y), load_row(frames, own, AXIS_Z))
+        frame = segment_frame(points, x, y, z, tangents, held, rows, at, count, scratch)
         vx, vy, vz = load_points(velocity, 3 * vertex, beyond)
         rx, ry, rz = load_points(velocity, 3 * vertex + 3, beyond)
         rate = (rx - vx, ry - vy, rz - vz)
         edge = (ex, ey, ez)
         spin, excess = look_at_links(velocity, edge, inv, (vx, vy, vz), rate, frame, rows, at, count, scratch)
-        hx, hy, hz, qx, qy, qz = sum_pulls(edge, inv, spin, rows, at, count, scratch, pulls, block * count * 3 * WIDTH)
+        is_held = held[0] * held[0] + held[1] * held[1] + held[2] * held[2] > 0.0
+        spin = select(is_held, load_row(frames, own, SPIN), spin)
+        hx, hy, hz, qx, qy, qz, torque = sum_pulls(
+            edge, inv, spin, rows, at, count, scratch, pulls, block * count * 3 * WIDTH
+        )
+        store_row(torques, vertex, 0, torque)
         add_to_segments(force, 3 * vertex, beyond, (hx, hy, hz), (qx, qy, qz), (left_x, left_y, left_z))
         left_x, left_y, left_z = qx, qy, qz
         if reduce_max(excess) > 0.0:
@@ -286,12 +299,13 @@ def pull_back(pulls, incoming, starts, first, end, force):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def pull(points, velocity, rows, links, limits, dt, incoming, starts, pulls, force):
+def pull(points, velocity, frames, rows, links, limits, dt, incoming, starts, pulls, torques, force):
     """Add the pull of all links to `force` (G, V, 3), and wear out those that are drawn out; returns how many broke.
 
     Args:
         points: [m], shape (G, V, 3).
         velocity: [m/s], likewise.
+        frames: `FRAME_ROWS` of each block, flat, see `_kernels_frames`.
         rows: `LINK_ROWS` of each place for a link of each block, flat.
         links: of the segment behind each vertex, see `HEALTH`, shape (G * V, M, 4).
         limits: the two lengths between which a link loses its stiffness [m].
@@ -301,6 +315,7 @@ def pull(points, velocity, rows, links, limits, dt, incoming, starts, pulls, for
         starts: where those of each block begin, (B + 1,).
         pulls: force of each place and lane on its segment [N], flat, and behind them three zeros for lanes of
             `incoming` that have no more links.
+        torques: out, of the links about the segment behind each vertex [N m], flat, room for whole blocks.
         force: [N], shape (G, V, 3).
     """
     strands, vertices = points.shape[:2]
@@ -312,7 +327,7 @@ def pull(points, velocity, rows, links, limits, dt, incoming, starts, pulls, for
         scratch = empty_rows(links.shape[1] * SCRATCH_ROWS)
         first = np.int64(group) * group_size
         end = min(first + group_size, total)
-        broken += pull_own(places, speeds, rows, links, limits, dt, first, end, scratch, pulls, forces)
+        broken += pull_own(places, speeds, frames, rows, links, limits, dt, first, end, scratch, pulls, torques, forces)
     for group in prange(groups):
         first = np.int64(group) * group_size
         pull_back(pulls, incoming, starts, first, min(first + group_size, total), forces)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.contact.compliance import Compliance
-from mane.contact.links._reference import perpendicular
 from mane.geometry.checks import IntArray
 from mane.geometry.index import PointIndex
 from mane.strand.model import Float64Array
@@ -51,12 +50,18 @@ class LinkTable:
 
 
 def find_links(
-    points: Float64Array, takes_part: NDArray[np.bool_], groups: IntArray, count: int, reach: float | None
+    points: Float64Array,
+    axes: Float64Array,
+    takes_part: NDArray[np.bool_],
+    groups: IntArray,
+    count: int,
+    reach: float | None,
 ) -> LinkTable:
     """Tie every segment to the closest points of at most `count` other strands.
 
     Args:
         points: vertices [m], shape (G, V, 3).
+        axes: unit vectors across the segments, the first axis of each one's frame, shape (G, N, 3).
         takes_part: strands that may be linked, shape (G,).
         groups: strands are linked within their group alone, shape (G,).
         count: links per segment.
@@ -76,8 +81,28 @@ def find_links(
         reach = USUAL_REACH * float(np.median(nearest)) if len(nearest) else 0.0
     too_far = ~(distance <= reach)
     other[too_far], fraction[too_far] = NOBODY, 0.0
-    local = _local_coordinates(points, other, fraction)
+    local = _local_coordinates(points, axes, other, fraction)
     return LinkTable(other, fraction, local, np.where(too_far, 0.0, 1.0))
+
+
+def retied(links: LinkTable, found: LinkTable, is_open: NDArray[np.bool_]) -> LinkTable | None:
+    """Fill open places (G, N, count) of `links` with what was `found`, nearest first, each to a strand of its own.
+
+    Returns None where there is nothing to fill them with.
+    """
+    segments = links.other.shape[1]
+    given, wanted = found.arrays(), links.arrays()
+    left = is_open.copy()
+    tied = np.where((links.other >= 0) & ~is_open, links.other // segments, NOBODY)
+    for place in range(found.other.shape[2]):
+        other = found.other[..., place]
+        fits = (other >= 0) & left.any(axis=2) & ~(tied == (other // segments)[..., None]).any(axis=2)
+        g, i = np.nonzero(fits)
+        slot = left[g, i].argmax(axis=1)
+        for name, array in wanted.items():
+            array[g, i, slot] = given[name][g, i, place]
+        left[g, i, slot], tied[g, i, slot] = False, other[g, i] // segments
+    return None if (left == is_open).all() else LinkTable.from_arrays(wanted)
 
 
 def _nearest(points: Float64Array, members: IntArray, count: int) -> tuple[IntArray, Float64Array, Float64Array]:
@@ -114,18 +139,19 @@ def _nearest(points: Float64Array, members: IntArray, count: int) -> tuple[IntAr
     return result[0].astype(np.int64).reshape(shape), result[1].reshape(shape), result[2].reshape(shape)
 
 
-def _local_coordinates(points: Float64Array, other: IntArray, fraction: Float64Array) -> Float64Array:
+def _local_coordinates(
+    points: Float64Array, axes: Float64Array, other: IntArray, fraction: Float64Array
+) -> Float64Array:
     vertices = points.shape[1]
     edges = np.diff(points, axis=1)
     length = np.linalg.norm(edges, axis=2)
     tangent = edges / length[..., None]
-    first, second = perpendicular(tangent)
     safe = np.maximum(other, 0)
     row, place = safe // (vertices - 1), safe % (vertices - 1)
     tied = points[row, place] + fraction[..., None] * edges[row, place]
     gap = tied - points[:, :-1, None]
     along = np.einsum("gnmi,gni->gnm", gap, tangent) / length[..., None]
-    across = [np.einsum("gnmi,gni->gnm", gap, axis) for axis in (first, second)]
+    across = [np.einsum("gnmi,gni->gnm", gap, axis) for axis in (axes, np.cross(tangent, axes))]
     return np.stack([along, *across], axis=-1)
 
 

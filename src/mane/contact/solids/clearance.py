@@ -67,6 +67,7 @@ class Clearance:
     def __init__(self, solid: Solid, model: StrandModel, *, is_body: bool = False) -> None:
         self.solid = solid
         self._model, self._is_body = model, is_body
+        self._lowest: dict[int, Float64Array] = {}
         self._packed = PackedSolid.of(solid)
         self._surface = None if solid.animation is None else DeformingSurface(solid.animation)
         self.measured = not_measured(model.strand_count, model.vertex_count, self._surface is not None)
@@ -82,6 +83,11 @@ class Clearance:
         A groom lies where it was groomed, below the skin too: no place is pushed farther out of the body than it was
         at rest, or hair would move before the head does.
         """
+        if inner not in self._lowest:
+            self._lowest[inner] = self._find_lowest(inner)
+        return self._lowest[inner]
+
+    def _find_lowest(self, inner: int) -> Float64Array:
         model = self._model
         if not self._is_body:
             return np.full((model.strand_count, (model.vertex_count - 1) * (inner + 1) + 1), np.inf)
@@ -108,5 +114,10 @@ class Clearances:
         """Return that of a solid."""
         known, shape = self._known.get(id(solid)), (model.strand_count, model.vertex_count)
         if known is None or known.solid is not solid or known.measured.shape[:2] != shape:
-            known = self._known[id(solid)] = Clearance(solid, model, is_body=solid is self._body)
+            known = self._known[id(solid)] = Clearance(solid, model, is_body=self._is_body(solid))
         return known
+
+    def _is_body(self, solid: Solid) -> bool:
+        """Whether guides grow on a solid: the body, or the same mesh while it comes from its rest pose (pre-roll)."""
+        body = self._body
+        return body is not None and (solid is body or (body.animation is not None and solid.mesh is body.mesh))

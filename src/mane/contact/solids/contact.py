@@ -85,7 +85,7 @@ class ContactParams:
     Attributes:
         mode: "hard" stops hair at the surface (chang2002 3.3); "penalty" lets it sink in and pushes back in proportion
             to the depth (chai2017 5.1).
-        friction: Coulomb's coefficient (chai2017 7.1); hair on skin has 0.2 to 0.5.
+        friction: Coulomb's coefficient (chai2017 7.1); None for that of the hair (`StrandModel.friction`).
         thickness: how far above the surface hair is stopped [m].
         push_out_speed: at which hair that is found inside a solid comes out, at most [m/s]. Out of the body that it
             grows on it comes no farther than it was groomed.
@@ -94,7 +94,7 @@ class ContactParams:
     """
 
     mode: str = "hard"
-    friction: float = 0.3
+    friction: float | None = None
     thickness: float = 0.0
     push_out_speed: float = 0.5
     penalty_depth: float = 1e-4
@@ -104,16 +104,17 @@ class ContactParams:
         require_choice("contact.mode", self.mode, MODES)
         for name in ("friction", "thickness"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
+            if value is not None and not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"contact.{name}: must be a finite number, zero or more, got {value}")
         for name in ("push_out_speed", "penalty_depth", "penalty_load"):
             require_positive(f"contact.{name}", getattr(self, name))
 
-    def laws(self, dt: float) -> Laws:
+    def laws(self, model: StrandModel, dt: float) -> Laws:
         """Return what `_kernels_contact.judge_contact` calls the laws."""
+        friction = model.friction if self.friction is None else self.friction
         soft = self.penalty_load * EARTH / self.penalty_depth
         is_hard = self.mode == "hard"
-        return HARD / dt**2 if is_hard else soft, GRIP, self.friction, self.push_out_speed, is_hard
+        return HARD / dt**2 if is_hard else soft, GRIP, friction, self.push_out_speed, is_hard
 
     def inertia(self, model: StrandModel, dt: float) -> Float64Array:
         """What a contact pushes against [kg], shape (G, V): mass, for a hard one with what bending adds in a step."""
@@ -168,7 +169,7 @@ class SolidContact(Force):
         self._meet(strands.solids)
         if strands.dt != self._inertia[0]:
             self._inertia = (strands.dt, self.params.inertia(self._model, strands.dt))
-        laws = self.params.laws(strands.dt)
+        laws = self.params.laws(self._model, strands.dt)
         for one, moving in zip(self._solids, strands.solids, strict=True):
             one.find(strands, moving, self._inertia[1], self._arc, self._held, laws, load)
 

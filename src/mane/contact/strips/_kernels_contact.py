@@ -35,9 +35,9 @@ from mane.contact.strips._kernels_table import (
 from mane.simd.jit import get_thread_id, njit, prange
 from mane.simd.memory import use_wide_registers
 
-# Columns of a record. The last three follow from the others when all contacts are known: see `_kernels_push`.
-WEIGHT, NORMAL, GAP, SCALE, LIMIT, LIGHT, GIVE, SHARE = 0, 4, 7, 8, 9, 10, 11, 12
-RECORD = 13
+# Columns of a record. The last two follow from the others when all contacts are known: see `_kernels_push`.
+WEIGHT, NORMAL, GAP, SCALE, LIMIT, LIGHT, GIVE = 0, 4, 7, 8, 9, 10, 11
+RECORD = 12
 PARALLEL = 1e-6  # sine of the angle below which two segments have no common normal
 
 

@@ -5,25 +5,17 @@
 import math
 
 from mane.contact.strips._kernels import FASTMATH, kernel
-from mane.contact.strips._kernels_contact import GAP, GIVE, LIGHT, LIMIT, NORMAL, SCALE, SHARE, WEIGHT
+from mane.contact.strips._kernels_contact import GAP, GIVE, LIGHT, LIMIT, NORMAL, SCALE, WEIGHT
 from mane.simd.jit import njit, prange
 
 
 @kernel
-def load_strands(count, touched, laws, dt, records, busy):
-    """Fill in the share of every contact, and add its weights to `busy` (G V,), each by that share.
-
-    The scale of chang2002 eq. 3 is one of stiffness. A share is what is left of it after an implicit step: the scale
-    itself where the spring is soft, the whole where it is so stiff that a hundredth of it would stop what comes.
-    """
-    stiff = (laws[0] * dt) ** 2 + 2.0 * laws[1] * laws[0] * dt
+def load_strands(count, touched, records, busy):
+    """Add the weights of every contact to `busy` (G V,), each by the scale of its stiffness."""
     for row in range(count.shape[0]):
         for n in range(count[row]):
-            scale = records[row, n, SCALE]
-            share = scale * (1.0 + stiff) / (1.0 + scale * stiff)
-            records[row, n, SHARE] = share
             for c in range(4):
-                busy[touched[row, n, c]] += share * abs(records[row, n, WEIGHT + c])
+                busy[touched[row, n, c]] += records[row, n, SCALE] * abs(records[row, n, WEIGHT + c])
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -58,6 +50,10 @@ def push_apart(count, touched, records, velocity, laws, dt, goes_on, force):
 
     `laws` are the rate of the spring [1/s], its damping ratio, the coefficient of friction, and the fastest that
     overlapping hair is pushed apart [m/s]. Where `goes_on`, records are of an earlier substep: their gaps follow.
+
+    A contact of scale a (chang2002 eq. 3) is a spring of a times the stiffness k. Alone on its strands, which give way
+    by w, it gets the impulse of an implicit step, a k dt depth / (1 + a k dt^2 w). With others beside it, a w becomes
+    the sum over all of them, each by its own scale, which no sum of impulses overshoots (`contact.compliance`).
     """
     rate, ratio, friction, fastest = laws
     deepest = fastest * (dt + 2.0 * ratio / rate)  # at which spring and damper balance at that speed
@@ -77,19 +73,19 @@ def push_apart(count, touched, records, velocity, laws, dt, goes_on, force):
             speed = vx * nx + vy * ny + vz * nz
             if goes_on:
                 records[row, n, GAP] += dt * speed  # velocities are those that led here from the last substep
-            share = records[row, n, SHARE]
+            scale = records[row, n, SCALE]
             k = rate * rate / light
             resistance = k * dt * dt + 2.0 * ratio * rate / light * dt
             # As in links: overlap is undone as far as a step can, what comes is stopped as far as it can.
             firm, soft = 1.0 / (1.0 + k * dt * dt * s), 1.0 / (1.0 + resistance * s)
             depth = min(records[row, n, LIMIT] - records[row, n, GAP], deepest * soft / firm)
-            normal = share * (firm * k * dt * depth - soft * resistance * speed)
+            normal = scale * (firm * k * dt * depth - soft * resistance * speed)
             if normal <= 0.0:
                 continue
             # Friction stops the sliding at most.
             vx, vy, vz = vx - speed * nx, vy - speed * ny, vz - speed * nz
             sliding = math.sqrt(vx * vx + vy * vy + vz * vz)
-            brake = min(friction * normal / sliding, share / s) if sliding > 0.0 else 0.0
+            brake = min(friction * normal / sliding, scale / s) if sliding > 0.0 else 0.0
             fx, fy, fz = (
                 (normal * nx - brake * vx) / dt,
                 (normal * ny - brake * vy) / dt,

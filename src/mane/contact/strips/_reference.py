@@ -119,14 +119,11 @@ def push_forces(
     rate, ratio, friction, fastest = laws
     strands, vertices = table.shape[:2]
     busy = np.zeros(strands * vertices)
-    stiff = (rate * dt) ** 2 + 2 * ratio * rate * dt
-    # What an implicit step leaves of a scale of stiffness: itself where the spring is soft, all where it is hard.
-    shares = [contact.scale * (1 + stiff) / (1 + contact.scale * stiff) for contact in contacts]
-    for contact, share in zip(contacts, shares, strict=True):
-        np.add.at(busy, contact.vertices, share * np.abs(contact.weights))
+    for contact in contacts:
+        np.add.at(busy, contact.vertices, contact.scale * np.abs(contact.weights))
     give = np.einsum("gvw,gw->gv", table, busy.reshape(strands, vertices)).reshape(-1)
     force = np.zeros_like(velocity)
-    for contact, share in zip(contacts, shares, strict=True):
+    for contact in contacts:
         light = (contact.weights**2 * inv_mass[contact.vertices]).sum()
         s = (np.abs(contact.weights) * give[contact.vertices]).sum()
         moving = contact.weights @ velocity[contact.vertices]
@@ -135,8 +132,8 @@ def push_forces(
         # As in links: overlap is undone as far as a step can, what comes is stopped as far as it can.
         firm, soft = 1 / (1 + k * dt**2 * s), 1 / (1 + (k * dt**2 + c * dt) * s)
         depth = min(thickness - contact.gap, fastest * (dt + 2 * ratio / rate) * soft / firm)
-        normal = max(share * (firm * k * dt * depth - soft * (k * dt**2 + c * dt) * speed), 0.0)
+        normal = max(contact.scale * (firm * k * dt * depth - soft * (k * dt**2 + c * dt) * speed), 0.0)
         sliding = moving - speed * contact.normal
-        brake = min(friction * normal / np.linalg.norm(sliding), share / s)
+        brake = min(friction * normal / np.linalg.norm(sliding), contact.scale / s)
         np.add.at(force, contact.vertices, np.outer(contact.weights, normal * contact.normal - brake * sliding) / dt)
     return force

@@ -97,7 +97,7 @@ class Pushes:
         busy = self._busy.reshape(-1)
         busy.fill(0.0)
         for one in kinds:
-            push_kernels.load_strands(one.count, one.touched, self._laws, dt, one.records, busy)
+            push_kernels.load_strands(one.count, one.touched, one.records, busy)
         push_kernels.give_way(self._compliance.of(dt), self._busy, self._give)
         for one in kinds:
             push_kernels.weigh_contacts(

@@ -8,6 +8,7 @@ import numpy as np
 
 from mane.contact.neighbours import NEIGHBOURHOODS
 from mane.geometry.checks import require_choice, require_positive
+from mane.strand.model import StrandModel
 
 AHEAD = 1.0  # a contact may be seen coming from this many thicknesses above the first
 MARGIN = 1.5  # how far strands may come towards each other between broad phases, in thicknesses
@@ -21,7 +22,7 @@ class StripParams:
         thickness: distance at which parts of the hair meet [m]: the radius of the cluster that a guide stands for.
         rate: angular frequency of the spring that pushes them apart [1/s]; beyond some 1 / dt it is simply hard.
         damping: its damping ratio; 1 does not bounce.
-        friction: Coulomb's coefficient.
+        friction: Coulomb's coefficient; None for that of the hair (`StrandModel.friction`).
         push_out_speed: at which hair that overlaps comes apart, at most [m/s].
         neighbours: "all" makes strips between all neighbouring roots, as for a brush; "horizontal" between those beside
             each other, as for a scalp.
@@ -40,7 +41,7 @@ class StripParams:
     thickness: float = 0.002
     rate: float = 500.0
     damping: float = 1.0
-    friction: float = 0.3
+    friction: float | None = None
     push_out_speed: float = 0.5
     neighbours: str = "all"
     reach: float | None = None
@@ -56,7 +57,7 @@ class StripParams:
             require_positive(f"strips.{name}", getattr(self, name))
         for name in ("damping", "friction", "broad_phase_interval", "narrow_phase_interval"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
+            if value is not None and not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"strips.{name}: must be a finite number, zero or more, got {value}")
         if self.reach is not None:
             require_positive("strips.reach", self.reach)
@@ -64,10 +65,10 @@ class StripParams:
         if not (np.isfinite(self.breaks_at) and self.breaks_at >= self.heals_at):
             raise ValueError(f"strips.breaks_at: must be at least heals_at ({self.heals_at}), got {self.breaks_at}")
 
-    @property
-    def laws(self) -> tuple[float, float, float, float]:
+    def laws(self, model: StrandModel) -> tuple[float, float, float, float]:
         """What `push_apart` calls the laws."""
-        return float(self.rate), float(self.damping), float(self.friction), float(self.push_out_speed)
+        friction = model.friction if self.friction is None else self.friction
+        return float(self.rate), float(self.damping), float(friction), float(self.push_out_speed)
 
     @property
     def ahead(self) -> float:

@@ -43,7 +43,7 @@ class TriangleStrips(Force):
     Limitations: a contact is seen coming from one thickness beyond its own, so parts that approach faster than two
     thicknesses per substep (1 m/s at 2 mm and 4 ms) can pass each other unnoticed, and so can parts that come from far
     between two broad phases (`broad_phase_interval`). A push grows no stiffer than a step allows, some mass / dt^2:
-    hair that is pulled hard over other hair sinks in, and a braid needs substeps of two milliseconds, a rate of 6000
+    hair that is pulled hard over other hair sinks in, and a braid needs substeps of one millisecond, a rate of 6000
     and a broad phase interval of 0 to stay whole. Parts within 8 degrees of each other, whose force would be less than
     a hundredth, do not meet at all.
 
@@ -67,7 +67,7 @@ class TriangleStrips(Force):
         self._model = model
         self._groups = checked_groups("strips.groups", self._groups_given, model)
         self._broad_phase = BroadPhase(model, self.params)
-        self._pushes = Pushes(model, self.params.laws)
+        self._pushes = Pushes(model, self.params.laws(model))
         self._segment_contacts = Contacts(model.strand_count)
         self._is_made = False
 

@@ -68,7 +68,8 @@ def read_usd_groom(
     `curve_basis`), one for each vertex. Colours, painted maps and other vertex data are those of the control vertices.
     Where units or up axis are not authored, OpenUSD's own fallbacks are taken with an `AssumptionNotice`. ValueError or
     OSError, in one line that names file, fault and remedy, where the file cannot be read: also for periodic curves,
-    instances, rigs that cannot be posed and curve counts that change over time.
+    instances and rigs that cannot be posed. A file whose curve counts change over time is read at the one time, with a
+    notice unless that was asked for, and `changes_at` says when it has other strands.
     """
     stage = open_stage(path, trusted=trusted)
     with reading(path):
@@ -94,6 +95,7 @@ class _Reader:
         self.timing = stage_timing(stage)
         self.skinning = find_skinning(path, stage)
         self.problems = [_problem(text) for text in (*self.units.remarks, *self.units.assumed)]
+        self.changes_at: float | None = None
 
     def fail(self, text: str) -> ValueError:
         """Return the error to raise: one line, whatever words of the file are in it."""
@@ -116,6 +118,11 @@ class _Reader:
             time = default_time(self.timing, times)
         at = time_code(time)
         parts = [self._read_prim(curves, at, is_posed=is_posed) for curves in self._not_empty(found, at)]
+        if self.changes_at is not None and not is_posed:
+            self.note(
+                f"curveVertexCounts change at time {self.changes_at:g}: the strands are those of "
+                f"{'the default time' if time is None else f'time {time:g}'} alone"
+            )
         return self._joined(parts, time, times, repair)
 
     def _sample_times(self, found: Iterable[Any]) -> list[float]:
@@ -230,10 +237,7 @@ class _Reader:
         counts = integers_of(attribute, at)
         change = first_change(attribute, counts)
         if change is not None:
-            raise self.fail(
-                f"{path}: curveVertexCounts change at time {change:g}, and strands must stay the same over time; "
-                "export it with constant topology"
-            )
+            self.changes_at = change if self.changes_at is None else min(change, self.changes_at)
         if (counts < 0).any():
             first = int((counts < 0).argmax())
             raise self.fail(f"{path}: curve {first} has {counts[first]} vertices; the file is damaged, export it again")
@@ -274,7 +278,9 @@ class _Reader:
             str(default.GetName()) if default else None,
             time,
         )
-        return UsdGroom(groom, source, rest, velocities, np.asarray(times, np.float64), tuple(self.problems))
+        return UsdGroom(
+            groom, source, rest, velocities, np.asarray(times, np.float64), tuple(self.problems), self.changes_at
+        )
 
     def _tell_unusable(self, parts: Iterable[_Part], repair: bool) -> None:
         for part in parts:
@@ -315,6 +321,7 @@ class _Reader:
                 group_names=raw.group_names,
                 min_finite=1.0,
                 merge_distance=-1.0,
+                merge_share=0.0,
             )
         except ValueError as error:
             raise self.fail(str(error)) from None

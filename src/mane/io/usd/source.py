@@ -134,6 +134,7 @@ class UsdGroom:
         velocities: velocity of each point [m/s], world axes, shape (P, 3), or None where no prim has them.
         times: time codes at which points or transforms are sampled, shape (F,), float64; empty for a still file.
         problems: what could not be used or had to be assumed.
+        changes_at: first time code at which the file has other strands than those that were read, or None.
     """
 
     groom: Groom
@@ -142,6 +143,7 @@ class UsdGroom:
     velocities: FloatArray | None
     times: NDArray[np.float64]
     problems: tuple[Problem, ...]
+    changes_at: float | None = None
 
 
 def rows_of(offsets: IntArray, chosen: IntArray) -> slice | IntArray:

@@ -64,12 +64,12 @@ class PeerResult:
 
     Attributes:
         seconds: per step, without moving the roots.
-        tip_height: mean height of the tips at the end [m].
+        tips: places of the tips at the end [m], G rows of three.
         stretch: largest gap between neighbouring segments over their length, at the end.
     """
 
     seconds: float
-    tip_height: float
+    tips: list[list[float]]
     stretch: float
 
 
@@ -183,8 +183,7 @@ class _Rods:
             start = time.perf_counter()
             stepper.step(self.model)
             seconds += time.perf_counter() - start
-        heights, stretch = self._measure(bodies)
-        return PeerResult(seconds / len(self.job.poses), heights, stretch)
+        return PeerResult(seconds / len(self.job.poses), *self._measure(bodies))
 
     def _move_roots(self, bodies: Any, pose: Float64Array) -> None:
         for index, (middle, frame) in zip(self.first_body, self.ghosts, strict=True):
@@ -193,19 +192,19 @@ class _Rods:
             body.setRotation(quaternion.multiply(pose[3:], frame))
             body.rotationUpdated()
 
-    def _measure(self, bodies: Any) -> tuple[float, float]:
-        """Mean height of the tips [m] and largest stretch: the gap between neighbouring segments over their length."""
-        heights, stretch = [], 0.0
+    def _measure(self, bodies: Any) -> tuple[list[list[float]], float]:
+        """Tips [m] and largest stretch: the gap between neighbouring segments over their length."""
+        tips, stretch = [], 0.0
         for first, strand in zip(self.first_body, self.job.points, strict=True):
             lengths = np.linalg.norm(np.diff(strand, axis=0), axis=1)
             rows = range(first + 1, first + 1 + len(lengths))
             middle = np.array([bodies[row].getPosition() for row in rows]).reshape(-1, 3)
             frame = np.array([bodies[row].getRotation() for row in rows]).reshape(-1, 4)
             half = 0.5 * lengths[:, None] * quaternion.rotate(frame, np.array([0.0, 0.0, 1.0]))
-            heights.append((middle + half)[-1, 1])
+            tips.append((middle + half)[-1].tolist())
             gap = np.linalg.norm((middle - half)[1:] - (middle + half)[:-1], axis=1)
             stretch = max(stretch, float((gap / lengths[1:]).max()))
-        return float(np.mean(heights)), stretch
+        return tips, stretch
 
 
 def _cube(pypbd: Any) -> tuple[Any, Any]:

@@ -1,7 +1,9 @@
 """chang2002 7.4, figure 7: a sphere ploughs through a brush, and the bristles settle behind it.
 
 The same brush three times: bristles that know nothing of each other, bristles that collide (the wisp model), and with
-strips between neighbours. Settled is a brush whose kinetic energy stays below a thousandth of the most it had.
+strips between neighbours. Settled is a brush whose kinetic energy stays below a thousandth of the most it had. The
+paper says that bristles which collide settle much faster; here that is a number: in half the time. There is no air,
+which would calm bristles whether they meet or not.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ START, END, PASSAGE = -0.12, 0.14, 0.65  # [m], [m], [s]: where it comes from, w
 FRAME_RATE = 48.0
 SECONDS = 6.0
 CALM = 1e-3  # of the largest kinetic energy
+MUCH_FASTER = 0.5  # of the time that bristles take that know nothing of each other, at most
 SHOWN = (0.25, 0.5, 0.8, 1.5)  # [s]
 SIZE = (400, 280)
 
@@ -68,12 +71,13 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
     for name, one in runs.items():
         case = f"{side} x {side} bristles, {name}"
         promise = (
-            {} if name == "no interactions" else {"reference": alone, "source": "no interactions", "target": alone}
+            {}
+            if name == "no interactions"
+            else {"reference": alone, "source": "no interactions", "target": MUCH_FASTER * alone}
         )
         report.add(case, "time to settle after the sphere has passed", one.settled, "s", **promise)
     _draw(report, runs, quick)
     report.note("The paper shows figure 7 and says that bristles that interact settle much faster; it gives no times.")
-    report.note("Here most of the swing is taken by the material and the air, so that interactions add less.")
     tell("done", 1.0)
 
 
@@ -90,7 +94,7 @@ def plough(guides: Guides, parts: list[Part], seconds: float, done: Done) -> Run
     """Simulate the passage and what follows."""
     sphere, board = _sphere(), _board()
     simulation = Simulation(
-        guides, material=BRISTLE, body=board.shape, solids=[sphere], forces=parts, frame_rate=FRAME_RATE
+        guides, material=BRISTLE, body=board.shape, solids=[sphere], forces=parts, frame_rate=FRAME_RATE, drag=0.0
     )
     mass = simulation.strands.mass[..., None]
     frames = round(seconds * FRAME_RATE)

@@ -7,6 +7,7 @@ feel the hair. Guides hold together by links and collide by strips.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from mane.groom.groom import Groom
 from mane.groom.select import select_guides
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.render.camera import Camera
+from mane.render.looks import LOOKS
 from mane.render.panels import side_by_side
 from mane.render.renderer import render
 from mane.scene.simulation import Simulation
@@ -34,6 +36,7 @@ FRAME_RATE = 24.0
 SECONDS = 3.2
 SHOWN = (0.1, 0.8, 1.2, 2.4, 3.0)  # [s]
 SIZE = (300, 340)
+ARTISTIC = replace(LOOKS["dark_brown"], translucency=0.9)  # 7.5: more translucent, more specular
 
 
 def run(report: Report, *, quick: bool, tell: Tell) -> None:
@@ -53,7 +56,7 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
     )
     skin = LinearSkin(groom, guides)
     rest = simulation.frame.points.astype(np.float64)
-    tips, speeds, pictures, captions = [], [], [], []
+    tips, speeds, pictures, artistic, captions = [], [], [], [], []
     size = (90, 100) if quick else SIZE
     everything = np.concatenate([body.points, groom.points])
     camera = Camera.framing(everything, (0.6, 0.15, 1.0), aspect=size[0] / size[1], margin=0.02)
@@ -67,11 +70,14 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
         speeds.append(float(np.linalg.norm(air(frame.time))))
         if number in shown_at:
             hair = Groom.from_uniform(smooth(adjust(skin(frame), frame), frame).copy())
-            pictures.append(render(hair, body, camera=camera, size=size, look="dark_brown"))
+            pictures.append(render(hair, body, camera=camera, size=size, look=LOOKS["dark_brown"]))
+            artistic.append(render(hair, body, camera=camera, size=size, look=ARTISTIC))
             captions.append(f"{frame.time:.2g} s: {_wind_text(frame.time)}")
     _add_figures(report, np.array(tips), np.array(speeds), rest)
     row = side_by_side(pictures, captions, title="Short hair in a changing wind, after figure 10")
     report.picture("wind", row, "Short hair in a changing wind, after figure 10")
+    row = side_by_side(artistic, captions, title="The same with more translucency and gloss, after figure 10, bottom")
+    report.picture("artistic", row, "The same with an artistic flavour (7.5), after figure 10, bottom")
     report.note(
         "The paper's air is a fluid that feels the hair; here hair is carried by a given wind, which the head and the "
         "hair before it keep away. Two-way air comes later."

@@ -37,7 +37,7 @@ class Paper:
 PAPERS: dict[str, Paper] = {
     "chang2002": Paper(
         "Chang, Jin, Yu: A Practical Model for Hair Mutual Interactions",
-        {name: f"reproduce.chang2002_{name}" for name in ("shake", "braid", "brush", "wind", "dense")},
+        {name: f"reproduce.chang2002_{name}" for name in ("shake", "braid", "brush", "wind", "adaptive", "dense")},
     ),
     "hsu2024": Paper(
         "Hsu, Wang, Pan, Gao, Yuksel, Wu: Real-Time Physically Guided Hair Interpolation",

@@ -7,6 +7,7 @@ sum of their moments that of the angular one. Both are shown beside the sum of t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +20,7 @@ from mane.contact.ties.ties import Tie, Ties
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.measure.figures import Figures
+from mane.scene.simulation import MAX_SUBSTEP
 from mane.strand.material import Material
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
@@ -35,6 +37,7 @@ FRICTIONS = (0.0, 0.1, 0.3, 1.0)
 HEAD_GUIDES, LINK_RATES = 200, (30.0, 100.0)  # guides of a head; of the links on it [1/s]
 SHIFT = 1e-4  # [m]: too little to wear a link out
 BRIEF = 1e-9  # [s]: a step in which nothing can give way
+CROSSING_DEGREES, CROSSING_LENGTH = (10, 20, 45), 0.01  # of segments that cross, and their length [m]
 
 
 def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -> Figures:
@@ -55,7 +58,31 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
             progress(f"mutual: {name}")
         _add_rows(figures, name, part, model)
     _add_link_stiffness(figures, 40 if quick else HEAD_GUIDES)
+    _add_push_by_angle(figures)
     return figures
+
+
+def _add_push_by_angle(figures: Figures) -> None:
+    """What is left of the push of crossing segments at an angle, with the settings by default, beside eq. 3."""
+    for dt in (MAX_SUBSTEP, MAX_SUBSTEP / 8):
+        full = _crossing_push(math.pi / 2, dt)
+        for degrees in CROSSING_DEGREES:
+            angle = math.radians(degrees)
+            case = f"segments that cross at {degrees} degrees, steps of {1e3 * dt:.2g} ms"
+            value, paper = _crossing_push(angle, dt) / full, 1 - math.cos(angle)
+            figures.add(case, "push over that at 90 degrees", value, "1", reference=paper, source="chang2002 eq. 3")
+
+
+def _crossing_push(angle: float, dt: float) -> float:
+    """Push [N] between two strands of three segments whose middle ones cross at an angle, a little too close."""
+    part = TriangleStrips(strips=False)
+    along = CROSSING_LENGTH * (np.arange(4) - 1.5)[:, None]
+    other = np.array([math.cos(angle), 0.0, math.sin(angle)])
+    points = np.stack([along * [1.0, 0.0, 0.0] + [0.0, 0.8 * part.params.thickness, 0.0], along * other])
+    groomed = points + np.arange(2)[:, None, None]  # so that they do not meet as groomed
+    model = Material().model(groomed, root="free", gravity=(0.0, 0.0, 0.0))
+    part.prepare(model)
+    return float(step_force(part, model, points, np.zeros_like(points), dt=dt)[0, :, 1].sum())
 
 
 def _add_link_stiffness(figures: Figures, count: int) -> None:

@@ -22,6 +22,7 @@ from mane.body.packed import PackedSolid, packed_poses
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, as_floats
 from mane.groom.groom import Groom
+from mane.skin._kernels_lengths import keep_lengths
 from mane.skin.base import require_poses
 from mane.skin.finish import _kernels as kernels
 from mane.skin.finish.near_grid import NearGrid
@@ -176,6 +177,32 @@ def _drawn(
     return previous + way * np.divide(length[:, None], size, out=np.ones_like(size), where=size > 0)
 
 
+class LengthKeeping(FinishingPass):
+    """Hairs as long as they are at rest, segment by segment from root to tip; directions are kept, so what lies beyond
+    a segment moves along with it. For skins that blend positions, which shorten hair where its guides part.
+
+    Points are changed in place.
+
+    Args:
+        groom: the hairs at rest, all with the same vertex count.
+    """
+
+    name = "keep_lengths"
+    needs = ("groom",)
+
+    def __init__(self, groom: Groom) -> None:
+        edge = np.diff(groom.as_uniform(), axis=1)
+        self._rest = np.sqrt(np.einsum("snc,snc->sn", edge, edge, dtype=np.float64)).astype(np.float32)
+
+    def __call__(self, points: FloatArray, frame: GuideFrame | None = None) -> FloatArray:
+        """Give `points (S, V, 3)` [m] the lengths of the groom, in place, and return them; the frame is not asked."""
+        hairs, segments = self._rest.shape
+        if len(points) and points.shape != (hairs, segments + 1, 3):
+            raise ValueError(f"points: must have shape {(hairs, segments + 1, 3)} (= the groom), got {points.shape}")
+        keep_lengths(self._rest, points)
+        return points
+
+
 class HermiteSubdivision(FinishingPass):
     """Smooth hairs (chang2002 5.2): a cubic Hermite spline through the vertices, cut into 2^levels pieces per segment.
 
@@ -218,5 +245,9 @@ def hermite_weights(pieces: int) -> FloatArray:
 FINISHING_PASSES: Table[FinishingPass] = Table(
     "kind",
     "mane.skin.finish.passes:FinishingPass",
-    {"push_out": "mane.skin.finish.passes:SolidAdjustment", "subdivide": "mane.skin.finish.passes:HermiteSubdivision"},
+    {
+        "push_out": "mane.skin.finish.passes:SolidAdjustment",
+        "keep_lengths": "mane.skin.finish.passes:LengthKeeping",
+        "subdivide": "mane.skin.finish.passes:HermiteSubdivision",
+    },
 )

@@ -211,7 +211,9 @@ def skinned(rows, row, guidance, starts, at, w1, w2, head):
 
 @njit(cache=True, error_model="numpy")
 def sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain, places, hair, lanes, out):
-    """Fill `places` of all `count` vertices of a block, rows x, y and z of each; arguments as in `sweep_hairs`.
+    """Fill `places` of all `count` vertices of a block, rows x, y and z of each, and behind them a row of lengths.
+
+    Arguments as in `sweep_hairs`.
 
     The block's rows begin at `data[at]`, the guidance of its halves or quarters at `starts`. Its lanes begin at
     `hair[lanes]`: the points of those hairs, to be written in the end, are asked for on the way.
@@ -221,7 +223,7 @@ def sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain,
     lines = (width + HALF) // HALF * LANES // (count - 1)
     bend, strain = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW)
     w1, w2 = load(data, at + WEIGHTS * ROW), load(data, at + (WEIGHTS + 1) * ROW)
-    towards, before = broadcast(pull), broadcast(ZERO)
+    towards, before, total, tiny = broadcast(pull), broadcast(ZERO), broadcast(ZERO), broadcast(TINY)
     back = broadcast(close_gain)
     q = (
         broadcast(ROOT_TWO * root[0]),
@@ -249,9 +251,15 @@ def sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain,
         g = (fx + towards * tx - back * x, fy + towards * ty - back * y, fz + towards * tz - back * z)
         # Eq. 12.
         start = (x + strain * fx, y + strain * fy, z + strain * fz)
+        ox, oy, oz = x, y, z
         q, (x, y, z) = turn_segment(q, turned(q, vx, vy, vz), square, scale, g, start)
         store_vector(places, i * PLACE, x, y, z)
+        # Beside the way from one segment to the next, so that it costs little.
+        ox, oy, oz = x - ox, y - oy, z - oz
+        way = ox * ox + oy * oy + oz * oz + tiny
+        total = total + way * rsqrt(way)
         at += SEGMENT
+    store(places, count * PLACE, total)
 
 
 @njit(cache=True, error_model="numpy")
@@ -282,6 +290,7 @@ def sweep_hairs(
     close_gain,
     blocks_per_task,
     # out
+    lengths,
     out,
 ):
     """Pass once from root to tip (algorithm 1) over all hairs of a rigid head, three guides each, targets on the way.
@@ -300,6 +309,7 @@ def sweep_hairs(
         close_gain: `pull` times the drift gain, `PhysicalParams.drift_gain`; the rest of it is `keep`. The
             way to the target starts between the target's own start and the hair's, and all but the hair's is known.
         blocks_per_task: blocks that share scratch memory.
+        lengths: of the hairs that come out (S,) [m].
         out: points, flat (S * 3 V) [m].
     """
     blocks, of_block, of_bundle, width = (
@@ -309,7 +319,7 @@ def sweep_hairs(
         3 * count,
     )
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
-        places = scratch_rows(count * PLACE_ROWS)
+        places = scratch_rows(count * PLACE_ROWS + 1)
         for block in range(task * blocks_per_task, min((task + 1) * blocks_per_task, blocks)):
             at, lanes = block * of_block, block * LANES
             a, b, c, d = bundle[block, 0], bundle[block, 1], bundle[block, 2], bundle[block, 3]
@@ -320,3 +330,5 @@ def sweep_hairs(
                 parts = (a * of_bundle, b * of_bundle, c * of_bundle, d * of_bundle)
                 sweep_block(data, at, count, guidance, parts, head, root, pull, close_gain, places, hair, lanes, out)
             store_points(places, hair, lanes, width, out)
+            for lane in range(LANES):
+                lengths[hair[lanes + lane]] = places[count * PLACE + lane]

@@ -28,6 +28,7 @@ from mane.skin.physical.loads import GuideLoads
 from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joined, pieces, solve_rest
 from mane.skin.root_carry import RootCarry
+from mane.skin.safety import HairSpacing
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
@@ -37,6 +38,9 @@ BLOCKS_PER_TASK = 16
 ROWS_AT_ONCE = 4096  # hairs that are bound together
 SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
 STIFFER = 1e-9  # relative; more than rounding
+# Of a hair's length: what the method may be off, besides what so many weights stretch a hair by.
+LENGTH_ERROR = 0.01
+STRETCH_IN_STRAINS = 4.0
 
 
 class PhysicalSkin(LinearBlend):
@@ -68,6 +72,7 @@ class PhysicalSkin(LinearBlend):
     """
 
     name = "physical"
+    version = 2
     examples = ({}, {"sweeps": 2, "warm_start": "previous"}, {"sweeps": "converged"})
     settings = PhysicalParams
     needs = ("material", "guide_model", "guide_stiffening", "rest")
@@ -87,6 +92,8 @@ class PhysicalSkin(LinearBlend):
         solids: Sequence[Solid] = (),
         **settings: Any,
     ) -> None:
+        self._spacing = HairSpacing(groom)
+        groom = self._spacing.groom
         super().__init__(groom, guides, binding=binding, count=count)
         self.params = PhysicalParams(**settings)
         if solids and self.params.feels_beyond:
@@ -103,6 +110,7 @@ class PhysicalSkin(LinearBlend):
         ones = np.ones(guides.capacity) if guide_stiffening is None else guide_stiffening
         self._guide_stiffening = as_array("guide_stiffening", ones, (guides.capacity,), np.float64)
         require_finite("guide_stiffening", self._guide_stiffening)
+        self._strain = np.empty(groom.strand_count)
         self._lanes = HairBlocks.cut(self.bundles)
         self._data = self._lanes.empty_data(segments + 1)
         self._load_places = self._places_of_loads(self._parameter)
@@ -115,6 +123,9 @@ class PhysicalSkin(LinearBlend):
             piece = self._bind(material, still, rows)
             if self.params.feels_beyond:
                 solved.append(piece)
+        if not self.params.stretch_by_blend:
+            own = STRETCH_IN_STRAINS * self._strain
+            self.safety.expect(1 - LENGTH_ERROR - own, 1 + LENGTH_ERROR + own)
         self._chain = ChainSolve(self._lanes, joined(solved), self.params) if solved else None
         if self._chain is not None:
             self.save_every = 1 + self._chain.memory_bytes // SAVED_BYTES
@@ -131,10 +142,15 @@ class PhysicalSkin(LinearBlend):
         weight = hairs.mass.sum(axis=1) * self._loads.forces.gravity
         held = np.einsum("sk,sk->s", self._weight[rows], self._guide_stiffening[self._guides_of(rows)])
         bend = held * hairs.bend_stiffness.mean(axis=1) / weight
-        if self.params.carries_moments:
-            bend *= self._length_share(rows)
         strain = weight / hairs.stretch_stiffness.mean(axis=1)
+        if self.params.carries_moments:
+            factor = self._length_share(rows)
+            bend *= factor
+            # Moments of short guides are many of their weights, and no tension: where they are not to bend a long hair
+            # any more than its guides, they must not stretch it either.
+            strain /= np.maximum(factor, 1.0)
         solved = solve_rest(hairs.rest_points, force, bend, strain, self.params)
+        self._strain[rows] = strain
         self._stiffened += int((solved.bend > (1 + STIFFER) * bend).sum())
         points, share = hairs.rest_points - self._pivot, 1 - self.params.alpha
         self._lanes.pack(numbers, solved, points, self._weight[rows], share, self._keep, self._data)
@@ -215,6 +231,7 @@ class PhysicalSkin(LinearBlend):
             self._sweep(frame if frame.inserted is None else replace(frame, inserted=None), inherited, out)
             if part is not None:
                 self._sweep_again(frame, part, inherited, out)
+                self._has_lengths = False
         return inherited, share
 
     def _fill_targets(self, frame: GuideFrame, out: FloatArray) -> None:
@@ -246,8 +263,10 @@ class PhysicalSkin(LinearBlend):
                     pull,
                     np.float32(pull * params.drift_gain_used),
                     BLOCKS_PER_TASK,
+                    self.safety.lengths,
                     out.reshape(-1),
                 )
+                self._has_lengths = True
                 return
         self._fill_targets(frame, out)
         _kernels_general.sweep_hairs_to(
@@ -346,6 +365,7 @@ class PhysicalSkin(LinearBlend):
             carry.carry(frame, goals, rows)
             rotations = carry.rotations(frame)[rows]
             force, turn = quaternion.rotate(rotations[:, None], force), quaternion.multiply(rotations, turn)
+        self._has_lengths = False
         out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, goals)
 
     def reset(self) -> None:

@@ -13,21 +13,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.spring.joints import Joints
 from mane.strand.spring.net import AUXILIARY, GHOSTS, TO_BRACE, TO_NEXT, VERTEX, SpringNet, without_clamp
 
 # A joint may rest this far [rad] from where it is groomed to carry the weight; joints that would need more are
-# stiffened, since softer ones snap through. Strands that `hold` has stiffened stay below it.
+# stiffened, since softer ones snap through. Strands that `stiffen_to_stand` has stiffened stay below it.
 LARGEST_TURN = 0.7
 
 
-def without_sag(net: SpringNet, model: StrandModel) -> SpringNet:
-    """Return the net with rest lengths that carry the weight of the groomed shape.
+def without_sag(net: SpringNet, model: StrandModel) -> tuple[SpringNet, Float64Array]:
+    """Return the net with rest lengths that carry the weight of the groomed shape, and how much stiffer joints became.
 
-    Joints that would need more turn than `LARGEST_TURN` are made stiffer. A hinge carries no moment: the rest of a
-    hinged strand is prepared as if it did. A free strand falls and is left as it is.
+    That is a factor of at least 1 per joint, shape (G, N). Joints that would need more turn than `LARGEST_TURN` are
+    made stiffer. A hinge carries no moment: the rest of a hinged strand is prepared as if it did. A free strand falls
+    and is left as it is.
     """
     held = model.root_kind != RootKind.FREE
     weight = net.mass[..., None] * model.gravity * held[:, None, None]
@@ -35,7 +37,8 @@ def without_sag(net: SpringNet, model: StrandModel) -> SpringNet:
     joints, stiffness = Joints.of(net.rest_points), net.joint_stiffness
     stiffness[model.root_kind != RootKind.CLAMPED, 0] = 1.0  # any springs will do, which are taken away again
     turn = np.linalg.norm(_turned(joints, stiffness, moment), axis=-1)
-    stiffness *= np.maximum(turn / LARGEST_TURN, 1.0)[..., None]
+    factor = np.maximum(turn / LARGEST_TURN, 1.0)
+    stiffness *= factor[..., None]
     carried = stiffness * np.einsum("gnki,gni->gnk", joints.levers, _turned(joints, stiffness, moment))
     stiffer = net.with_joint_stiffness(stiffness)
     tension, altitude_tension = _tensions(stiffer, joints, carried, weight)
@@ -44,7 +47,14 @@ def without_sag(net: SpringNet, model: StrandModel) -> SpringNet:
         for pull, by in ((tension, stiffer.stiffness), (altitude_tension, stiffer.altitude_stiffness))
     )
     resting = replace(stiffer, rest_length=net.rest_length - stretched, rest_altitude=net.rest_altitude - risen)
-    return without_clamp(resting, model.root_kind)
+    return without_clamp(resting, model.root_kind), np.where(_is_looked_at(model), factor, 1.0)
+
+
+def _is_looked_at(model: StrandModel) -> NDArray[np.bool_]:
+    """Joints whose stiffness carries weight (G, N): not those of free strands, nor hinges at roots."""
+    carries = np.repeat((model.root_kind != RootKind.FREE)[:, None], model.segment_count, axis=1)
+    carries[:, 0] &= model.root_kind == RootKind.CLAMPED
+    return carries
 
 
 def _turned(joints: Joints, stiffness: Float64Array, moment: Float64Array) -> Float64Array:

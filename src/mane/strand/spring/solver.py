@@ -43,9 +43,11 @@ class SpringParams:
     table 1 gives such numbers without units or masses. Assumed here: the force of a spring, divided by the mass of a
     segment, is `stretch`, `bend` or `twist` [m/s^2] times its strain, and `damping` [1/s] times the rate [m/s] at which
     a bending spring lengthens; the other springs share the bending springs' time constant, damping / stiffness. They
-    replace the model's stiffness, and with it what `hold` has done to it.
+    replace the model's stiffness, and with it what `stiffen_to_stand` has done to it. With `sag_free` they are too soft
+    to carry most grooms: joints that would rest too far off are stiffened, which `SpringSolver.note` tells.
 
     Attributes:
+        preset: a name of `PRESETS`, whose numbers are taken where none are given here, or None.
         iterations: Newton steps per step at most; with 1 it is linearly implicit Euler.
         tolerance: no further Newton step is taken for a strand once the last has turned no segment by more [rad].
         strain_limit: segments are kept within this part of their rest length.
@@ -54,9 +56,11 @@ class SpringParams:
         bend: of bending springs [m/s^2], or None.
         twist: of twist springs [m/s^2], or None.
         damping: [1/s], or None.
-        friction: Coulomb's coefficient that belongs to a preset, for contacts to read; the solver does not.
+        friction: Coulomb's coefficient that contact with solids and strips use unless they have their own, or None for
+            that of the material.
     """
 
+    preset: str | None = None
     iterations: int = 6
     tolerance: float = 0.003
     strain_limit: float = 0.03
@@ -68,6 +72,11 @@ class SpringParams:
     friction: float | None = None
 
     def __post_init__(self) -> None:
+        if self.preset is not None:
+            require_choice("preset", self.preset, list(PRESETS))
+            for name, value in PRESETS[self.preset].items():
+                if getattr(self, name) is None:
+                    object.__setattr__(self, name, value)
         if self.iterations < 1:
             raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
         if not (np.isfinite(self.tolerance) and self.tolerance >= 0):
@@ -90,8 +99,8 @@ class SpringParams:
 
 # chai2017 table 1.
 PRESETS = {
-    "chai2017_straight": SpringParams(stretch=3e5, bend=30.0, twist=15.0, damping=10.0, friction=0.05),
-    "chai2017_wavy": SpringParams(stretch=2e6, bend=200.0, twist=100.0, damping=10.0, friction=0.1),
+    "chai2017_straight": {"stretch": 3e5, "bend": 30.0, "twist": 15.0, "damping": 10.0, "friction": 0.05},
+    "chai2017_wavy": {"stretch": 2e6, "bend": 200.0, "twist": 100.0, "damping": 10.0, "friction": 0.1},
 }
 
 
@@ -106,28 +115,43 @@ class SpringSolver(StrandSolver):
     Args:
         model: the guides.
         sag_free: whether the groomed shape is the equilibrium under gravity; otherwise it is the shape without load.
-        preset: a name of `PRESETS` to start from.
         params: fields of `SpringParams`.
 
     Attributes:
         net: particles and springs.
+        joint_stiffening: factor by which each joint was stiffened to carry its weight as groomed, shape (G, N).
     """
 
     name = "spring"
     settings = SpringParams
     has_twist = True
 
-    def __init__(self, model: StrandModel, *, sag_free: bool = True, preset: str | None = None, **params: Any) -> None:
-        if preset is not None:
-            require_choice("preset", preset, list(PRESETS))
+    def __init__(self, model: StrandModel, *, sag_free: bool = True, **params: Any) -> None:
         self.model = model
-        self.params = replace(PRESETS[preset] if preset else SpringParams(), **params)
+        self.params = SpringParams(**params)
+        if self.params.friction is not None:
+            self.model = replace(model, friction=self.params.friction)
         net = _with_given_constants(spring_net.make_net(model), model, self.params)
-        self.net = without_sag(net, model) if sag_free else net
+        self.joint_stiffening = np.ones(model.rest_length.shape)
+        if sag_free:
+            net, self.joint_stiffening = without_sag(net, model)
+        self.net = net
         self._carries_weight = (model.root_kind != RootKind.FREE) & sag_free
         self._is_free = model.root_kind == RootKind.FREE
         self._constants = _packed(self.net)
         self._scratch: Float64Array | None = None
+
+    @property
+    def note(self) -> str:  # type: ignore[override]
+        """Which joints were stiffened so that the groom does not sag, in one line; "" where none was."""
+        raised = self.joint_stiffening[self.joint_stiffening > 1]
+        if not raised.size:
+            return ""
+        return (
+            f"{raised.size} of {self.joint_stiffening.size} joints are too soft to carry the groom and were stiffened "
+            f"(sag_free = false leaves them soft): half of them less than {np.median(raised):.3g} times, the softest "
+            f"{raised.max():.3g} times"
+        )
 
     def rest_state(self, roots: RootPose) -> StrandState:
         """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
@@ -192,6 +216,7 @@ class SpringSolver(StrandSolver):
         """Return a solver of some of the strands; see `StrandSolver.taken`."""
         other = copy(self)
         other.model, other.net = self.model.taken(rows), self.net.taken(rows)
+        other.joint_stiffening = self.joint_stiffening[rows]
         other._carries_weight, other._is_free = self._carries_weight[rows], self._is_free[rows]
         blocks = self._constants.reshape(*self._constants.shape[:2], -1, WIDTH)
         taken = take_lanes(blocks, rows)

@@ -1,0 +1,112 @@
+"""`HeadMeter`: what became of the full head in a frame: lengths, and what is inside of body and solids, roots apart."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mane.body.packed import PackedSolid
+from mane.geometry.checks import FloatArray
+from mane.metrics.length import length_error
+from mane.metrics.penetration import TOUCH, penetration_depth
+from mane.strand.frame import GuideFrame
+
+if TYPE_CHECKING:
+    from mane.scene.build import Assembly
+    from mane.scene.config_output import BoundsTable
+    from mane.strand.stepping import StepReport
+
+LABEL = "measure hair"
+SAMPLED = 500  # hairs of a frame, spread evenly over the groom; all of them in the last one
+NOT_MEASURED = 1e-5  # [m]; a shorter hair has no length to lose
+
+
+@dataclass(frozen=True)
+class HairReport:
+    """The full head at a frame, or the worst of several.
+
+    Attributes:
+        stretch: how much longer a hair is than at rest, at most, over its length there.
+        shortening: how much shorter, at most.
+        penetration: depth of the deepest point, roots apart [m].
+        points_inside: share of the points that are deeper than a hair's width, roots apart.
+        root_penetration: depth of the deepest root [m].
+        roots_inside: share of the roots that are deeper than a hair's width.
+        fallen: hairs that the skin could not carry, and that were carried plainly instead.
+    """
+
+    stretch: float = 0.0
+    shortening: float = 0.0
+    penetration: float = 0.0
+    points_inside: float = 0.0
+    root_penetration: float = 0.0
+    roots_inside: float = 0.0
+    fallen: int = 0
+
+    def worst(self, other: HairReport | None) -> HairReport:
+        """Return the larger of each number."""
+        if other is None:
+            return self
+        mine, theirs = asdict(self), asdict(other)
+        return HairReport(**{name: max(mine[name], theirs[name]) for name in mine})
+
+
+class HeadMeter:
+    """Measures the hair of one frame after the other.
+
+    Args:
+        assembly: whose hair it is.
+        last: number of the frame of which every hair is measured.
+    """
+
+    def __init__(self, assembly: Assembly, last: int) -> None:
+        groom = assembly.hair.groom
+        self._stage, self._last, self._rest = assembly.hair_stage, last, groom.as_uniform()
+        self._solids = [PackedSolid.of(solid) for solid in assembly.source.solids]
+        self._usable = groom.lengths > NOT_MEASURED
+        count = min(SAMPLED, groom.strand_count)
+        self._sample = np.linspace(0, groom.strand_count - 1, count).astype(np.int64)
+
+    def measure(self, index: int, frame: GuideFrame, points: FloatArray) -> HairReport:
+        """Measure hairs (S, V', 3) [m] of a frame, as they come from the last finishing pass."""
+        rows = np.arange(len(self._rest)) if index == self._last else self._sample
+        hair = np.ascontiguousarray(points[rows, :: self._stage.stride])
+        has_length = self._usable[rows]
+        error = np.zeros(1, np.float32)
+        if has_length.any():
+            error = length_error(hair[has_length], self._rest[rows[has_length]])
+        placed = [
+            solid.sampled_at(pose, frame.time) for solid, pose in zip(self._solids, frame.solid_poses, strict=True)
+        ]
+        depth = penetration_depth(hair, placed)
+        return HairReport(
+            stretch=max(float(error.max()), 0.0),
+            shortening=max(float(-error.min()), 0.0),
+            penetration=float(depth[:, 1:].max()),
+            points_inside=float((depth[:, 1:] > TOUCH).mean()),
+            root_penetration=float(depth[:, 0].max()),
+            roots_inside=float((depth[:, 0] > TOUCH).mean()),
+            fallen=len(self._stage.skin.fallen),
+        )
+
+
+def outside_bounds(bounds: BoundsTable, guides: StepReport | None, hair: HairReport | None, strands: int) -> str | None:
+    """Say in one line which bounds a frame is outside of; None where it is within all of them."""
+    found = []
+    if guides is not None:
+        found.append(("guide_stretch", guides.stretch, "guides are stretched by", "%"))
+    if hair is not None:
+        found += [
+            ("hair_stretch", hair.stretch, "hair is stretched by", "%"),
+            ("hair_penetration", hair.penetration, "hair is inside by", "mm"),
+            ("hair_fallen", hair.fallen / max(strands, 1), "hair that the skin could not carry:", "%"),
+        ]
+    scale = {"%": 100.0, "mm": 1e3}
+    lines = [
+        f"{text} {scale[unit] * value:.3g} {unit} (bounds.{name} is {scale[unit] * getattr(bounds, name):g} {unit})"
+        for name, value, text, unit in found
+        if not value <= getattr(bounds, name)
+    ]
+    return "; ".join(lines) or None

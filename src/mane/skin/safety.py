@@ -1,0 +1,102 @@
+"""`HairSafety`: every hair of every frame checked for its length; `HairSpacing`: hairs whose points lie in one place.
+
+A method of skinning may meet hairs that it was not made for: a hair a thousand times as long as its guides, guides that
+were thrown. What comes of that is for the method to say, but never a hair across the picture: a hair that is not
+finite, or whose length is outside `Skin.length_range`, is made again by what cannot fail, and counted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry import quaternion
+from mane.geometry.checks import FloatArray, IntArray
+from mane.groom.groom import Groom
+from mane.groom.soundness import SHORT_SHARE
+from mane.groom.spacing import HAIR_FLOOR, spaced, strands_with_short_segments
+from mane.skin import _kernels_lengths as kernels
+
+NO_HAIR = np.zeros(0, np.int64)
+# Of the coordinates, for each vertex: what rounding points to float32 may add to a measured length.
+ROUNDING = 2.0**-22
+
+
+class HairSafety:
+    """What the lengths of a groom with one vertex count may be.
+
+    Args:
+        groom: the hairs at rest.
+
+    Attributes:
+        lengths: of the hairs as last measured [m], shape (S,), float32.
+        rest: the same at rest.
+        fallen: hairs that had to be made again in the last frame, shape (H,).
+    """
+
+    def __init__(self, groom: Groom) -> None:
+        self._groom, self.rest = groom, groom.lengths
+        self.lengths = np.empty_like(self.rest)
+        self.fallen = NO_HAIR
+        self._low, self._high = self.rest, self.rest
+
+    def expect(self, low: NDArray[np.float64] | float, high: NDArray[np.float64] | float) -> None:
+        """Take lengths between `low` and `high` times those at rest for right; numbers, or (S,)."""
+        self._low, self._high = (low * self.rest).astype(np.float32), (high * self.rest).astype(np.float32)
+
+    def failing(self, points: FloatArray | None, reach: float, *, may_shorten: bool = False) -> IntArray:
+        """Hairs (H,) whose lengths are not as expected.
+
+        Args:
+            points: (S, V, 3) [m], or None where `lengths` are known.
+            reach: size of the coordinates [m], for what rounding does.
+            may_shorten: hairs may have any length below the longest, as where guides fade.
+        """
+        low = np.zeros_like(self._high) if may_shorten else self._low
+        if points is not None:
+            kernels.fill_lengths(points, self.lengths)
+        slack = np.float32(ROUNDING * reach * self._groom.vertex_counts[0])
+        self.fallen = NO_HAIR
+        if kernels.count_outside(self.lengths, low, self._high, slack):
+            self.fallen = np.flatnonzero(
+                ~((self.lengths >= low - slack) & (self.lengths <= self._high + slack)) | ~np.isfinite(self.lengths)
+            )
+        return self.fallen
+
+    def keep_lengths(self, rows: IntArray, points: FloatArray) -> None:
+        """Give hairs `rows`, `points` (H, V, 3), their lengths at rest, in place; directions stay."""
+        edge = np.diff(self._groom.as_uniform()[rows].astype(np.float64), axis=1)
+        kernels.keep_lengths(np.linalg.norm(edge, axis=2).astype(np.float32), points)
+        self.lengths[rows] = self.rest[rows]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self.lengths.nbytes + self._low.nbytes + self._high.nbytes
+
+
+class HairSpacing:
+    """Room for the hairs of a groom whose segments are too short to have a direction.
+
+    Args:
+        groom: the hairs at rest, all with the same vertex count.
+
+    Attributes:
+        groom: the same, with a direction for every segment; itself where all have one.
+    """
+
+    def __init__(self, groom: Groom) -> None:
+        points = groom.as_uniform()
+        self._rows = strands_with_short_segments(points, SHORT_SHARE, HAIR_FLOOR)
+        self.groom, self._offset = groom, np.zeros((0, points.shape[1], 3))
+        if len(self._rows):
+            moved = points.copy()
+            moved[self._rows] = spaced(points[self._rows])
+            self._offset = points[self._rows].astype(np.float64) - moved[self._rows]
+            self.groom = groom.with_points(moved)
+
+    def take_back(self, rotations: NDArray[np.float64], points: FloatArray) -> None:
+        """Take from all hairs, in place, the room that they got; roots have turned by `rotations`, (4,) or (S, 4)."""
+        if len(self._rows):
+            turn = rotations if rotations.ndim == 1 else rotations[self._rows, None]
+            points[self._rows] += quaternion.rotate(turn, self._offset).astype(np.float32)
