@@ -127,7 +127,7 @@ def test_interrupted_names_resume(monkeypatch, capsys, tmp_path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mane.scene.loop.run_scene", stop)
-    (tmp_path / "s.toml").write_text('[groom]\nstyle = "ball"\n')
+    (tmp_path / "s.toml").write_text('[groom]\nstyle = "ball"\n[output]\ncache = "s.cache"\n')
     assert main(["simulate", str(tmp_path / "s.toml")]) == 130
     err = capsys.readouterr().err
     assert err.startswith("mane: interrupted; --resume goes on after the last finished frame")
