@@ -166,6 +166,10 @@ def open_body(
     hair = None if roots is None else _some(as_floats("roots", roots, ("S", 3)))
     track = _open_track(path, _Choice(only, ignore), animation, rate, unit, up)
     begin = track.start if start is None else float(start)
+    if start is not None and len(track.codes) > 1 and begin > track.codes[-1]:
+        raise ValueError(
+            f"start: must be at most {track.codes[-1]:g}, where the animation of {os.fspath(path)} ends, got {start:g}"
+        )
     pose = _rest_pose(path, track, begin, rest, hair)
     faces = track.mesh.faces
     sound = ~degenerate_faces(pose.points, faces)

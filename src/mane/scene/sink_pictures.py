@@ -147,21 +147,21 @@ class PictureSink(Sink):
 
     @cached_property
     def _body_color(self) -> FloatArray:
-        """Linear RGB of body and solids, per vertex of all of them: the style's own where its body is drawn."""
+        """Linear RGB and gloss of body and solids, per vertex of all of them: the style's own where it is drawn."""
         from mane.groom import styles
         from mane.render.solids import CLAY, HORN
 
         has_body, meshes = self._assembly.source.has_body, self._still_meshes
         of_solids = [CLAY if has_body and number == 0 else HORN for number in range(len(meshes))]
         colors = [
-            np.tile(np.array(color, np.float32), (mesh.vertex_count, 1))
+            np.tile(np.array([*color, 1.0], np.float32), (mesh.vertex_count, 1))
             for color, mesh in zip(of_solids, meshes, strict=True)
         ]
         style = self._assembly.scene.groom.style
         own = None if style is None or not self._assembly.source.has_body else styles.body_color(style)
         if own is not None and len(own) == len(colors[0]):
             colors[0] = own
-        return np.concatenate(colors) if colors else np.zeros((0, 3), np.float32)
+        return np.concatenate(colors) if colors else np.zeros((0, 4), np.float32)
 
     @cached_property
     def _still_meshes(self) -> list[Mesh]:

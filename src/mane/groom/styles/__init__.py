@@ -126,7 +126,7 @@ def _check_options(style: Style, options: Mapping[str, Any]) -> None:
 
 
 def body_color(name: str) -> FloatArray | None:
-    """Linear RGB of the body of a style, per vertex (N, 3), or None where it has none of its own."""
+    """Linear RGB and gloss (0 matte, 1 skin) of the body of a style, per vertex (N, 4); None where it has no own."""
     require_choice("style", name, list(STYLES))
     color = getattr(import_module(f"mane.groom.styles.{STYLES[name].module}"), f"{name}_skin", None)
     return None if color is None else color()
