@@ -32,8 +32,9 @@ from mane.scene.config import (
 from mane.scene.context import SceneContext
 from mane.scene.hair import Hair
 from mane.scene.loop import bake_cache, run_scene
-from mane.scene.simulation import MAX_SUBSTEP, Simulation
+from mane.scene.simulation import Simulation
 from mane.scene.sink_pictures import PictureSink
+from mane.strand.solver import MAX_SUBSTEP
 
 FRAME = 1 / 24
 RADIUS = 0.06

@@ -111,7 +111,7 @@ def _check_scenes(spec: Spec, planned: Sequence[PlannedSequence]) -> None:
         if sequence.motion not in tried:
             tried.add(sequence.motion)
             with naming_location(scene.locations, "head"):
-                make_head_motion(scene.head, scene.folder, scene.seed)
+                make_head_motion(scene.head, scene.folder, scene.seed, lambda: (0.0, 0.0, 0.0))
 
 
 # -- motions -------------------------------------------------------------------------------------------------------

@@ -193,7 +193,7 @@ def assemble(scene: Scene) -> Assembly:
 def _hair_key(scene: Scene) -> str:
     """All that decides hair and guides, as text; files by their size and time, so that a new one is read anew."""
     plain: Mapping[str, Any] = scene.to_dict()
-    files = [scene.path(scene.groom.file)] if scene.groom.file is not None else []
+    files = [scene.path(name) for name in (scene.groom.file, scene.guides.file) if name is not None]
     marks = [(str(file), *_stamp(file)) for file in files]
     return json.dumps([plain["groom"], plain["guides"], plain["body"], scene.seed, marks], default=str)
 

@@ -176,6 +176,15 @@ def _draw_scene(
     return draw(drawn, solids, supersample=supersample, focal=float(view.focal))
 
 
+def is_blank(image: NDArray[Any], background: ArrayLike | str) -> bool:
+    """Whether a picture, which `render` made with that background, shows nothing at all; "none" for no background."""
+    if isinstance(background, str) or image.shape[2] == 4:
+        return not bool(image[..., -1].any())
+    tone = "linear" if image.dtype.kind == "f" else "srgb"
+    empty = develop(np.zeros((*image.shape[:2], 4), np.float32), background, tone)
+    return bool(np.array_equal(image, empty))
+
+
 def as_groom(groom: Groom | ArrayLike | None) -> Groom | None:
     """The groom itself, or one made of points (S, V, 3)."""
     if groom is None or isinstance(groom, Groom):

@@ -12,12 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mane.io.notices import spelled
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene
 from mane.scene.options import TableError, blaming, title, unknown_key
 from mane.scene.toml_lines import key_lines
 from mane.scene.values import fit, shown
 
 Locations = Mapping[str, str]
+
+FILE_KEYS = ("unit", "up", "rest")  # that tell what a file leaves unsaid
 
 
 class SceneError(ValueError):
@@ -102,7 +105,7 @@ def scene_from_dict(
 def naming_location(locations: Locations, table: str) -> Iterator[None]:
     """Turn a ValueError about a key of `table` into a SceneError that begins with the line of the key."""
     try:
-        with blaming(table):
+        with blaming(table), spelled({name: f"{name} in {title(table)}" for name in FILE_KEYS}):
             yield
     except TableError as error:
         raise SceneError(located(locations, error)) from None

@@ -83,7 +83,8 @@ class PictureSink(Sink):
 
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Draw the frame."""
-        from mane.render.renderer import render
+        from mane.render.develop import BACKDROP
+        from mane.render.renderer import is_blank, render
         from mane.render.sheet import write_png
 
         assert points is not None
@@ -99,6 +100,8 @@ class PictureSink(Sink):
             finest=table.finest,
             body_color=self._body_color,
         )
+        if index == self._numbers[0] and is_blank(image, BACKDROP):
+            raise ValueError(f"{self._files(index)[0]}: would be blank; strands are too thin to be seen, widen them")
         for file in self._files(index):
             write_png(file, image)
 
