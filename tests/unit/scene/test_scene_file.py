@@ -46,7 +46,10 @@ def refused(text, settings=()):
             "scene.toml:4: [wind] velocity: must be a list of 3 numbers",
         ),
         (GROOM + '[strand]\nmodel = "coserat"', "scene.toml:4: [strand] model: 'coserat' is unknown; choose from"),
-        (GROOM + "[strand.settings]\niterations = 0", "scene.toml:4: [strand.settings] iterations: must be at least 1"),
+        (
+            GROOM + '[strand]\nmodel = "xpbd"\n[strand.settings]\niterations = 0',
+            "scene.toml:6: [strand.settings] iterations: must be at least 1",
+        ),
         (GROOM + "[strand.properties]\nyung = 1", "[strand.properties] has no key 'yung'; known keys are young,"),
         (GROOM + "lenght = 0.1", "scene.toml:3: [groom] has no key 'lenght'; known keys are style,"),
         (GROOM + "[skin]\nalpha = 1.5", "scene.toml:4: [skin] alpha: must be at least 0 and below 1, got 1.5"),
