@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.body.motion import Pose as Pose
     from mane.body.motion_files import read_motion as read_motion
     from mane.body.motion_presets import make_motion as make_motion
+    from mane.body.neck import find_neck as find_neck
     from mane.body.scale import check_scale as check_scale
     from mane.body.sdf import build_sdf as build_sdf
     from mane.body.skeleton import JointAnimation as JointAnimation
@@ -35,6 +36,9 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.body.skeleton import SkinnedMesh as SkinnedMesh
     from mane.body.solid import Solid as Solid
     from mane.contact.attraction.attraction import Attraction as Attraction
+    from mane.dataset.dataset import open_dataset as open_dataset
+    from mane.dataset.run import run_dataset as run_dataset
+    from mane.dataset.spec import read_spec as read_spec
     from mane.groom import styles as styles
     from mane.groom.binding import bind_roots as bind_roots
     from mane.groom.depenetrate import depenetrate as depenetrate
@@ -42,6 +46,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.groom.groom import concatenate as concatenate
     from mane.groom.grow import grow as grow
     from mane.groom.guides import Guides as Guides
+    from mane.groom.register import register_guides as register_guides
     from mane.groom.repair import repair as repair
     from mane.groom.resample import resample as resample
     from mane.groom.select import select_guides as select_guides
@@ -77,6 +82,7 @@ PUBLIC = {
     "bind_roots": "mane.groom.binding",
     "Guides": "mane.groom.guides",
     "select_guides": "mane.groom.select",
+    "register_guides": "mane.groom.register",
     "grow": "mane.groom.grow",
     "repair": "mane.groom.repair",
     "depenetrate": "mane.groom.depenetrate",
@@ -93,6 +99,7 @@ PUBLIC = {
     "JointAnimation": "mane.body.skeleton",
     "SkinnedMesh": "mane.body.skeleton",
     "check_scale": "mane.body.scale",
+    "find_neck": "mane.body.neck",
     "Pose": "mane.body.motion",
     "make_motion": "mane.body.motion_presets",
     "read_motion": "mane.body.motion_files",
@@ -114,6 +121,10 @@ PUBLIC = {
     "run_scene": "mane.scene.loop",
     "bake_cache": "mane.scene.loop",
     "compare": "mane.measure.compare.compare",
+    # many sequences
+    "read_spec": "mane.dataset.spec",
+    "run_dataset": "mane.dataset.run",
+    "open_dataset": "mane.dataset.dataset",
     # how they carry every hair
     "skin": "mane.skin",
     "metrics": "mane.metrics",

@@ -24,6 +24,7 @@ def test_every_example_is_tested_here():
         "03_motion/01_shake_a_head.py",
         "03_motion/02_adaptive_guides.py",
         "04_methods/01_your_own_force_and_skin.py",
+        "05_characters/01_fur_on_a_walking_creature.py",
     }
 
 
@@ -69,3 +70,14 @@ def test_your_own_force_and_skin(tmp_path):
         INTERACTIONS.pop("whirl"), SKINS.pop("wet")
     assert output.exists()
     assert height["wet"] < height["linear"] - 1e-3
+
+
+def test_fur_on_a_walking_creature(tmp_path):
+    short = ["--strands", "2000", "--guides", "40", "--frames", "3", "--size", "64", "48"]
+    output = tmp_path / "fox.png"
+    outputs = ["--output", str(output), "--strip", str(tmp_path / "strip.jpg")]
+    inside, deepest = load("05_characters/01_fur_on_a_walking_creature.py").main([*short, *outputs])
+    assert len(list(tmp_path.glob("fox.*.png"))) == 3
+    assert (tmp_path / "strip.jpg").exists()
+    assert inside < 1.0  # per cent
+    assert deepest < 2e-3

@@ -30,6 +30,7 @@ def test_top_level_help_lists_every_command(capsys):
         (["style", "curly", "-o", "/no/such/folder/x.npz", "--strands", "10"], "/no/such/folder"),
         (["style", "bouffant"], "'bouffant' is unknown; choose from"),
         (["style", "curly", "--strands", "0"], "strands: must be at least 1"),
+        (["style", "curly", "--strands", "1000000000"], "--strands: 1,000,000,000 take some 1,920 GB of memory"),
         (["style", "curly", "--strands", "10", "--set", "lenght=0.2"], "has no option 'lenght'; it has"),
         (["style", "curly", "--strands", "10", "--set", "length"], "--set: must be NAME=NUMBER, got 'length'"),
         (["info", "/no/such/file.npz"], "/no/such/file.npz"),
@@ -81,6 +82,6 @@ def test_a_body_in_other_units_is_named_not_guessed(tmp_path, capsys):
     assert main(["repair", str(hair), str(tmp_path / "out.npz"), "--body", str(body)]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
-    assert "ball.obj: scale: hair must fit its body" in err
-    assert "the body may be in millimetres" in err
+    assert "ball.obj: hair must fit its body" in err
+    assert "these look like millimetres: --body-unit mm; --any-scale takes them as they are" in err
     assert not (tmp_path / "out.npz").exists()

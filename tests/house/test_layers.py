@@ -21,6 +21,7 @@ ROOMS = (
     "io",
     "render",
     "scene",
+    "dataset",
     "measure",
     "cli",
 )

@@ -5,8 +5,12 @@ import subprocess
 
 import numpy as np
 import pytest
+from pxr import Gf, Usd, UsdGeom, Vt  # noqa: TID253 (tests of USD need it anyway)
 
+import mane
+from mane.body.shapes import Sphere
 from mane.cli import main
+from mane.groom.binding import bind_roots
 from mane.groom.groom import Groom
 from mane.io import blender, read_groom, write_groom
 from mane.io.usd import UsdSequenceWriter, read_usd_groom
@@ -116,6 +120,72 @@ def test_hair_that_blender_saved_comes_in(still, tmp_path):
     for name in ("hair.usda", "hair.usdc", "hair.abc"):
         blender.convert(tmp_path / "ours.usdc", tmp_path / name)
         np.testing.assert_allclose(read_groom(tmp_path / name).points, still.points, atol=ROUNDING, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def body_file(tmp_path_factory):
+    """A ball that is stretched and moved, below a transform that moves too, as Blender writes it to Alembic."""
+    folder = tmp_path_factory.mktemp("body")
+    stage = Usd.Stage.CreateNew(str(folder / "body.usdc"))
+    UsdGeom.SetStageUpAxis(stage, "Y")
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    stage.SetTimeCodesPerSecond(24)
+    stage.SetStartTimeCode(1)
+    stage.SetEndTimeCode(6)
+    lift = UsdGeom.Xform.Define(stage, "/Root").AddTranslateOp()
+    mesh = UsdGeom.Mesh.Define(stage, "/Root/Ball")
+    mesh.CreateFaceVertexCountsAttr([3] * BALL.face_count)
+    mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(BALL.faces.reshape(-1)))
+    for frame in range(1, 7):
+        lift.Set(Gf.Vec3d(0, 0.1 * frame, 0), frame)
+        mesh.CreatePointsAttr().Set(Vt.Vec3fArray.FromNumpy(stretched(frame)), frame)
+    stage.Save()
+    blender.convert(folder / "body.usdc", folder / "body.abc", kind="meshes")
+    return folder / "body.abc"
+
+
+BALL = Sphere((0.0, 0.0, 0.0), 0.1).mesh(12)
+
+
+def stretched(frame):
+    growth = np.array([1 + 0.05 * frame, 1 - 0.03 * frame, 1.0])
+    return (BALL.points * growth + [0.01 * frame**2, 0.2, 0.0]).astype(np.float32)
+
+
+def test_a_body_that_moves_comes_from_alembic(body_file):
+    """Points and the transforms above them, at the times of its samples."""
+    body = mane.read_body(body_file).animation
+    np.testing.assert_allclose(body.times, np.arange(6) / 24, atol=1e-9)
+    for frame in range(1, 7):
+        expected = stretched(frame) + np.float32([0, 0.1 * frame, 0])
+        np.testing.assert_allclose(body.points((frame - 1) / 24), expected, atol=1e-6)
+    twice = mane.read_body(body_file, rate=48).animation  # opened at more frames per second: the same motion
+    np.testing.assert_allclose(twice.points(3 / 24), body.points(3 / 24), atol=1e-6)
+
+
+def test_hair_in_a_scene_grows_on_a_body_from_alembic(body_file, tmp_path):
+    roots = stretched(1)[::9] + np.float32([0, 0.1, 0])
+    away = roots - roots.mean(axis=0)
+    away /= np.linalg.norm(away, axis=1, keepdims=True)
+    hair = Groom.from_uniform((roots[:, None] + away[:, None] * np.linspace(0, 0.04, 6)[:, None]).astype(np.float32))
+    write_groom(tmp_path / "hair.usda", hair)
+    (tmp_path / "body.abc").write_bytes(body_file.read_bytes())
+    (tmp_path / "scene.toml").write_text(
+        '[groom]\nfile = "hair.usda"\n[body]\nmesh = "body.abc"\n[frames]\nend = 6\n[output]\nusd = "out.usda"\n'
+    )
+    assert main(["simulate", str(tmp_path / "scene.toml")]) == 0
+    last = read_usd_groom(tmp_path / "out.usda", time=6).groom
+    skin = BALL.with_points(stretched(6) + np.float32([0, 0.6, 0]))
+    carried = bind_roots(hair, BALL.with_points(stretched(1) + np.float32([0, 0.1, 0]))).roots(skin.points)
+    np.testing.assert_allclose(last.roots, carried, atol=2e-6)
+
+
+def test_info_names_the_meshes_of_an_alembic_file(body_file, capsys):
+    assert main(["info", str(body_file)]) == 0
+    said = capsys.readouterr().out
+    assert "Alembic mesh" in said
+    assert f"Ball: {BALL.face_count:,} triangles, moved by" in said.replace("_", "")
+    assert "1 to 6 at 24 per second" in said
 
 
 def test_files_without_hair_are_refused_in_one_line(tmp_path, capsys):

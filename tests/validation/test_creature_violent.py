@@ -8,7 +8,7 @@ from mane.body.solid import Solid
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.scene.simulation import Simulation
-from mane.strand.solver import SOLVERS
+from mane.strand.solver import converged_models
 
 FRAME_RATE = 24.0
 LARGEST_STRETCH = 0.01
@@ -51,7 +51,7 @@ def violent_run(model, frames, guides=60):
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("model", list(SOLVERS))
+@pytest.mark.parametrize("model", converged_models())
 def test_two_thousand_violent_frames_of_the_creature(model):
     stretch, deepest = violent_run(model, 2_000)
     assert stretch < LARGEST_STRETCH

@@ -19,7 +19,7 @@ from mane.contact.ties.ties import Ties
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.scene.simulation import Simulation
-from mane.strand.solver import SOLVERS
+from mane.strand.solver import converged_models
 
 LARGEST_STRETCH = {"cosserat": 0.01, "chain": 0.01, "spring": 0.05}
 # Motion and bending of a strand, as the speed at which its mass would have to fly [m/s]. The head's fastest point moves
@@ -96,13 +96,13 @@ def check(found, model, count):
     assert found["growth"] < GROWTH
 
 
-@pytest.mark.parametrize("model", sorted(SOLVERS))
+@pytest.mark.parametrize("model", converged_models())
 def test_a_violent_second_with_everything(model):
     check(run_violently(model, 60, 12, warm=40), model, 12)
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("model", sorted(SOLVERS))
+@pytest.mark.parametrize("model", converged_models())
 def test_five_thousand_violent_frames_with_everything(model, capsys):
     found = run_violently(model, 5000, 24, warm=1000)
     with capsys.disabled():

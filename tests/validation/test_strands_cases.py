@@ -13,9 +13,9 @@ from mane.measure.strands import substeps as strands_substeps
 from mane.measure.strands import surroundings as strands_surroundings
 from mane.measure.strands import tradeoff as strands_tradeoff
 from mane.measure.strands.references import elastica
-from mane.strand.solver import SOLVERS
+from mane.strand.solver import converged_models
 
-models = pytest.mark.parametrize("model", sorted(SOLVERS))
+models = pytest.mark.parametrize("model", converged_models())
 
 
 def assert_kept(figures, least=1):
@@ -70,7 +70,7 @@ ONE_MODEL = {
     ("cosserat", "torsion"): (quick(strands_static.torsion), 2),
     ("spring", "kinks hardly more than rods when shaken"): (quick(strands_look.shaken_kinks), 1),
 }
-ALL_CASES = {**{(model, name): case for model in sorted(SOLVERS) for name, case in CASES.items()}, **ONE_MODEL}
+ALL_CASES = {**{(model, name): case for model in converged_models() for name, case in CASES.items()}, **ONE_MODEL}
 
 
 @pytest.mark.parametrize(("model", "name"), ALL_CASES)

@@ -12,7 +12,7 @@ from mane.geometry import quaternion
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.scene.simulation import Simulation
-from mane.strand.solver import SOLVERS
+from mane.strand.solver import converged_models
 
 FRAME_RATE = 96.0  # two of the longest substeps
 TELEPORT_FRAMES, RECOVERY_FRAMES = 100, 10
@@ -112,12 +112,12 @@ def run_violently(model, frames, guides):
     assert deepest < DEEPEST
 
 
-@pytest.mark.parametrize("model", sorted(SOLVERS))
+@pytest.mark.parametrize("model", converged_models())
 def test_a_violent_second(model):
     run_violently(model, 130, guides=12)
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("model", sorted(SOLVERS))
+@pytest.mark.parametrize("model", converged_models())
 def test_ten_thousand_violent_frames(model):
     run_violently(model, 10_000, guides=24)

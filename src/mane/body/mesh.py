@@ -14,7 +14,7 @@ from mane.geometry.checks import FloatArray, as_array, as_floats
 DEGENERATE_ASPECT = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mesh:
     """Triangles that hair grows on or collides with.
 
@@ -27,6 +27,10 @@ class Mesh:
     points: FloatArray
     faces: NDArray[np.int32]
     uv: FloatArray | None = None
+
+    def __repr__(self) -> str:
+        uv = "" if self.uv is None else ", with UVs"
+        return f"Mesh({self.face_count:,} triangles, {self.vertex_count:,} vertices{uv})"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", as_floats("mesh.points", self.points, ("N", 3)))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from mane.body.motion import EASE_IN, Float64Array, Pose, Twist, as_vector, require_time, smooth_start
 from mane.body.motion_keys import hermite
 from mane.geometry import quaternion
-from mane.geometry.checks import require_choice, require_positive
+from mane.geometry.checks import require_choice, require_positive, require_seed
 
 GRAVITY = 9.81  # [m/s2], brings a jump back to the ground
 STEP_LENGTH = 0.75  # [m] forward per step of an adult at an easy pace
@@ -277,6 +277,7 @@ def make_motion(
     if not (math.isfinite(size) and size >= 0):
         raise ValueError(f"amplitude: must be a finite number [{preset.unit}] of at least 0, got {size}")
     require_positive("rate", frequency)
+    require_seed(seed)
     channels = preset.make_channels(size, frequency, np.random.default_rng(seed))
     travel = np.array([0.0, 0.0, preset.travel_per_cycle * frequency])
     return PresetMotion(channels, as_vector("pivot", pivot, 3), travel, ease_in, stop)

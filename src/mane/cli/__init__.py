@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
+from mane.cli._option_names import with_option_names
+
 # In the order in which `mane --help` lists them.
 COMMANDS = (
     "demo",
@@ -17,6 +19,7 @@ COMMANDS = (
     "simulate",
     "bake",
     "compare",
+    "dataset",
     "style",
     "info",
     "convert",
@@ -41,7 +44,7 @@ Animate a full head of hair, or a coat of fur, from a few hundred simulated guid
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 done, 1 a promise missed, 2 bad input, 130 interrupted."""
     warnings.showwarning = _show_warning
-    args = build_parser().parse_args(argv)
+    args = build_parser().parse_args(_with_axes_joined(sys.argv[1:] if argv is None else argv))
     try:
         return int(args.run(args))
     except BrokenPipeError:
@@ -51,10 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, MemoryError) as error:
         if os.environ.get("MANE_DEBUG"):
             raise
-        _say(f"mane: error: {_one_line(error)}")
+        _say(f"mane: error: {_own_options(_one_line(error), error, args)}")
         return 2
     except KeyboardInterrupt:
-        _say("mane: interrupted")
+        again = "; --resume goes on after the last finished frame, where the scene has a cache in [output]"
+        _say(f"mane: interrupted{again if 'resume' in args.names else ''}")
         return 130
 
 
@@ -70,7 +74,28 @@ def build_parser() -> argparse.ArgumentParser:
     for name in COMMANDS:
         module = importlib.import_module(f"mane.cli.{name}")
         module.add_parser(subparsers)
+        command = subparsers.choices[name]
+        own = {action.dest: action.option_strings[-1] for action in command._actions if action.option_strings}
+        command.set_defaults(names={**own, **(command.get_default("names") or {})})
     return parser
+
+
+def _with_axes_joined(argv: Sequence[str]) -> list[str]:
+    """Make `--from-up=-z` of `--from-up -z`, which argparse would take for an option that there is not."""
+    joined: list[str] = []
+    for word in argv:
+        if word.lower() in ("-x", "-y", "-z") and joined and joined[-1].startswith("--") and joined[-1].endswith("up"):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _own_options(text: str, error: BaseException, args: argparse.Namespace) -> str:
+    """The message with options in place of arguments; a scene's error names keys of its own."""
+    if not isinstance(error, ValueError) or type(error).__name__ == "SceneError":
+        return text
+    return with_option_names(text, args.names)
 
 
 def _one_line(error: BaseException) -> str:

@@ -22,7 +22,7 @@ def check(args: argparse.Namespace) -> None:
     from mane.geometry.checks import require_choice, require_positive
     from mane.io.atomic import check_writable
     from mane.io.formats import suffix_of
-    from mane.render.cameras import PRESETS
+    from mane.render.cameras import FRAMED, PRESETS
     from mane.render.develop import TONES
     from mane.render.looks import LOOKS
     from mane.render.renderer import RENDERERS, checked_size
@@ -38,6 +38,8 @@ def check(args: argparse.Namespace) -> None:
         require_choice("--look", args.look, list(LOOKS))
     if args.camera is not None:
         require_choice("--camera", args.camera, list(PRESETS))
+    require_choice("--frame", args.frame, list(FRAMED))
+    require_positive("--zoom", args.zoom)
     require_choice("--tone", args.tone, [tone for tone in TONES if tone != "linear"])
     require_choice("--renderer", args.renderer, RENDERERS)
     checked_size(size_of(args.size), args.supersample)

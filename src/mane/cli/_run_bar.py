@@ -43,7 +43,7 @@ class RunBar:
             self._show(progress, rate)
         elif now - self._told > LOG_SECONDS:
             left = (progress.count - progress.done) / rate if rate else math.nan
-            progress_line(f"{self._text}: {_frame_text(progress, rate)}, {_clock_text(left)} left")
+            progress_line(f"{self._text}: {_frame_text(progress, rate)}, {clock_text(left)} left")
             self._told = now
 
     def _show(self, progress: Progress, rate: float) -> None:
@@ -62,7 +62,7 @@ class RunBar:
             self._task = self._bar.add_task(self._text, total=progress.count, numbers="")
             self._bar.start()
         left = (progress.count - progress.done) / rate if rate else math.nan
-        numbers = f"{_frame_text(progress, rate)}, {_clock_text(left)} left"
+        numbers = f"{_frame_text(progress, rate)}, {clock_text(left)} left"
         self._bar.update(self._task, completed=progress.done, numbers=numbers)
 
     def __exit__(self, *exception: object) -> None:
@@ -78,7 +78,8 @@ def _frame_text(progress: Progress, rate: float) -> str:
     return text
 
 
-def _clock_text(seconds: float) -> str:
+def clock_text(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds."""
     if not math.isfinite(seconds):
         return "?"
     minutes, rest = divmod(round(seconds), 60)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mane.cli._frames import FrameProgress
+from mane.cli._option_names import INPUT_NAMES, called
 from mane.cli._waiting import busy
-from mane.cli.info import add_input_arguments
+from mane.cli.info import add_input_arguments, add_up
 
 if TYPE_CHECKING:
     from mane.groom.groom import Groom
@@ -46,13 +47,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "output", metavar="B", help="file to write: .usd .usda .usdc .abc .hair .data .npz, or .obj .ply"
     )
     parser.add_argument("--unit", metavar="UNIT", help="unit of the output: m (default), cm, mm, in, 0.1in, ...")
-    parser.add_argument("--up", metavar="AXIS", choices=("y", "z"), help="up axis of the output: y (default) or z")
+    add_up(parser, "--up", "up axis of the output, y by default; USD has y and z")
     add_input_arguments(parser)
     parser.add_argument("--resample", metavar="N", type=int, help="give every strand N vertices, evenly spaced")
     parser.add_argument("--guides", metavar="N", type=int, help="keep only N guides, chosen to stand for the rest")
     parser.add_argument("--seed", metavar="S", type=int, default=0, help="seed of the choice of guides (0)")
     parser.add_argument("--time", metavar="T", type=float, help="time code of an animated USD file (its first)")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, names={"n": "--guides", "vertices": "--resample"})
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,7 +75,7 @@ def _convert_groom(args: argparse.Namespace) -> str:
     from mane.io.notices import tell_one_moment
 
     with _opened(args) as samples:
-        with busy(f"reading {args.input}"):
+        with busy(f"reading {args.input}"), called(INPUT_NAMES):
             first = samples.at(args.time)
         change = _Change(args, first)
         groom = change(first)
@@ -150,7 +151,9 @@ def _opened(args: argparse.Namespace) -> Iterator[TimeSampledGroom]:
 
     options = {"unit": args.from_unit, "up": args.from_up, "points_per_strand": args.points_per_strand}
     if Path(args.input).suffix.lower() != alembic.SUFFIX:
-        yield TimeSampledGroom(args.input, **options)
+        with called(INPUT_NAMES):
+            samples = TimeSampledGroom(args.input, **options)
+        yield samples
         return
     with ExitStack() as stack:
         with busy(f"opening {args.input} in Blender"):
@@ -168,7 +171,7 @@ def _convert_mesh(args: argparse.Namespace) -> str:
     for name in ("resample", "guides", "points_per_strand"):
         if getattr(args, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')}: is for grooms, {args.output} is a mesh")
-    with busy(f"reading {args.input}"):
+    with busy(f"reading {args.input}"), called(INPUT_NAMES):
         mesh = read_mesh(args.input, unit=args.from_unit, up=args.from_up, time=args.time)
         lost = unread_uvs(args.input, mesh)
     if lost is not None:

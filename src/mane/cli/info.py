@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from mane.cli._option_names import INPUT_NAMES, called
 from mane.cli._waiting import busy
 
 DESCRIPTION = """\
@@ -36,12 +37,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=run)
 
 
+def add_up(parser: argparse._ActionsContainer, option: str, meaning: str) -> None:
+    """Add an option for an up axis."""
+    axes = ("x", "y", "z", "-x", "-y", "-z")
+    parser.add_argument(option, metavar="AXIS", type=str.lower, choices=axes, help=f"{meaning}: {', '.join(axes)}")
+
+
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what a file may leave unsaid; shared by the commands that read grooms."""
     parser.add_argument(
         "--from-unit", metavar="UNIT", help="unit of the input, e.g. cm, 0.1in; wins over what it states"
     )
-    parser.add_argument("--from-up", metavar="AXIS", choices=("y", "z"), help="up axis of the input, y or z; likewise")
+    add_up(parser, "--from-up", "up axis of the input; wins over what it states")
     parser.add_argument(
         "--points-per-strand", metavar="N", type=int, help="how to cut a .ply of bare points (100 by default)"
     )
@@ -51,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the facts."""
     from mane.io.facts import file_facts
 
-    with busy(f"reading {args.file}"):
+    with busy(f"reading {args.file}"), called(INPUT_NAMES):
         facts = file_facts(args.file, unit=args.from_unit, up=args.from_up, points_per_strand=args.points_per_strand)
     sys.stdout.write((json.dumps(facts, indent=2, allow_nan=False) if args.json else as_text(facts)) + "\n")
     return 0

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from mane.cli import _render_request as request
 from mane.cli._frames import FrameProgress
+from mane.cli._option_names import INPUT_NAMES, add_any_scale, called, require_fit
 from mane.cli._waiting import busy
-from mane.cli.info import add_input_arguments
+from mane.cli.info import add_input_arguments, add_up
 
 if TYPE_CHECKING:
     from mane.groom.groom import Groom
@@ -33,6 +34,7 @@ examples:
   mane render wCurly.hair --from-up z -o back.png --direction back --set wetness=0.8
   mane render curly.usd -o around.mp4 --body bust --turntable 90 --size 960x1080
   mane render animated.usd -o shot.mp4 --camera follow
+  mane render character.usd -o face.png --frame head --zoom 1.5
   mane render animated.usd -o frame.png --frames 10:20      frame.0010.png to frame.0020.png
   mane render animated.usd -o stretch.mp4 --debug stretch
   mane render curly.usd -o traced.png --renderer mitsuba
@@ -55,7 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     what = parser.add_argument_group("what is seen")
     what.add_argument("--body", metavar="MESH", help="mesh file, `bust`, or `none` (default: the meshes of a USD file)")
     what.add_argument("--body-unit", metavar="UNIT", help="unit of the mesh (m or as stated)")
-    what.add_argument("--body-up", metavar="AXIS", choices=("y", "z"), help="up axis of the mesh (y or as stated)")
+    add_up(what, "--body-up", "up axis of the mesh (y or as stated)")
     what.add_argument("--frames", metavar="A:B[:STEP]", help="time codes of an animated file, one of them, or `all`")
     what.add_argument("--look", metavar="NAME", help="what the hair is made of (default: its own colours, or brown)")
     what.add_argument(
@@ -80,6 +82,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default="three-quarter",
         help="three-quarter (default), front, left, right, back, rear, above, top, or x,y,z towards the camera",
     )
+    how.add_argument(
+        "--frame", metavar="WHAT", default="all", help="what fills the picture: all (default), hair or head"
+    )
+    how.add_argument("--zoom", metavar="X", type=float, default=1.0, help="so many times larger in the picture (1)")
     how.add_argument("--camera", metavar="PRESET", help="look-at (default), follow or turntable")
     how.add_argument("--turntable", metavar="N", type=int, help="go once around a still groom in N frames")
     how.add_argument("--fps", metavar="R", type=float, help="frames per second of a movie (default: the file's, or 24)")
@@ -90,6 +96,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     how.add_argument("--samples", metavar="N", type=int, default=64, help="paths per pixel of mitsuba (64)")
     how.add_argument("--export-mitsuba", type=Path, metavar="DIR", help="write the scene as files for Mitsuba 3")
     add_input_arguments(parser)
+    add_any_scale(parser)
     parser.add_argument("--list", action="store_true", help="list the looks with their numbers and stop")
     parser.add_argument("--json", action="store_true", help="print what was made as one JSON object")
     parser.set_defaults(run=run)
@@ -134,12 +141,16 @@ class Shoot:
         self.background = request.background_of(args.background)
         self.hair_width = None if args.hair_width is None else request.length_of("--hair-width", args.hair_width)
         self.painter: DebugPainter | None = request.painter_of(args)
-        with busy(f"reading {args.file}"):
+        with busy(f"reading {args.file}"), called(INPUT_NAMES):
             self.footage: Footage = request.footage_of(args)
         self.times = request.times_of(args, self.footage)
         self.is_sequence = len(self.times) > 1
         request.check_output(args, is_sequence=self.is_sequence)
         self._frame: FootageFrame | None = None
+        if args.body not in (None, "none"):
+            first = self.frame(self.times[0])
+            if first.groom is not None:
+                require_fit(args, args.file, first.groom, first.bodies[0])
         self._summary: str | None = None
 
     def run(self) -> dict[str, Any]:
@@ -177,7 +188,7 @@ class Shoot:
 
     def cameras(self) -> list[Camera]:
         """One camera per frame, which takes a look at every frame first where something moves."""
-        from mane.render.cameras import PRESETS, outline
+        from mane.render.cameras import FRAMED, PRESETS
 
         args = self.args
         preset = "turntable" if args.turntable is not None else args.camera or "look-at"
@@ -188,9 +199,10 @@ class Shoot:
                     outlines.append(outlines[-1])
                     continue
                 frame = self.frame(at)
-                outlines.append(outline(frame.groom, *frame.bodies))
+                outlines.append(FRAMED[args.frame](frame.groom, frame.bodies))
                 progress.advance()
-        return PRESETS[preset](outlines, direction=self.direction, aspect=self.size[0] / self.size[1])
+        cameras = PRESETS[preset](outlines, direction=self.direction, aspect=self.size[0] / self.size[1])
+        return cameras if args.zoom == 1.0 else [camera.zoomed(args.zoom) for camera in cameras]
 
     def look_name(self, groom: Groom | None) -> str:
         """Name of the look: the one asked for, else the groom's own colours where it has some, else brown."""
@@ -217,13 +229,14 @@ class Shoot:
         """Draw the frames, one after the other."""
         from mane.render.develop import BACKDROP
         from mane.render.panels import with_legend
-        from mane.render.renderer import render
+        from mane.render.renderer import is_blank, render
 
         args = self.args
         is_linear = args.output.suffix.lower() == request.LINEAR
         background = self.background if self.background is not None else ("none" if is_linear else BACKDROP)
+        has_content = False
         with FrameProgress("drawing", len(self.times)) as progress:
-            for at, camera in zip(self.times, cameras, strict=True):
+            for number, (at, camera) in enumerate(zip(self.times, cameras, strict=True), start=1):
                 groom, frame, look, legend = self.scene(at)
                 with nullcontext() if self.is_sequence else busy("drawing"):
                     image = render(
@@ -240,8 +253,20 @@ class Shoot:
                         renderer=args.renderer,
                         samples=args.samples,
                     )
+                has_content = has_content or not is_blank(image, background)
+                if not has_content and number == len(self.times):
+                    raise ValueError(f"{args.output}: would be blank; {self.blank_hint(groom)}")
                 yield image if legend is None or image.shape[2] != 3 or is_linear else with_legend(image, legend)
                 progress.advance()
+
+    def blank_hint(self, groom: Groom | None) -> str:
+        """What may be done about a picture that shows nothing."""
+        if self.args.zoom != 1.0:
+            return "a smaller --zoom shows more"
+        if groom is None:
+            return "the bodies have no surface to see; `mane info` tells what is in the file"
+        longest = float(groom.lengths.max())
+        return f"strands of up to {longest:.3g} m are too thin to be seen; --hair-width {longest / 1000:.1g} shows them"
 
     def write(self, pictures: Iterator[Any]) -> list[str]:
         """Write the frames as they come and return the names of the files."""

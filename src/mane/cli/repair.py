@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mane.cli._option_names import BODY_NAMES, INPUT_NAMES, add_any_scale, called, require_fit
 from mane.cli._waiting import busy
-from mane.cli.info import add_input_arguments
+from mane.cli.info import add_input_arguments, add_up
 
 DESCRIPTION = """\
 Mend a groom. Lost points are filled in, doubled ones merged, strands that cannot be saved are left out; all others come
@@ -37,12 +38,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("output", metavar="B", help="file to write: .usd .usda .usdc .hair .data .npz")
     parser.add_argument("--body", metavar="MESH", help="mesh that hair must stay out of: .obj .ply .stl .glb .usd ...")
     parser.add_argument("--body-unit", metavar="UNIT", help="unit of the mesh (m or as stated)")
-    parser.add_argument("--body-up", metavar="AXIS", choices=("y", "z"), help="up axis of the mesh (y or as stated)")
+    add_up(parser, "--body-up", "up axis of the mesh (y or as stated)")
     parser.add_argument("--clearance", metavar="LENGTH", default="0", help="how far off the body hair must stay (0)")
     parser.add_argument("--min-length", metavar="LENGTH", default="1e-6m", help="leave out shorter strands (1e-6m)")
     parser.add_argument("--unit", metavar="UNIT", help="unit of the output: m (default), cm, mm, in, ...")
-    parser.add_argument("--up", metavar="AXIS", choices=("y", "z"), help="up axis of the output: y (default) or z")
+    add_up(parser, "--up", "up axis of the output, y by default; USD has y and z")
     add_input_arguments(parser)
+    add_any_scale(parser)
     parser.add_argument("--time", metavar="T", type=float, help="time code of an animated USD file (its first)")
     parser.add_argument("--json", action="store_true", help="print one JSON object with both reports")
     parser.set_defaults(run=run)
@@ -57,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     suffix_of(args.output, WRITABLE, "write as a groom")
     check_writable(args.output)
     clearance, min_length = _length("--clearance", args.clearance), _length("--min-length", args.min_length)
-    with busy(f"reading {args.input}"):
+    with busy(f"reading {args.input}"), called(INPUT_NAMES):
         groom, mended = read_repaired(
             args.input,
             unit=args.from_unit,
@@ -86,16 +88,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _out_of_body(args: argparse.Namespace, groom: Any, clearance: float) -> tuple[Any, Any]:
-    from mane.body.scale import check_scale
     from mane.body.solid import Solid
     from mane.groom.depenetrate import depenetrate
-    from mane.io.grooms import naming
     from mane.io.meshes import read_mesh
 
-    with busy(f"measuring {args.body}"):
+    with busy(f"measuring {args.body}"), called(BODY_NAMES):
         mesh = read_mesh(args.body, unit=args.body_unit, up=args.body_up)
-        with naming(args.body):
-            check_scale(groom, mesh)
+        require_fit(args, args.input, groom, mesh)
         body = Solid(mesh)
     with busy("bringing strands out of the body"):
         return depenetrate(groom, body, clearance=clearance)

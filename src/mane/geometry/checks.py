@@ -83,3 +83,9 @@ def require_positive(name: str, value: float) -> None:
     """Raise ValueError unless `value` is a finite number above zero."""
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name}: must be a finite number above zero, got {value}")
+
+
+def require_seed(seed: int) -> None:
+    """Raise ValueError unless `seed` is a whole number from 0 on."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed: must be a whole number of at least 0, got {seed!r}")

@@ -27,7 +27,7 @@ STRAND_ONLY = ("group_id", "root_uv", "is_guide", "id")
 MIN_VERTICES = 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Groom:
     """Strands of hair at the edge of the system: ragged, in metres, root first.
 
@@ -60,6 +60,12 @@ class Groom:
         object.__setattr__(self, "strand", _checked_attributes("strand", self.strand, self.strand_count))
         object.__setattr__(self, "vertex", _checked_attributes("vertex", self.vertex, self.point_count))
         object.__setattr__(self, "group_names", {int(k): str(v) for k, v in self.group_names.items()})
+
+    def __repr__(self) -> str:
+        low, high = int(self.vertex_counts.min()), int(self.vertex_counts.max())
+        each = f"{low} each" if low == high else f"{low} to {high} each"
+        names = ", ".join([*self.strand, *self.vertex]) or "no attributes"
+        return f"Groom({self.strand_count:,} strands, {self.point_count:,} points, {each}; {names})"
 
     # -- making one ------------------------------------------------------------------------------------------------
 

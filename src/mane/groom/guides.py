@@ -19,7 +19,7 @@ LEAST_VERTICES = 3  # that can bend
 NOT_FROM_GROOM = -1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Guides:
     """Guide strands in a fixed number of slots, some of which may be empty.
 
@@ -50,6 +50,10 @@ class Guides:
         object.__setattr__(self, "active", as_array("guides.active", self.active, slots, np.bool_))
         object.__setattr__(self, "weight", as_floats("guides.weight", self.weight, slots))
         self._check_slots()
+
+    def __repr__(self) -> str:
+        slots = "" if self.count == self.capacity else f" in {self.capacity:,} slots"
+        return f"Guides({self.count:,} guides of {self.vertex_count} vertices{slots})"
 
     def _check_slots(self) -> None:
         if not self.active.any():

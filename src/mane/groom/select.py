@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry.arclength import arc_lengths, even_lengths, locate
-from mane.geometry.checks import FloatArray, IntArray, require_choice
+from mane.geometry.checks import FloatArray, IntArray, require_choice, require_seed
 from mane.geometry.index import PointIndex
 from mane.groom import _kernels_select as kernels
 from mane.groom.groom import Groom
@@ -69,6 +69,7 @@ def select_guides(
         on the order of the strands (those that share both root and tip apart).
     """
     require_choice("method", method, list(METHODS))
+    require_seed(seed)
     order = _order_of_place(groom)
     chosen = METHODS[method](groom.take(order), n, np.random.default_rng(seed))
     return Guides.chosen(groom, np.sort(order[chosen]), vertices)

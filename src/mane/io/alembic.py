@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import BinaryIO
 
 from mane.groom.groom import Groom
+from mane.io import _blender_script as script
 from mane.io import blender
 from mane.io.atomic import atomic_path
 from mane.io.buffers import Buffer, map_buffer
@@ -86,6 +87,11 @@ def meshes_as_usd(path: str | os.PathLike[str], *, rate: float) -> tuple[Scratch
     stage = folder.path / "body.usdc"
     _naming(path, Path(path), stage, rate, "meshes")
     return folder, stage
+
+
+def has_no_curves(error: ValueError) -> bool:
+    """Whether Blender read a file and found no curves in it."""
+    return str(error).endswith(script.KINDS["curves"][1])
 
 
 def write_from_usd(path: str | os.PathLike[str], stage: Path, *, rate: float) -> None:

@@ -27,7 +27,7 @@ from mane.io import alembic
 from mane.io.body_tracks import ArrayTrack, BodyTrack, RestPose, StillTrack, TrackSamples, UsdTrack, is_same
 from mane.io.formats import MESH_SUFFIXES, USD_SUFFIXES, suffix_of
 from mane.io.grooms import naming
-from mane.io.notices import FileNotice
+from mane.io.notices import FileNotice, told_by
 from mane.io.point_arrays import open_point_array
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def read_body(
             [s]. Its time codes are these times, or else numbers of samples, from 0 on.
         rate: samples per second of that array, or frames per second at which Blender opens Alembic; 24 by default.
         unit: unit of length of the file where it does not say, and of the array.
-        up: up axis of the file where it does not say, and of the array; "y" or "z".
+        up: up axis of the file where it does not say, and of the array: x, y, z, -x, -y or -z.
         motion: carries the body as a whole.
         interpolation: what joins samples: "cubic", or "linear" for straight lines.
 
@@ -166,6 +166,10 @@ def open_body(
     hair = None if roots is None else _some(as_floats("roots", roots, ("S", 3)))
     track = _open_track(path, _Choice(only, ignore), animation, rate, unit, up)
     begin = track.start if start is None else float(start)
+    if start is not None and len(track.codes) > 1 and begin > track.codes[-1]:
+        raise ValueError(
+            f"start: must be at most {track.codes[-1]:g}, where the animation of {os.fspath(path)} ends, got {start:g}"
+        )
     pose = _rest_pose(path, track, begin, rest, hair)
     faces = track.mesh.faces
     sound = ~degenerate_faces(pose.points, faces)
@@ -291,7 +295,7 @@ def _nearest_pose(
         return poses[0]
     warnings.warn(
         f"{os.fspath(path)}: roots lie {1e3 * distances[0]:.3g} mm off {poses[0].name} and {1e3 * distances[best]:.3g} "
-        f"mm off {poses[best].name}, which is taken as the rest pose; tell it by rest=...",
+        f"mm off {poses[best].name}, which is taken as the rest pose; tell it by {told_by('rest')}",
         FileNotice,
         stacklevel=2,
     )

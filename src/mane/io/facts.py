@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray
-from mane.io import ply
+from mane.io import alembic, ply
 from mane.io.buffers import read_buffer
 from mane.io.formats import MESH_SUFFIXES, READABLE, STRAND_FORMATS, USD_SUFFIXES, Frame, frame_of, suffix_of
 from mane.io.grooms import naming, read_raw
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mane.io.usd import UsdBody, UsdGroom
 
 Facts = dict[str, Any]
+
+ALEMBIC_RATE = 24.0  # frames per second at which Blender opens a file that counts seconds
 
 # A head of hair that is longer or shorter than this is more likely in other units than it is a doll or a giant.
 BELIEVABLE_LENGTH = (1e-3, 5.0)
@@ -46,7 +48,12 @@ def file_facts(
         return {"file": os.fspath(path), **_usd_facts(path, unit, up)}
     if suffix not in STRAND_FORMATS or (suffix == ".ply" and _is_mesh_ply(path)):
         return {"file": os.fspath(path), "format": f"{suffix} mesh", **_mesh_file_facts(path, suffix, unit, up)}
-    raw = read_raw(path, points_per_strand=points_per_strand)
+    try:
+        raw = read_raw(path, points_per_strand=points_per_strand)
+    except ValueError as error:
+        if suffix != alembic.SUFFIX or not alembic.has_no_curves(error):
+            raise
+        return {"file": os.fspath(path), **_alembic_mesh_facts(path, unit, up)}
     with naming(path):
         frame = frame_of(path, raw, unit, up)
         facts = raw_facts(raw, frame)
@@ -140,12 +147,30 @@ def _usd_facts(path: str | os.PathLike[str], unit: str | None, up: str | None) -
         "up": units.up,
         "units_source": "; ".join(units.assumed) or told,
         "units_assumed": bool(units.assumed),
-        "time": None,
+        "time": _time_facts(times, timing.time_codes_per_second),
     }
-    if len(times):
-        rate = timing.time_codes_per_second
-        facts["time"] = {"start": float(times[0]), "end": float(times[-1]), "samples": len(times), "fps": rate}
     return facts
+
+
+def _alembic_mesh_facts(path: str | os.PathLike[str], unit: str | None, up: str | None) -> Facts:
+    """Describe the meshes of an Alembic file, as Blender has them."""
+    from mane.io.usd import read_usd_body
+
+    folder, stage = alembic.meshes_as_usd(path, rate=ALEMBIC_RATE)
+    body = read_usd_body(stage, trusted=True)
+    mesh = body.mesh()
+    facts = mesh_facts(mesh.with_points(to_metres(mesh.points, unit or "m", up or "y")))
+    source = "as told" if unit and up else "assumed, the format states neither"
+    facts |= {"format": "Alembic mesh", "meshes": _mesh_list(body), "unit": unit or "m", "up": up or "y"}
+    facts |= {"units_source": source, "units_assumed": not (unit and up), "time": _time_facts(body.times, ALEMBIC_RATE)}
+    del folder  # the stage was needed till here
+    return facts
+
+
+def _time_facts(times: NDArray[np.float64], rate: float) -> Facts | None:
+    if not len(times):
+        return None
+    return {"start": float(times[0]), "end": float(times[-1]), "samples": len(times), "fps": rate}
 
 
 def _meshes_beside(path: str | os.PathLike[str], unit: str | None, up: str | None, problems: list[Facts]) -> Facts:

@@ -16,7 +16,7 @@ from mane.io import ply
 from mane.io.atomic import atomic_write, check_writable
 from mane.io.buffers import Buffer, read_buffer
 from mane.io.formats import READABLE, STRAND_FORMATS, USD_SUFFIXES, WRITABLE, Frame, frame_of, suffix_of
-from mane.io.notices import LossNotice, RepairNotice
+from mane.io.notices import LossNotice, RepairNotice, told_by
 from mane.io.raw import RawGroom
 from mane.io.sniff import suffix_of_contents
 from mane.io.units import checked_up, from_metres, metres_per_unit, to_metres
@@ -44,7 +44,7 @@ def read_groom(
         path: .usd, .usda, .usdc, .usdz, .hair, .data, .npz, .tfx, .bin (CT2Hair), .ply (strands) or .npy.
         unit: unit of length of the file, e.g. "cm" or "0.1in"; by default what it states, else what its format is
             assumed to use: metres, and millimetres for .bin. `mane info` prints the assumption.
-        up: up axis of the file, "y" or "z"; by default what it states, else "y".
+        up: up axis of the file: x, y, z, -x, -y or -z; by default what it states, else "y".
         repair: mend or leave out damaged strands with a `RepairNotice` (a warning) that says how many; False refuses
             the file and names the first of them.
         points_per_strand: how to cut a .ply of bare points into strands; 100 by default.
@@ -61,7 +61,7 @@ def read_groom(
         is_posed = read.rest is not None and not np.array_equal(read.rest, read.groom.points)
         return read.groom.with_vertex(rest=read.rest) if is_posed else read.groom
     if time is not None:
-        raise ValueError(f"{os.fspath(path)}: holds one moment only; `time` is for animated USD files")
+        raise ValueError(f"{os.fspath(path)}: holds one moment only; {told_by('time')} is for animated USD files")
     raw = read_raw(path, points_per_strand=points_per_strand)
     return groom_from_raw(path, raw, frame_of(path, raw, unit, up), repair=repair)
 
@@ -73,7 +73,7 @@ def read_raw(path: str | os.PathLike[str], *, points_per_strand: int | None = No
     """
     suffix = suffix_of(path, tuple(STRAND_FORMATS), "read as strands")
     if points_per_strand is not None and suffix != ".ply":
-        raise ValueError(f"{os.fspath(path)}: points_per_strand is for .ply files of bare points only")
+        raise ValueError(f"{os.fspath(path)}: {told_by('points_per_strand')} is for .ply files of bare points only")
     buffer = read_buffer(path)
     parse = STRAND_FORMATS[suffix].parse
     try:

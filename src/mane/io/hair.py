@@ -28,7 +28,7 @@ MAX_COUNT = 0xFFFFFFFF
 UNSET = {"width": (0.0, 1.0), "transparency": (0.0,), "color": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))}
 
 # Our writer states units and axes in the info text, where other readers show a description.
-INFO = re.compile(rb"mane unit=(\S+) up=([yz])\b")
+INFO = re.compile(rb"mane unit=(\S+) up=(-?[xyz])(?![\w])")
 
 CARRIES = tuple(ATTRIBUTES)
 

@@ -19,7 +19,7 @@ from mane.io.atomic import atomic_write, check_writable
 from mane.io.buffers import Buffer, offsets_of, read_buffer
 from mane.io.formats import MESH_SUFFIXES, USD_SUFFIXES, suffix_of
 from mane.io.grooms import naming
-from mane.io.notices import RepairNotice
+from mane.io.notices import RepairNotice, told_by
 from mane.io.npy import as_float32
 from mane.io.sniff import suffix_of_contents
 from mane.io.units import from_metres, to_metres
@@ -41,7 +41,7 @@ def read_mesh(
     Args:
         path: .obj, .ply, .stl, .gltf, .glb or USD.
         unit: unit of length of the file; metres by default, since only USD and glTF (always metres) tell.
-        up: up axis of the file, "y" or "z"; "y" by default.
+        up: up axis of the file: x, y, z, -x, -y or -z; "y" by default.
         weld: make one vertex of those in exactly the same place, so that a surface that exporters split along texture
             seams is closed again. UVs are kept where each vertex then has only one; False keeps them all.
         time: frame of an animated USD file to read; its first by default.
@@ -55,7 +55,7 @@ def read_mesh(
 
         return read_usd_mesh(path, time=time, unit=unit, up=up)
     if time is not None:
-        raise ValueError(f"{os.fspath(path)}: holds one moment only; `time` is for animated USD files")
+        raise ValueError(f"{os.fspath(path)}: holds one moment only; {told_by('time')} is for animated USD files")
     buffer = _read_checked(path, suffix)
     with naming(path):
         points, faces, uv = parse(buffer, suffix, folder=Path(path).parent, weld=weld)

@@ -3,8 +3,38 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_spelling: ContextVar[Mapping[str, str] | None] = ContextVar("spelling", default=None)
+
+
+def told_by(argument: str) -> str:
+    """How the caller spells an argument of a reader: `unit=...` in Python, `--from-unit` on the command line."""
+    return (_spelling.get() or {}).get(argument, f"{argument}=...")
+
+
+@contextmanager
+def about(prefix: str) -> Iterator[None]:
+    """Let messages inside be about arguments with a prefix: `unit` is `body_unit` to a caller who gives both."""
+    try:
+        with spelled({name: told_by(f"{prefix}_{name}") for name in ("unit", "up", "time")}):
+            yield
+    except ValueError as error:
+        raise ValueError(re.sub(r"(^|: )(unit|up|time): ", rf"\1{prefix}_\2: ", str(error), count=1)) from error
+
+
+@contextmanager
+def spelled(names: Mapping[str, str]) -> Iterator[None]:
+    """Let messages inside call arguments of readers by these names, e.g. `{"unit": "--from-unit"}`."""
+    token = _spelling.set(names)
+    try:
+        yield
+    finally:
+        _spelling.reset(token)
 
 
 class FileNotice(UserWarning):

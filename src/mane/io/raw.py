@@ -46,7 +46,7 @@ class RawGroom:
         vertex: attributes with one element per point.
         group_names: name of each group id.
         unit: unit of length that the file states, e.g. "cm", or None.
-        up: up axis that the file states, "y" or "z", or None.
+        up: up axis that the file states, one of `units.UP_AXES`, or None.
         remarks: what the parser noticed beside the strands.
     """
 

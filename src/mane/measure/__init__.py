@@ -25,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "mutual": partial(_load, "bench.mutual"),
     "character": partial(_load, "bench.character"),
     "pipeline": partial(_load, "bench.pipeline"),
+    "dataset": partial(_load, "bench.dataset"),
 }
 VALIDATIONS: dict[str, Callable[[], Any]] = {
     "sdf": partial(_load, "validate.sdf"),

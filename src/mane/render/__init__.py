@@ -6,16 +6,6 @@ common call and the name of the room are one.
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-from typing import Any
+from mane.stage.callable_module import make_callable
 
-
-class _CallableModule(ModuleType):
-    def __call__(self, *args: Any, **settings: Any) -> Any:
-        from mane.render.renderer import render
-
-        return render(*args, **settings)
-
-
-sys.modules[__name__].__class__ = _CallableModule
+make_callable(__name__, "mane.render.renderer:render")

@@ -129,7 +129,7 @@ def shade_surface(normals, to_eye, albedo, to_light, light, wrap, gloss, exponen
     """Add to `out` (M, 3) what a matte surface with a sheen sends to the eye from one light.
 
     `to_light` and `light` are (M, 3) or (1, 3); `wrap` (3,) is how far past the edge of night each colour of light
-    bleeds, which is what skin does; `gloss` is the strength of the reflection, `exponent` its sharpness.
+    bleeds, which is what skin does; `gloss` (M,) is the strength of the reflection, `exponent` its sharpness.
     """
     zero, one = np.float32(0.0), np.float32(1.0)
     inverse_pi = np.float32(1.0 / math.pi)
@@ -144,7 +144,7 @@ def shade_surface(normals, to_eye, albedo, to_light, light, wrap, gloss, exponen
         hx, hy, hz = _unit(lx + ex, ly + ey, lz + ez)
         fresnel = np.float32(0.04) + np.float32(0.96) * (one - max(ex * hx + ey * hy + ez * hz, zero)) ** 5
         spike = max(nx * hx + ny * hy + nz * hz, zero) ** exponent
-        mirror = gloss * fresnel * peak * spike * max(cosine, zero)
+        mirror = gloss[k] * fresnel * peak * spike * max(cosine, zero)
         for c in range(3):
             # The wrapped cosine, scaled so that a sphere sends as much light as without it.
             matte = max(cosine + wrap[c], zero) / ((one + wrap[c]) * (one + wrap[c]))

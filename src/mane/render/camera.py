@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.geometry.checks import as_floats, require_positive
+
+TINY = 1e-6  # [m] before a single point
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,15 @@ class Camera:
         far_right, far_left = (x + tangent_x * z).max(), (-x + tangent_x * z).max()
         far_up, far_down = (y + tangent_y * z).max(), (-y + tangent_y * z).max()
         eye_z = max((far_right + far_left) / (2 * tangent_x), (far_up + far_down) / (2 * tangent_y))
-        eye_z = max(eye_z, z.max() + 1e-3)
+        eye_z = max(eye_z, z.max() + float(np.clip(1e-2 * np.ptp(points, axis=0).max(), TINY, 1e-3)))
         middle = np.array([0.5 * (far_right - far_left), 0.5 * (far_up - far_down), 0.5 * (z.min() + z.max())])
         eye = np.array([middle[0], middle[1], eye_z])
         return cls(tuple(eye @ axes), tuple(middle @ axes), up, fov)
+
+    def zoomed(self, factor: float) -> Camera:
+        """Return the camera with a longer lens: the middle of the picture so many times larger."""
+        require_positive("zoom", factor)
+        return replace(self, fov=2.0 * float(np.arctan(np.tan(0.5 * self.fov) / factor)))
 
     @property
     def axes(self) -> NDArray[np.float64]:

@@ -36,6 +36,8 @@ ENOUGH_POINTS = 50_000  # of the hair, taken all over it, to find its outline
 GOLDEN_RATIO = 0.5 * (5.0**0.5 - 1.0)
 SMOOTHING = 6.0  # frames; standard deviation of the bell that a moving target is averaged with, at most ...
 SMOOTHING_SHARE = 0.1  # ... this share of all frames
+HEAD_ROOM = 0.15  # around a box of the roots, and ...
+FACE = 0.25  # ... below it, in sizes of the box: from the nape to the chin
 HALVINGS = 24  # of the interval in which a distance is searched: 1e-7 of it
 
 Outline = FloatArray
@@ -83,6 +85,29 @@ def _hull(points: FloatArray) -> Outline:
         return points[np.sort(ConvexHull(points).vertices)]
     except (QhullError, ValueError):
         return points
+
+
+def head_outline(groom: Groom | None, bodies: Sequence[Mesh]) -> Outline:
+    """Return what a picture of the head must show: a box around the roots, and so much of the face as lies below them.
+
+    Without hair it is all of the bodies.
+    """
+    if groom is None:
+        return outline(*bodies)
+    roots = _scattered(groom.roots)
+    low, high = np.quantile(roots, [STRAY, 1.0 - STRAY], axis=0, method="nearest").astype(np.float64)
+    size = float((high - low).max())
+    low, high = low - HEAD_ROOM * size, high + HEAD_ROOM * size
+    low[1] -= FACE * size
+    return np.stack(np.meshgrid(*np.stack([low, high]).T), axis=-1).reshape(-1, 3).astype(np.float32)
+
+
+# name -> what a picture of hair and bodies must show; the same names on the command line
+FRAMED: dict[str, Callable[[Groom | None, Sequence[Mesh]], Outline]] = {
+    "all": lambda groom, bodies: outline(groom, *bodies),
+    "hair": lambda groom, bodies: outline(*bodies) if groom is None else outline(groom),
+    "head": head_outline,
+}
 
 
 def direction_of(direction: str | ArrayLike) -> tuple[float, float, float]:

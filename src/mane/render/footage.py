@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from mane.groom.groom import Groom
 from mane.io.formats import READABLE, USD_SUFFIXES, suffix_of
 from mane.io.grooms import read_groom
 from mane.io.meshes import MESH_READABLE, read_mesh
-from mane.io.notices import FileNotice
+from mane.io.notices import FileNotice, about
 
 if TYPE_CHECKING:
     from mane.io.usd import UsdBody
@@ -83,8 +84,9 @@ class Footage:
         elif not is_usd:
             self._still = read_groom(path, points_per_strand=points_per_strand, **self._options)
         self._bodies: list[Callable[[float | None], Mesh]] = []
-        for moving in self._open_bodies(body, body_unit, body_up, has_meshes):
-            samples |= moving
+        with nullcontext() if body is None else about("body"):
+            for moving in self._open_bodies(body, body_unit, body_up, has_meshes):
+                samples |= moving
         self.times = _whole_frames(samples)
 
     def _look_into_curves(self) -> set[float]:

@@ -105,7 +105,8 @@ class Illumination:
         for start in range(0, len(samples), CHUNK):
             chunk = samples[start : start + CHUNK]
             surface = seen.at(chunk)
-            points, normals, albedo, sky = (np.ascontiguousarray(surface[:, k : k + 3]) for k in (0, 3, 6, 9))
+            points, normals, albedo, sky = (np.ascontiguousarray(surface[:, k : k + 3]) for k in (0, 3, 6, 10))
+            gloss = GLOSS * surface[:, 9]
             to_eye = np.empty_like(points)
             _kernels_solids.face_eye(points, normals, eye, to_eye)
             out = albedo * sky
@@ -113,7 +114,7 @@ class Illumination:
                 to_light = source.light.to_light(points)
                 light = source.on_surface(points, normals, to_light)
                 _kernels_solids.shade_surface(
-                    normals, to_eye, albedo, to_light, light, WRAP, GLOSS, GLOSS_EXPONENT, out
+                    normals, to_eye, albedo, to_light, light, WRAP, gloss, GLOSS_EXPONENT, out
                 )
             shaded[chunk] = out
         return shaded.reshape(*seen.owner.shape, 3)

@@ -104,7 +104,8 @@ def render(
         background: display RGB in [0, 1]: one colour, or those at the top and at the bottom, shape (2, 3); None
             leaves it open and adds a channel with the coverage.
         tone: "filmic", "srgb" or "linear", see `develop`.
-        body_color: linear RGB of the solids, or one per vertex (N, 3) of all meshes one after the other.
+        body_color: linear RGB of the solids, or one per vertex (N, 3) of all meshes one after the other; a fourth
+            column is a factor on their gloss, 0 for matte.
         hair_width: diameter of every strand [m]; None takes the groom's or a human hair's, wider if strands are few.
         finest: where hairs are thinner than this [pixels], fewer and wider ones are drawn in their place; a head seen
             whole looks much the same at 0.15 and takes a third of the time. 0 draws every hair.
@@ -173,6 +174,15 @@ def _draw_scene(
         color = illumination.shade_hair(groom, look, seen_hair, view.origin)
         drawn = DrawnStrands(screen, color, seen_hair, wide, strands.offsets)
     return draw(drawn, solids, supersample=supersample, focal=float(view.focal))
+
+
+def is_blank(image: NDArray[Any], background: ArrayLike | str) -> bool:
+    """Whether a picture, which `render` made with that background, shows nothing at all; "none" for no background."""
+    if isinstance(background, str) or image.shape[2] == 4:
+        return not bool(image[..., -1].any())
+    tone = "linear" if image.dtype.kind == "f" else "srgb"
+    empty = develop(np.zeros((*image.shape[:2], 4), np.float32), background, tone)
+    return bool(np.array_equal(image, empty))
 
 
 def as_groom(groom: Groom | ArrayLike | None) -> Groom | None:

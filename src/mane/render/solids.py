@@ -33,48 +33,58 @@ Body = Mesh | HasMesh
 
 @dataclass(frozen=True, eq=False)
 class Surfaces:
-    """Triangles with a normal and a colour per vertex.
+    """Triangles with a normal, a colour and a gloss per vertex.
 
     Attributes:
         points: positions [m], shape (N, 3).
         faces: vertex indices, shape (T, 3), int32.
         normals: unit normals, shape (N, 3).
         albedo: linear RGB of the matte part, shape (N, 3).
+        gloss: factor on the reflection, 0 for matte, shape (N, 1).
     """
 
     points: FloatArray
     faces: NDArray[np.int32]
     normals: FloatArray
     albedo: FloatArray
+    gloss: FloatArray
 
     @classmethod
     def of_bodies(cls, bodies: Body | Sequence[Body] | None, color: ArrayLike = CLAY) -> Surfaces | None:
-        """Join meshes; `color` is linear RGB for all, or per vertex of the meshes one after the other (N, 3)."""
+        """Join meshes.
+
+        `color` is linear RGB for all, or per vertex of the meshes one after the other, (N, 3), or (N, 4) with a factor
+        on the gloss, 1 without it.
+        """
         meshes = [_mesh_of(f"body[{k}]", body) for k, body in enumerate(_listed(bodies))]
         if not meshes:
             return None
         starts = np.cumsum([0] + [mesh.vertex_count for mesh in meshes])
         points = np.concatenate([mesh.points for mesh in meshes])
-        albedo = np.asarray(color, np.float32)
-        if albedo.ndim == 1:
-            albedo = np.broadcast_to(as_floats("body_color", albedo, (3,)), points.shape)
+        colors = np.asarray(color, np.float32)
+        if colors.ndim == 1:
+            colors = np.broadcast_to(as_floats("body_color", colors, (3,)), points.shape)
+        gloss = np.ones((len(points), 1), np.float32)
+        if colors.shape == (len(points), 4):
+            colors, gloss = colors[:, :3], np.ascontiguousarray(colors[:, 3:])
         return cls(
             points,
             np.concatenate([m.faces + np.int32(start) for m, start in zip(meshes, starts[:-1], strict=True)]),
             np.concatenate([mesh.vertex_normals for mesh in meshes]),
-            as_floats("body_color", albedo, points.shape),
+            as_floats("body_color", colors, points.shape),
+            gloss,
         )
 
     def attributes(self) -> FloatArray:
-        """Position, normal and colour side by side, shape (N, 9)."""
-        return np.concatenate([self.points, self.normals, self.albedo], axis=1)
+        """Position, normal, colour and gloss side by side, shape (N, 10)."""
+        return np.concatenate([self.points, self.normals, self.albedo, self.gloss], axis=1)
 
     def before(self, view: View) -> Surfaces:
         """The part of the surfaces that is in front of a view's eye; triangles that reach behind it are cut."""
         points, faces, attributes = self._cut(view, self.attributes())
         if points is self.points:
             return self
-        return Surfaces(points, faces, *(np.ascontiguousarray(attributes[:, k : k + 3]) for k in (3, 6)))
+        return Surfaces(points, faces, *(np.ascontiguousarray(part) for part in np.split(attributes, (3, 6, 9), 1)[1:]))
 
     def _cut(self, view: View, attributes: FloatArray) -> tuple[FloatArray, NDArray[np.int32], FloatArray]:
         return _cut_triangles(view, self.points, self.faces, attributes)
@@ -97,7 +107,7 @@ class SeenSurfaces:
     Attributes:
         screen: column, row and nearness of each vertex, shape (N, 3).
         faces: vertex indices, shape (T, 3).
-        attributes: position, normal, colour and whatever else, shape (N, 9 + C).
+        attributes: position, normal, colour, gloss and whatever else, shape (N, 10 + C).
         nearness: of the nearest surface at each sample, 0 where there is none, shape (H, W).
         owner: its triangle, -1 where there is none, shape (H, W).
     """
@@ -109,7 +119,7 @@ class SeenSurfaces:
     owner: NDArray[np.int32]
 
     def at(self, samples: NDArray[np.int64]) -> FloatArray:
-        """Attributes of the surface at samples, counted row by row, shape (M, 9 + C)."""
+        """Attributes of the surface at samples, counted row by row, shape (M, 10 + C)."""
         out = np.empty((len(samples), self.attributes.shape[1]), np.float32)
         kernels.surface_at(self.screen, self.faces, self.attributes, self.owner, samples, out)
         return out

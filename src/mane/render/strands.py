@@ -16,6 +16,9 @@ from mane.render.view import View
 HAIR_WIDTH = 8e-5  # diameter of a human hair [m], where the groom gives none
 FULL_HEAD = 100_000  # strands; a groom with fewer gets wider lines, so that it still reads as hair
 WIDEST_DEFAULT = 1e-3  # [m]
+LIKELY_LENGTHS = (1e-3, 3.0)  # of the longest strand [m]; hair beyond is drawn as if it were a model of ...
+USUAL_LENGTH = 0.3  # ... hair of this length [m]: a picture needs no units
+SOME_STRANDS = 256  # that tell the length of the longest
 TIP_WIDTH = 0.35  # width at the tip as a share of the strand's, where the groom gives one width per strand
 TAPER_START = 0.55  # share of the length from which a strand gets thinner
 
@@ -129,6 +132,18 @@ def strand_widths(groom: Groom, width: float | None = None, wider: float = 1.0) 
     if width is not None:
         require_positive("hair_width", width)
         return np.full(groom.point_count, wider * width, np.float32)
-    own = groom.per_vertex("width", HAIR_WIDTH)
+    size = _unlikely_size(groom)
+    own = groom.per_vertex("width", HAIR_WIDTH * size)
     boosted = own * np.float32(np.sqrt(max(1.0, FULL_HEAD / (wider * groom.strand_count))))
-    return np.asarray(np.maximum(np.minimum(boosted, WIDEST_DEFAULT), own) * wider, np.float32)
+    return np.asarray(np.maximum(np.minimum(boosted, WIDEST_DEFAULT * size), own) * wider, np.float32)
+
+
+def _unlikely_size(groom: Groom) -> float:
+    """How many times larger than hair strands are that cannot be hair by their length; 1 for those that can."""
+    some = groom if groom.strand_count <= SOME_STRANDS else groom.take(_some_strands(groom.strand_count))
+    longest = float(some.lengths.max())
+    return 1.0 if longest == 0.0 or LIKELY_LENGTHS[0] <= longest <= LIKELY_LENGTHS[1] else longest / USUAL_LENGTH
+
+
+def _some_strands(count: int) -> IntArray:
+    return np.linspace(0, count - 1, SOME_STRANDS).astype(np.int64)

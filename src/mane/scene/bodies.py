@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +11,9 @@ from typing import TYPE_CHECKING
 from mane.body.motion import Motion
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray
-from mane.io.bodies import FileClock, open_body, read_body
+from mane.io.bodies import BodyFile, FileClock, open_body, read_body
 from mane.io.grooms import naming
+from mane.io.notices import FileNotice
 from mane.scene.config_body import CHARACTERS, NO_BODY, OWN_BODY, Paths
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 
 SAMPLES_PER_FRAME = 2  # of a motion made in code
+HELD_UNTOLD = 1.0  # frames at the end of a scene in which a body may stand still without a word
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +66,23 @@ def make_body(scene: Scene, roots: FloatArray) -> SceneBody:
         unit=table.unit,
         up=table.up,
     )
+    _tell_of_an_early_end(scene, path, found)
     with naming(path):
         return SceneBody(found.solid(interpolation=table.interpolation), found.clock)
+
+
+def _tell_of_an_early_end(scene: Scene, path: Path, found: BodyFile) -> None:
+    """Say that the body stands still in the last frames of a scene that is longer than the animation."""
+    last = (scene.frames.count - 1) / scene.frames.rate
+    if len(found.times) < 2 or last <= found.times[-1] + HELD_UNTOLD / scene.frames.rate:
+        return
+    number = scene.frames.start + math.floor(found.times[-1] * scene.frames.rate + 1e-6)
+    warnings.warn(
+        f"{path}: its animation ends at frame {number}, and the body stands still in later ones; [frames] end is "
+        f"{scene.frames.end}",
+        FileNotice,
+        stacklevel=2,
+    )
 
 
 def character_of(scene: Scene) -> str:

@@ -9,12 +9,12 @@ import numpy as np
 
 from mane.body.animated import AnimatedMesh
 from mane.body.cache import content_key
-from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.groom.select import select_guides
 from mane.io.bodies import FileClock
+from mane.io.fit import ReadFile, require_fit
 from mane.scene.config import Scene
 from mane.scene.context import SceneContext
+from mane.scene.guides import make_guides
 from mane.scene.hair import Hair, load_hair
 from mane.scene.hair_stage import HairStage
 from mane.scene.scene_file import naming_location
@@ -22,7 +22,6 @@ from mane.skin.table import SKINS
 from mane.stage.clock import StageClock
 from mane.strand.source import GuideSource
 
-DEFAULT_GUIDES = 128
 KEY_SAMPLES = 17  # of a body's animation, by which it is known again
 
 
@@ -94,19 +93,27 @@ def build(
             hair = load_hair(scene)
     if guides is None:
         with clock.stage("choose guides"), naming_location(locations, "guides"):
-            guides = _choose_guides(scene, hair.groom)
+            guides = make_guides(scene, hair)
     with clock.stage("prepare simulation"):
         context = SceneContext(scene, guides)
+        with naming_location(locations, "groom" if scene.groom.file else "body"):
+            _check_scale(scene, hair, context)
         source = context.make_source()
         source.clock = clock
     return Assembly(scene, hair, guides, source, clock, context.body_clock)
 
 
-def _choose_guides(scene: Scene, groom: Groom) -> Guides:
-    table = scene.guides
-    if table.method == "marked":
-        return select_guides(groom, method="marked", vertices=table.vertices, seed=scene.seed)
-    count = min(DEFAULT_GUIDES, groom.strand_count) if table.count is None else table.count
-    if count > groom.strand_count:
-        raise ValueError(f"count: must be at most {groom.strand_count} (= number of strands), got {count}")
-    return select_guides(groom, count, method=table.method, vertices=table.vertices, seed=scene.seed)
+def _check_scale(scene: Scene, hair: Hair, context: SceneContext) -> None:
+    """Refuse hair and body from files that cannot be meant; see `mane.io.fit`."""
+    groom, body = scene.groom, scene.body
+    if groom.any_scale or not (groom.file or body.is_file):
+        return
+    solid = context.body
+    hair_file = None
+    if groom.file is not None:
+        hair_file = ReadFile(scene.path(groom.file), groom.unit, groom.up, "[groom] unit = ", "[groom] up = ")
+    body_file = None
+    if body.is_file:
+        body_file = ReadFile(scene.path(body.mesh), body.unit, body.up, "[body] unit = ", "[body] up = ")
+    mesh = None if solid is None else solid.mesh
+    require_fit(hair.source, mesh, hair=hair_file, body=body_file, override="[groom] any_scale = true")

@@ -68,7 +68,7 @@ class Cache:
             old.unlink(missing_ok=True)
         header = {
             "format": FORMAT,
-            "versions": _versions(),
+            "versions": program_versions(),
             "stages": dict(stages),
             "keys": dict(keys),
             "scene": scene.to_dict(),
@@ -118,7 +118,7 @@ class Cache:
 
     def upgraded(self, stages: Mapping[str, int]) -> str | None:
         """Say which program made the cache, where going on with this one would mix two, and the remedy; or None."""
-        made, now = self.header["versions"], _versions()
+        made, now = self.header["versions"], program_versions()
         for name, version in now.items():
             if made.get(name) != version:
                 return (
@@ -268,7 +268,8 @@ def remove_leftovers(path: Path) -> None:
                 (path / name).unlink()
 
 
-def _versions() -> dict[str, str]:
+def program_versions() -> dict[str, str]:
+    """Return the versions of what decides the bytes of a run, by package."""
     from importlib.metadata import version
 
     return {name: version(name) for name in ("mane", "numpy", "numba")}

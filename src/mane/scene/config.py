@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mane.geometry.checks import require_choice
-from mane.scene.config_body import BodyTable, HeadTable, Settings, SolidTable, Vector3
+from mane.scene.config_body import BodyTable, HeadTable, Paths, Settings, SolidTable, Vector3
 from mane.scene.config_output import BoundsTable, CameraTable, FinishTable, OutputTable, require
 from mane.scene.options import TableError, check_settings
 
@@ -46,6 +46,7 @@ __all__ = [
     "field_lines",
 ]
 
+ALL = "all"
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
 OPEN_TABLES = ("groom", "body", "source", "solids", "interactions", "skin", "passes")
 
@@ -87,7 +88,8 @@ class GroomTable:
         strands: how many, of a style
         vertices: points per strand; without it as the style needs or the file has
         unit: unit of the file where it does not say, e.g. "cm"
-        up: up axis of the file where it does not say, "y" or "z"
+        up: up axis of the file where it does not say: "x", "y", "z", "-x", "-y" or "-z"
+        any_scale: takes hair and body of any size; else what cannot be hair, or not on that body, is refused
         settings: options of the style
     """
 
@@ -97,6 +99,7 @@ class GroomTable:
     vertices: int | None = None
     unit: str | None = None
     up: str | None = None
+    any_scale: bool = False
     settings: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -116,20 +119,42 @@ class GuidesTable:
     """The strands that are simulated.
 
     Attributes:
-        count: how many; without it 128, or all where there are fewer
+        count: how many, or "all" to simulate every strand; without it 128, or all where there are fewer
         method: how they are chosen: "shape", "farthest", "random", or "marked" as guides in the file
-        vertices: points per guide; without it as the groom has
+        vertices: points per guide; without it as the groom, or the file of the guides, has
+        file: a groom file with guides of your own; they are simulated as they are and are no hair of the result
+        prim: path or paths in USD of the guides, in `file` or in the groom's own file
+        attribute: of the groom's strands; those are guides where it is not zero
+        unit: unit of `file` where it does not say
+        up: up axis of `file` where it does not say
+        register: guides of `file` that lie off the groom are scaled, turned and moved onto it
     """
 
-    count: int | None = None
+    count: int | Literal["all"] | None = None
     method: str = "shape"
     vertices: int | None = None
+    file: str | None = None
+    prim: Paths | None = None
+    attribute: str | None = None
+    unit: str | None = None
+    up: str | None = None
+    register: bool = True
 
     def __post_init__(self) -> None:
         require_choice("method", self.method, ("shape", "farthest", "random", "marked"))
+        given = [name for name in ("file", "prim", "attribute") if getattr(self, name) is not None]
+        if self.attribute is not None and len(given) > 1:
+            raise ValueError(f"attribute: must be left out where {given[0]} is given")
+        if given and self.count is not None:
+            raise ValueError(f"count: must be left out with {given[0]}, which tells all guides")
+        if given and self.method not in ("shape", "marked"):
+            raise ValueError(f"method: must be left out with {given[0]}, which tells all guides")
+        for name in ("unit", "up"):
+            if getattr(self, name) is not None and self.file is None:
+                raise ValueError(f"{name}: is for a file of guides; that of the groom is in [groom]")
         if self.method == "marked" and self.count is not None:
             raise ValueError('count: must be left out with method "marked", which takes all that are marked')
-        require(self.count is None or self.count >= 1, "count", "must be at least 1", self.count)
+        require(not isinstance(self.count, int) or self.count >= 1, "count", "must be at least 1", self.count)
         require(self.vertices is None or self.vertices >= 3, "vertices", "must be at least 3", self.vertices)
 
 
@@ -334,6 +359,9 @@ class Scene:
                 raise TableError("output", "usd_layer", "usd_layer: must be false unless groom.file is a USD file")
             if self.finish.subdivide:
                 raise TableError("finish", "subdivide", "subdivide: must be 0 with usd_layer, which keeps vertices")
+        if self.guides.count == ALL and self.skin == SkinTable():
+            # Every hair is its own guide, and no other skin could do better than to follow it.
+            object.__setattr__(self, "skin", SkinTable("rigid"))
         check_settings(self)
 
     @property

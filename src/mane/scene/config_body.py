@@ -84,17 +84,22 @@ class HeadTable:
         motion: still, shake, nod, turn, tilt, walk, jump, random, or a motion file (.json, .csv; docs/motions.md)
         amplitude: of a named motion: angle [rad], or length [m] for walk and jump
         rate: of a named motion [Hz]
-        pivot: point that a named motion turns about [m]
+        pivot: point that a named motion turns about [m]; without it the neck, found on the body
         ease_in: time in which a named motion begins [s]
         stop: time at which a named motion is over [s]; without it never
+        seed: of the motion "random"; without it that of the scene
     """
 
     motion: str = "still"
     amplitude: float | None = None
     rate: float | None = None
-    pivot: Vector3 = (0.0, 0.0, 0.0)
+    pivot: Vector3 | None = None
     ease_in: float | None = None
     stop: float | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.seed is None or self.seed >= 0, "seed", "must be at least 0", self.seed)
 
 
 @dataclass(frozen=True)

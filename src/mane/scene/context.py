@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from mane.body.motion import Motion
+from mane.body.neck import find_neck
 from mane.body.solid import Solid
 from mane.contact.table import INTERACTIONS
 from mane.groom.guides import Guides
@@ -13,6 +16,7 @@ from mane.io.bodies import FileClock
 from mane.scene import parts
 from mane.scene.bodies import SceneBody, make_body
 from mane.scene.config import Scene
+from mane.scene.config_body import CHARACTERS
 from mane.scene.scene_file import naming_location
 from mane.scene.sources import SOURCES
 from mane.strand.material import Material
@@ -57,7 +61,13 @@ class SceneContext:
     def head(self) -> Motion:
         """The motion of the head."""
         with naming_location(self.scene.locations, "head"):
-            return parts.make_head_motion(self.scene.head, self.scene.folder, self.scene.seed)
+            return parts.make_head_motion(self.scene.head, self.scene.folder, self.scene.seed, self._neck)
+
+    def _neck(self) -> ArrayLike:
+        """Point that the head turns about [m]: the origin of what is made in code, else found on body and roots."""
+        if self.scene.groom.style is not None or self.scene.body.mesh in CHARACTERS:
+            return (0.0, 0.0, 0.0)
+        return find_neck(None if self.body is None else self.body.mesh, self.guides.rest[self.guides.active, 0])
 
     @cached_property
     def _body(self) -> SceneBody:

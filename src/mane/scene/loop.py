@@ -188,6 +188,23 @@ def play_cache(
     progress: ProgressCallback | None = None,
 ) -> RunSummary:
     """Take frames of a cache through skin, finish and sinks; `assembly` has the hair that its guides carry."""
+    return _play_into(assembly, sinks, numbers, lambda run: run.cached(cache, numbers), progress)
+
+
+def run_into(assembly: Assembly, sinks: Sequence[Sink], progress: ProgressCallback | None = None) -> RunSummary:
+    """Simulate all frames of a scene that was built already into sinks of the caller's; [output] is left alone."""
+    frames = assembly.scene.frames
+    numbers = range(frames.start, frames.end + 1)
+    return _play_into(assembly, sinks, numbers, lambda run: run.simulated(numbers), progress)
+
+
+def _play_into(
+    assembly: Assembly,
+    sinks: Sequence[Sink],
+    numbers: Sequence[int],
+    frames: Callable[[_Run], Iterator[_MadeFrame]],
+    progress: ProgressCallback | None,
+) -> RunSummary:
     started = time.perf_counter()
     for sink in sinks:
         sink.open(resume=False)
@@ -195,7 +212,7 @@ def play_cache(
     assembly.clock.end_setup()
     summary = _summary_of(assembly)
     with BackgroundWriter(assembly.clock) as writer:
-        run.play(run.cached(cache, numbers), writer, summary, _Reporter(progress, len(numbers), 0), numbers)
+        run.play(frames(run), writer, summary, _Reporter(progress, len(numbers), 0), numbers)
     _close(sinks, summary)
     summary.beside = dict(assembly.clock.beside)
     summary.seconds = time.perf_counter() - started

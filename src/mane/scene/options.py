@@ -69,6 +69,15 @@ def stage_options(stage: type[Stage]) -> Options:
     return {name: hint for name, hint in options.items() if hint is not None and name not in stage.needs}
 
 
+def option_defaults(stage: type[Stage]) -> dict[str, Any]:
+    """Defaults of the options of a stage, by name; `inspect.Parameter.empty` for one that must be given."""
+    parameters = inspect.signature(maker_of(stage)).parameters
+    found = {name: parameter.default for name, parameter in parameters.items()}
+    if stage.settings is not None:
+        found |= {f.name: f.default for f in dataclasses.fields(stage.settings)}
+    return {name: found[name] for name in stage_options(stage)}
+
+
 def lacks(stage: type[Stage]) -> list[str]:
     """What a stage cannot be made without: needs whose argument has no default."""
     parameters = inspect.signature(maker_of(stage)).parameters
@@ -247,6 +256,10 @@ def _check_stage(stage: type[Stage], settings: Mapping[str, Any]) -> None:
     from mane.scene.parts import as_written, make_stage
     from mane.skin.finish.passes import FinishingPass
 
+    for name, parameter in inspect.signature(maker_of(stage)).parameters.items():
+        is_option = name in stage_options(stage) and name not in settings
+        if is_option and parameter.default is inspect.Parameter.empty:
+            raise ValueError(f"{name}: is missing")
     if stage.settings is not None:
         names = {f.name for f in dataclasses.fields(stage.settings)}
         stage.settings(**{name: value for name, value in as_written(stage, settings).items() if name in names})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,8 @@ class PlacedMotion:
 
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from mane.body.motion import Motion
     from mane.body.props.base import Prop
     from mane.body.shapes import Shape
@@ -55,17 +57,20 @@ if TYPE_CHECKING:
     from mane.strand.material import Material
 
 MOTION_FILES = (".json", ".csv")
+TURNING = ("shake", "nod", "turn", "tilt", "random")  # named motions that turn the head, about its neck
 
 
-def make_head_motion(table: HeadTable, folder: Path, seed: int) -> Motion:
-    """Return the motion of the head."""
-    chosen = {
-        name: value for name in ("amplitude", "rate", "ease_in", "stop") if (value := getattr(table, name)) is not None
-    }
+def make_head_motion(table: HeadTable, folder: Path, seed: int, find_pivot: Callable[[], ArrayLike]) -> Motion:
+    """Return the motion of the head; `find_pivot` gives the point that it turns about where the table does not."""
+    names = ("amplitude", "rate", "ease_in", "stop", "pivot")
+    chosen = {name: getattr(table, name) for name in names if getattr(table, name) is not None}
     if Path(table.motion).suffix in MOTION_FILES:
         for name in chosen:
             raise ValueError(f"{name}: is for named motions; {table.motion} has its own")
-    return _motion(table.motion, folder, seed, pivot=table.pivot, **chosen)
+        return _motion(table.motion, folder, seed)
+    if table.motion in TURNING and table.pivot is None:
+        chosen["pivot"] = find_pivot()
+    return _motion(table.motion, folder, seed if table.seed is None else table.seed, **chosen)
 
 
 def _motion(name: str, folder: Path, seed: int, **settings: Any) -> Motion:

@@ -12,12 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mane.io.notices import spelled
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene
 from mane.scene.options import TableError, blaming, title, unknown_key
 from mane.scene.toml_lines import key_lines
 from mane.scene.values import fit, shown
 
 Locations = Mapping[str, str]
+
+FILE_KEYS = ("unit", "up", "rest")  # that tell what a file leaves unsaid
 
 
 class SceneError(ValueError):
@@ -58,15 +61,28 @@ def parse_scene(text: str, *, name: str = "scene", folder: Path | None = None, s
 
 def overridden(scene: Scene, settings: Sequence[str]) -> Scene:
     """Return a scene with `key=value` texts in place of what it says."""
+    values, locations = _plain_values(scene), dict(scene.locations)
+    for setting in settings:
+        _override(values, locations, setting)
+    return scene_from_dict(values, locations=locations, folder=scene.folder, text=scene.text)
+
+
+def with_values(scene: Scene, given: Mapping[str, Any], label: str) -> Scene:
+    """Return a scene with other values by dotted key, such as `guides.count`; messages call their place `label`."""
+    values, locations = _plain_values(scene), dict(scene.locations)
+    for key, value in given.items():
+        put_value(values, locations, key, value, label)
+    return scene_from_dict(values, locations=locations, folder=scene.folder, text=scene.text)
+
+
+def _plain_values(scene: Scene) -> dict[str, Any]:
+    """Values of a scene by table and key, as a scene file has them."""
     values = scene.to_dict()
     for name in OPEN_TABLES:
         tables = values[name] if isinstance(values[name], list | tuple) else [values[name]]
         for table in tables:
             table.update(table.pop("settings"))
-    locations = dict(scene.locations)
-    for setting in settings:
-        _override(values, locations, setting)
-    return scene_from_dict(values, locations=locations, folder=scene.folder, text=scene.text)
+    return values
 
 
 def scene_from_dict(
@@ -75,7 +91,7 @@ def scene_from_dict(
     """Make a scene of plain values by table and key, as TOML has them or as `Scene.to_dict` gives them."""
     where = dict(locations or {})
     hints = typing.get_type_hints(Scene)
-    _check_keys("", values, SCENE_KEYS, where)
+    check_keys("", values, SCENE_KEYS, where)
     made: dict[str, Any] = {}
     for key, value in values.items():
         made[key] = _fit_key(hints[key], key, value, where)
@@ -89,7 +105,7 @@ def scene_from_dict(
 def naming_location(locations: Locations, table: str) -> Iterator[None]:
     """Turn a ValueError about a key of `table` into a SceneError that begins with the line of the key."""
     try:
-        with blaming(table):
+        with blaming(table), spelled({name: f"{name} in {title(table)}" for name in FILE_KEYS}):
             yield
     except TableError as error:
         raise SceneError(located(locations, error)) from None
@@ -114,23 +130,25 @@ def location(locations: Locations, key: str) -> str:
 def _fit_key(hint: Any, key: str, value: Any, locations: Locations) -> Any:
     """Value of a key of the scene itself: a table, a list of tables, or a plain value."""
     if dataclasses.is_dataclass(hint):
-        return _fit_table(hint, key, value, locations)
+        return fit_table(hint, key, value, locations, is_open=key in OPEN_TABLES)
     parts = typing.get_args(hint)
     if parts and dataclasses.is_dataclass(parts[0]):
         if not isinstance(value, Sequence) or isinstance(value, str):
             raise SceneError(
                 f"{location(locations, key)}: {key}: must be a list of tables, [[{key}]], got {shown(value)}"
             )
-        return tuple(_fit_table(parts[0], f"{key}.{i}", item, locations) for i, item in enumerate(value))
+        is_open = key in OPEN_TABLES
+        tables = enumerate(value)
+        return tuple(fit_table(parts[0], f"{key}.{i}", item, locations, is_open=is_open) for i, item in tables)
     with naming_location(locations, ""):
         return _fit_value(hint, key, value)
 
 
-def _fit_table(table: Any, key: str, value: Any, locations: Locations) -> Any:
+def fit_table(table: Any, key: str, value: Any, locations: Locations, *, is_open: bool = False) -> Any:
+    """Make the dataclass `table` of the values under a key; an open table takes unknown keys as its `settings`."""
     if not isinstance(value, Mapping):
         raise SceneError(f"{location(locations, key)}: {key}: must be a table, {title(key)}, got {shown(value)}")
     hints = typing.get_type_hints(table)
-    is_open = key.split(".")[0] in OPEN_TABLES
     given = dict(value)
     if is_open:
         known = [name for name in hints if name != "settings"]
@@ -139,7 +157,7 @@ def _fit_table(table: Any, key: str, value: Any, locations: Locations) -> Any:
         rest = {name: given.pop(name) for name in list(given) if name not in known}
         given["settings"] = rest
     else:
-        _check_keys(key, given, list(hints), locations)
+        check_keys(key, given, list(hints), locations)
     with naming_location(locations, key):
         fitted = {name: _fit_value(hints[name], name, item) for name, item in given.items()}
         missing = [f.name for f in dataclasses.fields(table) if _is_required(f) and f.name not in fitted]
@@ -159,7 +177,8 @@ def _fit_value(hint: Any, name: str, value: Any) -> Any:
         raise ValueError(f"{name}: {error}") from None
 
 
-def _check_keys(table: str, values: Mapping[str, Any], known: Sequence[str], locations: Locations) -> None:
+def check_keys(table: str, values: Mapping[str, Any], known: Sequence[str], locations: Locations) -> None:
+    """Raise SceneError for the first key that a table does not have."""
     for name in values:
         if name not in known:
             key = f"{table}.{name}" if table else name
@@ -169,30 +188,34 @@ def _check_keys(table: str, values: Mapping[str, Any], known: Sequence[str], loc
 def _override(values: dict[str, Any], locations: dict[str, str], setting: str) -> None:
     """Put a `key=value` text into the values of a scene file."""
     key, equals, written = setting.partition("=")
-    parts = key.strip().split(".")
-    if not equals or not all(parts):
+    if not equals or not all(key.strip().split(".")):
         raise SceneError(f"--set: must be KEY=VALUE, such as guides.count=64, got {setting!r}")
+    put_value(values, locations, key.strip(), _value_of(written.strip()), f"--set {key.strip()}")
+
+
+def put_value(values: dict[str, Any], locations: dict[str, str], key: str, value: Any, label: str) -> None:
+    """Put a value into those of a scene file by its dotted key; messages about it begin with `label`."""
+    parts = key.split(".")
     target: Any = values
     for part in parts[:-1]:
-        target = _step_into(target, part, key)
-    label = f"--set {key.strip()}"
-    if isinstance(target, list):
-        raise SceneError(f"{label}: must name a key of one of the tables, such as {key.strip()}.0.NAME")
+        target = _step_into(target, part, label)
+    if isinstance(target, list | tuple):
+        raise SceneError(f"{label}: must name a key of one of the tables, such as {key}.0.NAME")
     if not isinstance(target, dict):
         raise SceneError(f"{label}: {'.'.join(parts[:-1])} is a value and has no keys")
-    target[parts[-1]] = _value_of(written.strip())
+    target[parts[-1]] = value
     for end in range(1, len(parts)):
         locations.setdefault(".".join(parts[:end]), label)
     locations[".".join(parts)] = label
 
 
-def _step_into(target: Any, part: str, key: str) -> Any:
-    if isinstance(target, list):
+def _step_into(target: Any, part: str, label: str) -> Any:
+    if isinstance(target, list | tuple):
         if not part.isdigit() or int(part) >= len(target):
-            raise SceneError(f"--set {key}: must have a number from 0 to {len(target) - 1} in place of {part!r}")
+            raise SceneError(f"{label}: must have a number from 0 to {len(target) - 1} in place of {part!r}")
         return target[int(part)]
     if not isinstance(target, dict):
-        raise SceneError(f"--set {key}: goes through {shown(target)}, which has no keys")
+        raise SceneError(f"{label}: goes through {shown(target)}, which has no keys")
     return target.setdefault(part, {})
 
 

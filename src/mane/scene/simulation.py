@@ -10,9 +10,11 @@ for pose in head_poses:
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mane.body.mesh import Mesh
 from mane.body.motion import Motion, Pose
+from mane.body.motion_files import read_motion
+from mane.body.motion_presets import make_motion
+from mane.body.neck import find_neck
 from mane.body.preroll import AUTO_SECONDS, needs_preroll, with_preroll
 from mane.body.shapes import Shape
 from mane.body.solid import Solid
@@ -55,8 +60,6 @@ from mane.strand.state import StrandState
 from mane.strand.stepping import Stepper, StepReport
 from mane.strand.variation import Varying
 
-# Longest substep [s]: 8 for a frame of film (docs/decisions/0013).
-MAX_SUBSTEP = 1 / 192
 # Largest turn of a root within one substep [rad]: hair is linearised within it.
 MAX_TURN = 0.15
 MAX_SUBSTEPS = 64
@@ -70,13 +73,14 @@ class Simulation(GuideSource):
 
     Args:
         guides: what to simulate.
-        model: "cosserat", "spring" or "chain".
+        model: "cosserat", "spring", "chain" or "xpbd".
         material: a `Material`, or the name of a preset: straight, wavy, curly, fine, coarse.
         body: what the hair grows on; it moves with the head and hair collides with it. On an animated mesh
             (`Solid.animated`) roots ride on the skin where they were groomed, which is its rest pose, and turn with it.
         solids: what else hair collides with, each with its own motion.
         forces: parts that act on the guides besides: `Force`s, `Constraint`s, and `AdaptiveGuides`.
-        head: the motion of the head, for `step()` without a pose.
+        head: the motion of the head, for `step()` without a pose; or the name of one, such as "shake", about the neck
+            of the body (`find_neck`), or a motion file.
         wind: what blows on the hair: a vector [m/s], a `Wind`, a function of (points, time); None is still air.
         shelters: what keeps the wind away, such as `SolidShelter()` and `HairShelter()`.
         drag: factor on the physical drag of a single hair, any `Varying`: 1 is a hair alone in the air, 0 takes the air
@@ -88,9 +92,9 @@ class Simulation(GuideSource):
             neither.
         gravity: [m/s^2].
         frame_rate: frames per second.
-        substeps: per frame, or "auto": as few as make none longer than 1/192 s, and more while the head moves so fast
-            that it would turn by more than 0.15 rad in one, or move by 0.15 of the longest strand. On a skin that
-            deforms this holds for every root, seen from its steady motion.
+        substeps: per frame, or "auto": as few as make none longer than 1/192 s (1 ms with "xpbd"), and more while the
+            head moves so fast that it would turn by more than 0.15 rad in one, or move by 0.15 of the longest strand.
+            On a skin that deforms this holds for every root, seen from its steady motion.
         preroll: of a body that deforms: seconds in which it comes from its rest pose to where it is when the simulation
             begins, before the first frame, and takes the hair along; or "auto": 1 s where the two differ by more than a
             rigid motion, else none.
@@ -139,7 +143,7 @@ class Simulation(GuideSource):
         body: Solid | Mesh | Shape | None = None,
         solids: Sequence[Solid] = (),
         forces: Sequence[Part] = (),
-        head: Motion | None = None,
+        head: Motion | str | None = None,
         wind: AnyWind = None,
         shelters: Sequence[Shelter] = (),
         drag: Varying = LOCK_DRAG,
@@ -155,6 +159,8 @@ class Simulation(GuideSource):
         **settings: Any,
     ) -> None:
         SOLVERS.find(model)
+        _require_guides(guides)
+        _require_body(body)
         require_positive("frame_rate", frame_rate)
         if substeps != "auto" and not (isinstance(substeps, int) and substeps >= 1):
             raise ValueError(f'substeps: must be "auto" or a whole number of at least 1, got {substeps!r}')
@@ -164,7 +170,7 @@ class Simulation(GuideSource):
         self.model_name = model
         self.frame_dt = 1.0 / frame_rate
         self.substeps, self.preroll = substeps, preroll
-        self.head = head
+        self.head = _as_motion(head, body, guides)
         self._require_parts(forces)
         self.adaptive = adaptive_part(forces)
         mode = stiffen_to_stand if sag_free else "off"
@@ -510,8 +516,40 @@ class Simulation(GuideSource):
         if isinstance(self.substeps, int):
             return self.substeps
         angle, way = self._motion.path(self._moment, after, dt * self._root_velocity)
-        wanted = max(dt / MAX_SUBSTEP, angle / MAX_TURN, way / (MAX_TURN * self._reach))
+        wanted = max(dt / self._solver.max_substep, angle / MAX_TURN, way / (MAX_TURN * self._reach))
         return min(MAX_SUBSTEPS, max(1, math.ceil(wanted - 1e-6)))
+
+
+def _require_guides(guides: Any) -> None:
+    if not isinstance(guides, Guides):
+        raise ValueError(
+            f"guides: must be Guides, got {type(guides).__name__}; mane.select_guides(groom, 128) chooses some, "
+            "mane.Guides.from_groom(groom) takes all of them"
+        )
+
+
+def _require_body(body: Any) -> None:
+    if body is not None and not isinstance(body, Solid | Mesh | Shape):
+        raise ValueError(
+            f"body: must be a Solid, a Mesh or a Shape, got {type(body).__name__}; mane.make_bust().mesh is one, "
+            "mane.read_body reads one"
+        )
+
+
+def _as_motion(head: Any, body: Solid | Mesh | Shape | None, guides: Guides) -> Motion | None:
+    """The motion itself, or that of a name or a file."""
+    if head is None or isinstance(head, Motion):
+        return head
+    if isinstance(head, str | os.PathLike) and Path(head).suffix in (".json", ".csv"):
+        return read_motion(Path(head))
+    if isinstance(head, str):
+        mesh = body if isinstance(body, Mesh) else getattr(body, "mesh", None)
+        found = mesh if isinstance(mesh, Mesh) else None
+        return make_motion(head, pivot=find_neck(found, guides.rest[guides.active, 0]))
+    raise ValueError(
+        f'head: must be a motion, its name or its file, got {type(head).__name__}; mane.make_motion("shake") is one, '
+        "and a Pose is what step() takes"
+    )
 
 
 def _material(material: Material | str) -> Material:

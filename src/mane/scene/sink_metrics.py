@@ -137,6 +137,11 @@ class MetricsSink(Sink):
         return {"means": self.means, "frames": rows}
 
     @property
+    def frames(self) -> Mapping[int, Mapping[str, float]]:
+        """What was measured of every frame, by its number; keys as of `means`."""
+        return self._measured
+
+    @property
     def means(self) -> dict[str, float]:
         """Means over all frames, SI units; keys are those of `mane.metrics.summary.METRICS`."""
         rows = list(self._measured.values())

@@ -83,7 +83,8 @@ class PictureSink(Sink):
 
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Draw the frame."""
-        from mane.render.renderer import render
+        from mane.render.develop import BACKDROP
+        from mane.render.renderer import is_blank, render
         from mane.render.sheet import write_png
 
         assert points is not None
@@ -99,6 +100,8 @@ class PictureSink(Sink):
             finest=table.finest,
             body_color=self._body_color,
         )
+        if index == self._numbers[0] and is_blank(image, BACKDROP):
+            raise ValueError(f"{self._files(index)[0]}: would be blank; strands are too thin to be seen, widen them")
         for file in self._files(index):
             write_png(file, image)
 
@@ -144,21 +147,21 @@ class PictureSink(Sink):
 
     @cached_property
     def _body_color(self) -> FloatArray:
-        """Linear RGB of body and solids, per vertex of all of them: the style's own where its body is drawn."""
+        """Linear RGB and gloss of body and solids, per vertex of all of them: the style's own where it is drawn."""
         from mane.groom import styles
         from mane.render.solids import CLAY, HORN
 
         has_body, meshes = self._assembly.source.has_body, self._still_meshes
         of_solids = [CLAY if has_body and number == 0 else HORN for number in range(len(meshes))]
         colors = [
-            np.tile(np.array(color, np.float32), (mesh.vertex_count, 1))
+            np.tile(np.array([*color, 1.0], np.float32), (mesh.vertex_count, 1))
             for color, mesh in zip(of_solids, meshes, strict=True)
         ]
         style = self._assembly.scene.groom.style
         own = None if style is None or not self._assembly.source.has_body else styles.body_color(style)
         if own is not None and len(own) == len(colors[0]):
             colors[0] = own
-        return np.concatenate(colors) if colors else np.zeros((0, 3), np.float32)
+        return np.concatenate(colors) if colors else np.zeros((0, 4), np.float32)
 
     @cached_property
     def _still_meshes(self) -> list[Mesh]:

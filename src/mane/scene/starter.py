@@ -5,18 +5,26 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mane.contact.table import INTERACTIONS
 from mane.groom.styles import STYLES
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene, field_lines
-from mane.scene.options import style_options
+from mane.scene.options import option_defaults, style_options
 from mane.scene.sources import SOURCES
 from mane.skin.finish.passes import FINISHING_PASSES
 from mane.skin.table import SKINS
+from mane.stage.protocol import Stage
 from mane.strand.solver import SOLVERS
 
+EMPTY = inspect.Parameter.empty
+# tables whose stages have settings as further keys
+STAGES: dict[str, Mapping[str, type[Stage]]] = {
+    "interactions": INTERACTIONS,
+    "skin": SKINS,
+    "passes": FINISHING_PASSES,
+}
 KEY_WIDTH = 32  # of key and value, before the comment
 
 
@@ -77,7 +85,18 @@ def _table_text(key: str, table: Any, chosen: dict[str, Any], *, is_list: bool) 
         choices = _choices(key, item.name)
         meaning = f"{meanings[item.name]}: {', '.join(choices)}" if choices else meanings[item.name]
         lines.append(_line(item.name, chosen.get(item.name, _default(item)), meaning, is_given=is_given))
+    lines += [f"#   {line}" for line in settings_lines(STAGES.get(key, {}))]
     return "\n".join(lines) + "\n"
+
+
+def settings_lines(stages: Mapping[str, type[Stage]]) -> list[str]:
+    """One line per stage of a table with its settings and their defaults, as a scene file writes them."""
+    lines = []
+    for name in stages:
+        options = option_defaults(stages[name])
+        written = [f"{key} = {'(needed)' if value is EMPTY else toml_value(value)}" for key, value in options.items()]
+        lines.append(f"{name}: {', '.join(written) or 'no settings'}")
+    return lines
 
 
 def _choices(table: str, key: str) -> list[str]:

@@ -64,14 +64,18 @@ class Skin(Stage):
         self.guides = guides
         self._points = empty_aligned((groom.strand_count, int(groom.vertex_counts[0]), 3), np.float32)
 
-    def __call__(self, frame: GuideFrame, out: FloatArray | None = None) -> FloatArray:
-        """Return all hairs at this frame [m], world, shape (S, V, 3), in the groom's order.
+    def __call__(self, frame: GuideFrame, out: FloatArray | None = None, *, copy: bool = False) -> FloatArray:
+        """Return all hairs at this frame in a buffer of the skin that the next call fills again (not with `copy=True`).
+
+        They are in the groom's order, in the world [m], shape (S, V, 3).
 
         Args:
             frame: of the guides that the skin was bound to.
-            out: where to write; without it a buffer of the skin is filled and returned, which the next call reuses.
+            out: where to write, and what is returned, in place of the buffer.
+            copy: return an array of your own, which stays as it is.
         """
-        target = self._points if out is None else self._checked_out(out)
+        own = np.empty_like(self._points) if copy else self._points
+        target = own if out is None else self._checked_out(out)
         self._check_frame(frame)
         self._has_lengths = self._may_shorten = False
         if self._carry is None:

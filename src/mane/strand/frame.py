@@ -44,7 +44,7 @@ class InsertedGuides:
         return len(self.parents)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GuideFrame:
     """Guides at one frame; G slots of V vertices and N = V - 1 segments, the same for every strand model.
 
@@ -77,6 +77,10 @@ class GuideFrame:
     time: float
     inserted: InsertedGuides | None = None
     is_rest_pose: bool = False
+
+    def __repr__(self) -> str:
+        slots, vertices = self.points.shape[:2]
+        return f"GuideFrame({int(self.active.sum())} of {slots} guides, {vertices} vertices each, at {self.time:.4g} s)"
 
     def copy(self) -> GuideFrame:
         """Return a frame with arrays of its own."""

@@ -16,6 +16,9 @@ from mane.strand.ports import Load
 from mane.strand.roots import RootPose
 from mane.strand.state import StrandState
 
+# Longest substep [s]: 8 for a frame of film (docs/decisions/0013).
+MAX_SUBSTEP = 1 / 192
+
 
 class StrandSolver(Stage):
     """Takes guides from one state to the next. Holds the model, its settings and scratch buffers, never the state.
@@ -24,11 +27,16 @@ class StrandSolver(Stage):
         model: the guides.
         note: what a user should know of how the strands were prepared, in one line, or "".
         has_twist: whether the frames of its segments can twist.
+        is_converged: whether a step solves its equations to the end, so that the groom stands and lengths are kept at
+            any step; otherwise that holds as far as short steps and many iterations go.
+        max_substep: longest step that it is given where a simulation chooses [s].
     """
 
     family = "strand"
     label = "guides"
     has_twist: ClassVar[bool]
+    is_converged: ClassVar[bool] = True
+    max_substep: ClassVar[float] = MAX_SUBSTEP
     note: str = ""
     model: StrandModel
 
@@ -83,5 +91,11 @@ SOLVERS: Table[StrandSolver] = Table(
         "chain": "mane.strand.chain.solver:ChainSolver",
         "cosserat": "mane.strand.cosserat.solver:CosseratSolver",
         "spring": "mane.strand.spring.solver:SpringSolver",
+        "xpbd": "mane.strand.xpbd.solver:XpbdSolver",
     },
 )
+
+
+def converged_models() -> tuple[str, ...]:
+    """Names of the models whose steps solve their equations to the end."""
+    return tuple(name for name in SOLVERS if SOLVERS.find(name).is_converged)

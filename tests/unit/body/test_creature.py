@@ -240,3 +240,13 @@ def test_bare_skin_is_eyes_nose_and_soles(fine):
 def test_bad_input(creature, call, message):
     with pytest.raises(ValueError, match=message):
         call(creature)
+
+
+@pytest.mark.parametrize(("motion", "options"), [("walk", {"speed": 0.4}), ("walk", {"speed": 0.6}), ("shake", {})])
+def test_the_skin_does_not_pass_through_itself(creature, motion, options):
+    """A millimetre outside the skin is outside the animal, up to creases that pinch it: thighs pass the belly."""
+    animation = creature.animated(motion, duration=1.5, frame_rate=RATE, **options)
+    for time in animation.times[:30]:  # a stride of both
+        now = animation.at(time)
+        outside = (now.mesh.points + 1e-3 * now.mesh.vertex_normals).astype(np.float32)
+        assert now.distance(outside).min() > -2e-3

@@ -12,12 +12,13 @@ from mane.geometry import quaternion
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.scene.simulation import MAX_SUBSTEP, Simulation
+from mane.scene.simulation import Simulation
 from mane.strand.cosserat.solver import CosseratSolver
 from mane.strand.material import Material
 from mane.strand.model import RootKind
 from mane.strand.ports import Force, Load
 from mane.strand.roots import RootPose
+from mane.strand.solver import MAX_SUBSTEP
 from mane.strand.stepping import StepPath, Stepper
 
 DT = 1 / 250

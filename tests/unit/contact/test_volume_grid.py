@@ -248,10 +248,10 @@ def test_cells_are_as_large_as_strands_are_apart_or_segments_long():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"friction": -1.0}, "volume grid friction: must be a finite number, at least zero, got -1.0"),
-        ({"pressure_speed": np.inf}, "volume grid pressure_speed: must be a finite number, at least zero, got inf"),
-        ({"cell": 0.0}, "volume grid cell: must be a finite number above zero, got 0.0"),
-        ({"strands": [True]}, r"volume grid strands: must have shape \(40,\), got \(1,\)"),
+        ({"friction": -1.0}, "friction: must be a finite number, at least zero, got -1.0"),
+        ({"pressure_speed": np.inf}, "pressure_speed: must be a finite number, at least zero, got inf"),
+        ({"cell": 0.0}, "cell: must be a finite number above zero, got 0.0"),
+        ({"strands": [True]}, r"strands: must have shape \(40,\), got \(1,\)"),
     ],
 )
 def test_what_makes_no_sense_is_refused(settings, message):

@@ -82,6 +82,12 @@ def test_the_range_of_the_file_says_where_it_starts(tmp_path):
     assert_allclose(chosen.solid().animation.points(0.0), CUBE * 3, atol=1e-6)
 
 
+def test_a_start_behind_the_end_is_refused(tmp_path):
+    path = growing_file(tmp_path / "a.usda", StartTimeCode=1, EndTimeCode=4, TimeCodesPerSecond=24)
+    with pytest.raises(ValueError, match=r"start: must be at most 4, where the animation of .*a\.usda ends, got 99"):
+        open_body(path, start=99)
+
+
 def test_joints_turn_between_samples_that_are_far_apart(tmp_path):
     """A knee that takes a second for its bend goes along an arc, not along its chord."""
 

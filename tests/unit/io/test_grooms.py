@@ -222,7 +222,7 @@ def test_a_file_that_may_not_be_read(tmp_path):
         ("x.hair", {"time": 3.0}, "holds one moment only"),
         ("x.hair", {"points_per_strand": 3}, "is for .ply files of bare points only"),
         ("x.hair", {"unit": "furlong"}, r"x\.hair: unit: 'furlong' is unknown"),
-        ("x.hair", {"up": "x"}, r"x\.hair: up: 'x' is unknown; choose from y, z"),
+        ("x.hair", {"up": "w"}, r"x\.hair: up: 'w' is unknown; choose from -x, -y, -z, x, y, z"),
     ],
 )
 def test_questions_that_make_no_sense(name, options, message, tmp_path):

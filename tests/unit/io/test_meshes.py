@@ -226,6 +226,6 @@ def test_a_mesh_is_named_as_what_it_is(tmp_path):
 def test_writing_refused_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match=r"mane can write as a mesh; choose from \.obj, \.ply"):
         write_mesh(tmp_path / "a.stl", cube())
-    with pytest.raises(ValueError, match="up: 'x' is unknown"):
-        write_mesh(tmp_path / "a.obj", cube(), up="x")
+    with pytest.raises(ValueError, match="up: 'w' is unknown"):
+        write_mesh(tmp_path / "a.obj", cube(), up="w")
     assert os.listdir(tmp_path) == []

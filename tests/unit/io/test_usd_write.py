@@ -209,7 +209,7 @@ def test_names_that_usd_cannot_have_are_changed_aloud(tmp_path):
     ("options", "match"),
     [
         ({"unit": "parsec"}, "unit: 'parsec' is unknown"),
-        ({"up": "x"}, "up: 'x' is unknown"),
+        ({"up": "x"}, "up: must be y or z to be written"),
         ({"curve": "bspline"}, "curve: 'bspline' is unknown; choose from catmullRom, linear"),
         ({"time_codes_per_second": 0}, "time_codes_per_second: must be a finite number above zero"),
         ({"rest": np.zeros((3, 3))}, r"rest: must have shape \(24, 3\)"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mane.body.mesh import Mesh
+from mane.body.shapes import Sphere
 from mane.groom.groom import Groom
 from mane.render.camera import Camera
 from mane.render.lights import AmbientLight, DirectionalLight, PointLight, SpotLight
@@ -59,6 +60,18 @@ def test_open_sky_lights_a_level_square_by_its_two_colours():
     light = linear(body=ground, body_color=(1, 1, 1), camera=above, lights=[AmbientLight((1, 0, 0), (0, 1, 0))])
     # 48 directions on a spiral integrate a smooth function to some percent.
     np.testing.assert_allclose(light[32, 48, :3], [5 / 6, 1 / 6, 0.0], atol=0.03)
+
+
+def test_a_fourth_column_of_the_colour_is_gloss():
+    """A black ball shows its highlight alone: none where it is matte, the usual one with gloss 1."""
+    ball = Sphere((0, 0, 0), 0.1).mesh(24)
+    black = np.zeros((ball.vertex_count, 4), np.float32)
+    matte = linear(body=ball, body_color=black)
+    black[:, 3] = 1.0
+    glossy, usual = linear(body=ball, body_color=black), linear(body=ball, body_color=(0.0, 0.0, 0.0))
+    assert matte[..., :3].max() == 0
+    assert glossy[..., :3].max() > 0.01
+    np.testing.assert_allclose(glossy, usual, atol=1e-6)
 
 
 def test_triangles_that_share_an_edge_leave_no_gap():

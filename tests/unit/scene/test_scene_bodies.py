@@ -1,11 +1,14 @@
 """Bodies and solids of a scene from files that move: what the tables say, what is handed over, when results are."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from pxr import Usd, UsdGeom, Vt  # noqa: TID253 (tests of USD need it anyway)
 
 import mane
+from mane.io.notices import FileNotice
 from mane.scene.build import build
 from mane.scene.cache import Cache
 from mane.scene.config import (
@@ -96,7 +99,7 @@ def test_keys_of_the_body(scene, folder):
     add_ball(stage, "/Root/Shoe", [1001], 0.2)
     stage.Save()
     table = BodyTable("body.usda", prim="/Root/Skin", ignore=("/Root/Shoe",), rest=1004, start=1003)
-    found = context(scene(table))
+    found = context(scene(table, frames=FramesTable(end=3)))
     body = found.body.animation
     assert (found.body_clock.start, found.body_clock.rate) == (1003, 30)
     assert_allclose(body.times[0], -2 / 30)
@@ -115,6 +118,17 @@ def test_an_array_may_move_the_body(scene, folder):
     assert_allclose(found.body.animation.times, np.arange(4) / 10)
     assert_allclose(found.body.animation.points(0.25), written * growth(1003.5), atol=1e-6)
     assert found.body_clock is None
+
+
+def test_a_scene_that_is_longer_than_the_shot_says_so(scene, folder):
+    body = BodyTable("body.usda")
+    with pytest.warns(
+        FileNotice, match=r"body\.usda: its animation ends at frame 4, and the body stands still in later"
+    ):
+        context(scene(body, frames=FramesTable(end=20))).body  # noqa: B018 (it is read here)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        context(scene(body, frames=FramesTable(end=4))).body  # noqa: B018
 
 
 def test_samples_are_joined_as_told(scene):

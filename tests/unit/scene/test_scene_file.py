@@ -35,17 +35,21 @@ def refused(text, settings=()):
     [
         (
             GROOM + "[guides]\n\ncuont = 3",
-            "scene.toml:5: [guides] has no key 'cuont'; known keys are count, method, vertices; did you mean 'count'?",
+            "scene.toml:5: [guides] has no key 'cuont'; known keys are count, method, vertices, file, prim, attribute, "
+            "unit, up, register; did you mean 'count'?",
         ),
-        (GROOM + '[guides]\ncount = "many"', "scene.toml:4: [guides] count: must be a whole number, got 'many'"),
-        (GROOM + "[guides]\ncount = true", "scene.toml:4: [guides] count: must be a whole number, got true"),
+        (GROOM + '[guides]\ncount = "many"', "toml:4: [guides] count: must be a whole number or 'all', got 'many'"),
+        (GROOM + "[guides]\ncount = true", "scene.toml:4: [guides] count: must be a whole number or 'all', got true"),
         (GROOM + "[guides]\ncount = 0", "scene.toml:4: [guides] count: must be at least 1, got 0"),
         (
             GROOM + "[wind]\nvelocity = [1,\n2]",
             "scene.toml:4: [wind] velocity: must be a list of 3 numbers",
         ),
         (GROOM + '[strand]\nmodel = "coserat"', "scene.toml:4: [strand] model: 'coserat' is unknown; choose from"),
-        (GROOM + "[strand.settings]\niterations = 0", "scene.toml:4: [strand.settings] iterations: must be at least 1"),
+        (
+            GROOM + '[strand]\nmodel = "xpbd"\n[strand.settings]\niterations = 0',
+            "scene.toml:6: [strand.settings] iterations: must be at least 1",
+        ),
         (GROOM + "[strand.properties]\nyung = 1", "[strand.properties] has no key 'yung'; known keys are young,"),
         (GROOM + "lenght = 0.1", "scene.toml:3: [groom] has no key 'lenght'; known keys are style,"),
         (GROOM + "[skin]\nalpha = 1.5", "scene.toml:4: [skin] alpha: must be at least 0 and below 1, got 1.5"),
@@ -98,7 +102,7 @@ def test_a_refusal_names_line_key_and_remedy(text, message):
     ("setting", "message"),
     [
         ("guides.cuont=3", "--set guides.cuont: [guides] has no key 'cuont'"),
-        ("guides.count=none", "--set guides.count: [guides] count: must be a whole number, got 'none'"),
+        ("guides.count=none", "--set guides.count: [guides] count: must be a whole number or 'all', got 'none'"),
         ("guides", "--set: must be KEY=VALUE"),
         ("solids.0.prop=comb", "--set solids.0.prop: "),
         ("seed.x=1", "--set seed.x: seed is a value and has no keys"),

@@ -8,8 +8,9 @@ from mane.body.motion import Pose
 from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.scene.simulation import MAX_SUBSTEP, Simulation
+from mane.scene.simulation import Simulation
 from mane.strand.ports import Force
+from mane.strand.solver import MAX_SUBSTEP
 
 HEAD = mane.shapes.Sphere((0.0, 0.0, 0.0), 0.1)
 
@@ -162,7 +163,7 @@ def test_a_force_of_ones_own_takes_part():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "coserat"}, "model: 'coserat' is unknown; choose from chain, cosserat, spring"),
+        ({"model": "coserat"}, "model: 'coserat' is unknown; choose from chain, cosserat, spring, xpbd"),
         ({"material": "steel"}, "material: 'steel' is unknown"),
         ({"frame_rate": 0}, "frame_rate: must be a finite number above zero, got 0"),
         ({"substeps": 0}, 'substeps: must be "auto" or a whole number of at least 1, got 0'),

@@ -20,7 +20,7 @@ from mane.skin.binding import GuideBinding, bind_guides
 from mane.skin.bound import LEAST_PRESENCE
 from mane.skin.bundles import LENGTH_RANGE, Bundles
 from mane.skin.physical import _reference as reference
-from mane.skin.physical._kernels_loads import LARGEST_TURN
+from mane.skin.physical._kernels_loads import EXACT_TURN, LARGEST_TURN
 from mane.skin.physical.loads import REST_TURN
 from mane.skin.physical.params import PhysicalParams
 from mane.strand.frame import GuideFrame
@@ -264,10 +264,17 @@ class PlainLoads:
             angle = np.arctan2(np.linalg.norm(np.cross(d, t), axis=1), cosine)
             tension = (force[:, i] * t).sum(-1)
             p = length[:, i] * (share * tension + self.params.alpha * self.params.drift)
-            c = sideways(np.minimum(np.tan(0.5 * angle), LARGEST_TURN), p, 0.5 * stiffness[:, i])
+            c = sideways(as_read(np.tan(0.5 * angle)), p, 0.5 * stiffness[:, i])
             load[:, i] = tension[:, None] * t + (c / (share * length[:, i]))[:, None] * unit(cosine[:, None] * t - d)
             before = quaternion.multiply(quaternion.between_vectors(d, t), unloaded)
         return load
+
+
+def as_read(turn: np.ndarray) -> np.ndarray:
+    """Turns up to `EXACT_TURN` as they are, others by a hyperbola that goes on from there towards `LARGEST_TURN`."""
+    room = LARGEST_TURN - EXACT_TURN
+    beyond = LARGEST_TURN - room**2 / (room + np.maximum(turn - EXACT_TURN, 0.0))
+    return np.where(turn <= EXACT_TURN, turn, beyond)
 
 
 def placed(load: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -294,7 +301,7 @@ class Given:
         given = self.hairs, self.guidance, self.rules
         points, frames = reference.sweep(*given, distance=distance)
         for _ in range(count - 1):
-            points, frames = reference.sweep(*given, frames)
+            points, frames = reference.sweep(*given, frames, distance)
         return self.alone + self.share[:, None, None] * (points - self.alone)
 
 

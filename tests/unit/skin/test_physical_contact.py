@@ -114,10 +114,37 @@ def test_every_solid_needs_its_pose(scene):
         skin(frame)
 
 
-def test_solids_want_one_sweep(scene):
+def test_solids_want_no_warm_start(scene):
     groom, guides, _, _ = scene
-    with pytest.raises(ValueError, match="solids: must be none with sweeps other than 1"):
-        PhysicalSkin(groom, guides, solids=[BALL], sweeps=2)
+    with pytest.raises(ValueError, match="solids: must be none with warm_start 'previous'"):
+        PhysicalSkin(groom, guides, solids=[BALL], warm_start="previous")
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_several_sweeps_with_the_torque_are_their_reference(scene, count):
+    groom, guides, frame, pose = scene
+    given = given_to(groom, guides, frame, sweeps=count)
+
+    def distance(points):
+        depth, gradient = BALL.shape.distance_and_gradient(pose.inverse_apply(points).astype(np.float32))
+        return depth.astype(np.float64), gradient @ pose.matrix[:3, :3].T
+
+    pushed = given.swept(count, distance)
+    skin = PhysicalSkin(groom, guides, solids=[BALL], sweeps=count)
+    free, found = PhysicalSkin(groom, guides, sweeps=count)(frame).copy(), skin(frame)
+    hit = inside(free, pose).max(axis=1) > 0
+    assert 10 <= hit.sum() < 150
+    np.testing.assert_array_equal(found[~hit], free[~hit])
+    # Distances are of float32: a segment that ends on the surface may be pushed in the one and not in the other.
+    assert (np.abs(found[hit] - pushed[hit]).max(axis=(1, 2)) < 2e-5).mean() > 0.9
+    assert inside(found, pose).sum() < 0.5 * inside(free, pose).sum()
+
+
+def test_converged_hairs_leave_a_solid(scene):
+    groom, guides, frame, pose = scene
+    free = PhysicalSkin(groom, guides, sweeps="converged")(frame)
+    found = PhysicalSkin(groom, guides, solids=[BALL], sweeps="converged")(frame)
+    assert inside(found, pose).sum() < 0.5 * inside(free, pose).sum()
 
 
 def test_threads_change_no_byte(scene, on_threads):

@@ -11,8 +11,8 @@ from mane.body._kernels_solid_f32 import lowest_distance
 from mane.body.packed import PackedSolid, packed_poses
 from mane.body.sdf import build_sdf
 from mane.body.solid import Solid
+from mane.skin import _kernels_solids as kernels
 from mane.skin.finish.passes import SolidAdjustment, adjusted
-from mane.skin.physical import _kernels_contact as kernels
 
 BALL = shapes.Sphere((0.0, 0.12, 0.0), 0.05)
 

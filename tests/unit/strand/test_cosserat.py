@@ -6,10 +6,10 @@ import pytest
 from mane.geometry import quaternion
 from mane.strand._reference import stage_theta
 from mane.strand.cosserat._reference import reference_step
-from mane.strand.cosserat.rest import static_moments, weight_beyond
 from mane.strand.cosserat.solver import SPIN_INERTIA, CosseratSolver
 from mane.strand.model import StrandModel
 from mane.strand.ports import Load
+from mane.strand.rod_rest import static_moments, weight_beyond
 from mane.strand.roots import RootPose
 from mane.strand.standing.stiffen import stiffen_to_stand
 from mane.strand.stepping import StepPath, Stepper
@@ -239,36 +239,19 @@ def test_adopt_turns_segments_to_moved_vertices_and_touches_no_other_strand():
     np.testing.assert_array_equal(state.orientations[[0, 2]], untouched.orientations[[0, 2]])
 
 
-@pytest.mark.parametrize("method", ["direct", "gauss-seidel"])
-def test_spare_lanes_and_threads_change_nothing(method, on_threads):
+def test_spare_lanes_and_threads_change_nothing(on_threads):
     """Nine strands fill one block of lanes and a ninth of another; a strand alone moves the same."""
     together = curls(9, 8, damping=0.001)
     alone = model_of(together.rest_points[4:5], damping=0.001)
 
     def moved(model):
-        solver = CosseratSolver(model, sag_free=False, method=method)
+        solver = CosseratSolver(model, sag_free=False)
         return run(solver, solver.rest_state(still(model)), still(model), 5)
 
     state = on_threads(lambda: moved(together))
     np.testing.assert_allclose(state.points[4], moved(alone).points[0], atol=1e-12)
 
 
-def test_gauss_seidel_approaches_the_direct_solution():
-    """With enough sweeps both solve the same equations, those of implicit Euler; with few, the sweep is far off."""
-    model = straight(1, 6, 0.05)
-    tips = {}
-    for name, settings in (
-        ("direct", {"theta": 1.0}),
-        ("many", {"method": "gauss-seidel", "iterations": 3000}),
-        ("few", {"method": "gauss-seidel", "iterations": 5}),
-    ):
-        solver = CosseratSolver(model, sag_free=False, **settings)
-        tips[name] = run(solver, solver.rest_state(still(model)), still(model), 5, dt=0.01, substeps=4).points[0, -1]
-    assert np.linalg.norm(tips["many"] - tips["direct"]) < 0.02 * np.linalg.norm(tips["few"] - tips["direct"])
-
-
 def test_settings_are_checked():
-    with pytest.raises(ValueError, match="method: 'jacobi' is unknown; choose from direct, gauss-seidel"):
-        CosseratSolver(straight(1, 4, 0.1), method="jacobi")
     with pytest.raises(ValueError, match="theta: must be above"):
         CosseratSolver(straight(1, 4, 0.1), theta=0.5)

@@ -178,3 +178,22 @@ def test_settings_that_make_no_sense_are_refused():
         stiffen_to_stand(model, mode="spray")
     with pytest.raises(ValueError, match=r"margin: must be a finite number above 1, got 1.0"):
         stiffen_to_stand(model, margin=1.0)
+
+
+def report_of(*factors):
+    from mane.strand.standing.stiffen import StandingReport
+
+    factor = np.array(factors, np.float64)
+    return str(StandingReport(factor, factor, np.zeros(len(factor)), np.ones(len(factor), np.bool_), 1.5, True))
+
+
+def test_factors_that_no_hair_has_are_said_in_words():
+    """A groom of 20 m was "stiffened 2.7e+05 times", one without units "less than inf times"."""
+    assert "half of them more than 1,000 times, as no hair is: check their unit" in report_of(2.7e5, 3e5, 2.0)
+    assert "the softest more than 1,000 times" in report_of(2.0, 3.0, 2.7e5)
+    assert "half of them less than 2.5 times, the softest 3 times" in report_of(2.0, 3.0)
+    text = report_of(2.0, 3.0, np.inf, np.inf, np.inf)
+    assert "inf" not in text
+    assert "2 stiffened" in text
+    assert text.endswith("; 3 cannot stand at any stiffness and are left as they are")
+    assert report_of(np.inf, 1.0).endswith("by their weight; 1 cannot stand at any stiffness and are left as they are")

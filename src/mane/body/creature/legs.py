@@ -28,12 +28,18 @@ def standing_place(posing: Posing, leg: str) -> Float64Array:
 
 
 def place_paw(
-    posing: Posing, leg: str, target: Float64Array, foot_pitch: Float64Array, paw_pitch: Float64Array
+    posing: Posing,
+    leg: str,
+    target: Float64Array,
+    foot_pitch: Float64Array,
+    paw_pitch: Float64Array,
+    spread: Float64Array | float = 0.0,
 ) -> Float64Array:
     """Bend a leg so that the joint of its paw is at `target` [m] (F, 3); return how far it is stretched (F,).
 
     Foot and paw are turned about x against the world by their pitch [rad] (F,): positive lifts the heel, and points the
-    toes down. A stretch of 1 is a straight leg; where it would be more, the paw does not reach its target.
+    toes down. `spread` [rad] (F,) turns the knee or elbow outwards about the line from hip to foot. A stretch of 1 is a
+    straight leg; where it would be more, the paw does not reach its target.
     """
     upper, lower, foot, paw = leg_joints(leg)
     rest = posing.skeleton.bind_positions[[posing.skeleton.index(name) for name in (upper, lower, foot, paw)]]
@@ -44,7 +50,8 @@ def place_paw(
     foot_turn = _pitch_matrices(foot_pitch)
     ankle = target - foot_turn @ bones[2] - base
     rest_normal = _unit(np.cross(bones[0], bones[1]))
-    directions, normal, stretch = _two_bones(ankle, parent @ rest_normal, np.linalg.norm(bones[:2], axis=1))
+    outwards = -np.sign(rest[0, 0]) * np.broadcast_to(spread, len(target))
+    directions, normal, stretch = _two_bones(ankle, parent @ rest_normal, np.linalg.norm(bones[:2], axis=1), outwards)
     turns = [
         _frames(direction, normal) @ _frames(_unit(bone)[None], rest_normal[None])[0].T
         for direction, bone in zip(directions, bones, strict=False)
@@ -65,17 +72,19 @@ def stand(posing: Posing) -> None:
 
 
 def _two_bones(
-    reach: Float64Array, normals: Float64Array, lengths: Float64Array
+    reach: Float64Array, normals: Float64Array, lengths: Float64Array, turn: Float64Array
 ) -> tuple[tuple[Float64Array, Float64Array], Float64Array, Float64Array]:
     """Unit directions (F, 3) of two bones that together make `reach` (F, 3), the plane they bend in, the stretch (F,).
 
-    The bones bend about `normals` (F, 3), or what of it is across the reach: cross(first, second) points along it.
+    The bones bend about `normals` (F, 3), or what of it is across the reach, turned about the reach by `turn` [rad]
+    (F,): cross(first, second) points along it.
     """
     upper, lower = lengths
     distance = np.linalg.norm(reach, axis=1)
     used = np.clip(distance, 1.001 * abs(upper - lower), MOST_REACH * (upper + lower))
     along = reach / distance[:, None]
     normal = _unit(normals - np.einsum("fi,fi->f", normals, along)[:, None] * along)
+    normal = np.cos(turn)[:, None] * normal + np.sin(turn)[:, None] * np.cross(along, normal)
     cosine = (upper * upper + used * used - lower * lower) / (2.0 * upper * used)
     sine = np.sqrt(np.maximum(1.0 - cosine * cosine, 0.0))
     first = cosine[:, None] * along - sine[:, None] * np.cross(normal, along)

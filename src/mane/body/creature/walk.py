@@ -29,6 +29,10 @@ CROUCH = 0.014  # [m] that the trunk is lower than at rest, so that legs reach a
 BOB = 0.005  # [m] that the trunk rises over a standing leg
 SWAY = 0.007  # [m] towards the side that stands
 DROOP = math.radians(48)  # of the toes in swing
+# How far a knee is turned outwards while the thigh is ahead, so that it passes the belly and is not inside it; more for
+# longer strides than at this speed [m/s]. From when to when, in multiples of a swing after lift-off.
+SPREAD, SPREAD_SPEED = {"fore": 0.0, "hind": math.radians(32)}, 0.6
+SPREAD_WINDOW = (0.1, 1.5)
 SCAPULA_SWING = math.radians(13)
 PELVIS_YAW, CHEST_YAW, PELVIS_ROLL, NOD = (math.radians(degrees) for degrees in (6.0, 4.5, 3.0, 3.0))
 TAIL_SWING, TAIL_LAG = math.radians(5.0), 0.09
@@ -61,7 +65,8 @@ def walk(
         posing.shift("root", travel[:, None] * np.array([0.0, 0.0, 1.0]))
     _move_trunk(posing, strides)
     for leg in LEGS:
-        _move_leg(posing, leg, strides, stride, travel if in_place else np.zeros_like(travel))
+        spread = SPREAD[LEGS[leg][0]] * max(speed / SPREAD_SPEED, 1.0)
+        _move_leg(posing, leg, strides, stride, spread, travel if in_place else np.zeros_like(travel))
     return posing.animation(breath(strides)[:, None])
 
 
@@ -128,7 +133,9 @@ def _hermite(start: float, end: float, start_slope: float, end_slope: float, t: 
     )  # fmt: skip
 
 
-def _move_leg(posing: Posing, leg: str, strides: Float64Array, stride: float, ground: Float64Array) -> None:
+def _move_leg(
+    posing: Posing, leg: str, strides: Float64Array, stride: float, spread: float, ground: Float64Array
+) -> None:
     end, _ = LEGS[leg]
     place = standing_place(posing, leg)
     step, u = np.divmod(strides - TOUCH_DOWN[leg], 1.0)
@@ -139,7 +146,14 @@ def _move_leg(posing: Posing, leg: str, strides: Float64Array, stride: float, gr
     target[:, 1] += LIFT[end] * lift
     # Put down half its way ahead of where the body then is; the next place is a stride on.
     target[:, 2] += stride * (step + TOUCH_DOWN[leg] + 0.5 * DUTY + eased) + AHEAD[end] - ground
-    place_paw(posing, leg, target, _foot_pitch(end)(u), DROOP * lift)
+    place_paw(posing, leg, target, _foot_pitch(end)(u), DROOP * lift, spread * _spread_share(u))
+
+
+def _spread_share(u: Float64Array) -> Float64Array:
+    """How far a knee is out, 0 to 1, over the shares of a stride after touch-down (F,)."""
+    begin, end = SPREAD_WINDOW
+    swings = (u - DUTY) % 1.0 / (1.0 - DUTY)
+    return np.sin(np.pi * np.clip((swings - begin) / (end - begin), 0.0, 1.0)) ** 2
 
 
 def _foot_pitch(end: str) -> CubicSpline:

@@ -75,9 +75,9 @@ class VolumeGrid(Force):
     ) -> None:
         for name, value in (("friction", friction), ("pressure_speed", pressure_speed), ("looseness", looseness)):
             if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"volume grid {name}: must be a finite number, at least zero, got {value}")
+                raise ValueError(f"{name}: must be a finite number, at least zero, got {value}")
         if cell is not None:
-            require_positive("volume grid cell", cell)
+            require_positive("cell", cell)
         self.friction = float(friction)
         self.pressure_speed = float(pressure_speed)
         self.looseness = float(looseness)
@@ -90,7 +90,7 @@ class VolumeGrid(Force):
         own = model.own_count
         given = np.ones(own, np.bool_) if self._strands_given is None else self._strands_given
         self._model = model
-        chosen = as_array("volume grid strands", given, (own,), np.bool_)
+        chosen = as_array("strands", given, (own,), np.bool_)
         self._chosen: NDArray[np.bool_] = chosen[model.parents[:, 0]] & chosen[model.parents[:, 1]]
         self.cell = usual_cell(model) if self._cell_given is None else float(self._cell_given)
         size = count * vertices

@@ -15,7 +15,8 @@ from importlib import import_module
 from typing import Any
 
 from mane.body.mesh import Mesh
-from mane.geometry.checks import FloatArray, require_choice
+from mane.geometry.checks import FloatArray, require_choice, require_seed
+from mane.geometry.memory import require_room
 from mane.groom.groom import Groom
 from mane.groom.styles.standing import fur
 from mane.groom.styles.tie_location import TieLocation
@@ -23,6 +24,7 @@ from mane.groom.styles.tie_location import TieLocation
 __all__ = ["STYLES", "Style", "TieLocation", "body", "fur", "make", "ties"]
 
 DEFAULT_STRANDS = 20_000
+BYTES_PER_POINT = 60  # at the peak of making a style: 47 to 66 by style, 170 for the braid
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,9 @@ def make(
     count = style.vertices if vertices is None else vertices
     if count < 3:
         raise ValueError(f"vertices: must be at least 3, got {count}")
+    require_seed(seed)
     _check_options(style, options)
+    require_room("strands", strands, BYTES_PER_POINT * count)
     return style.grow(strands, count, seed, **options)
 
 
@@ -122,7 +126,7 @@ def _check_options(style: Style, options: Mapping[str, Any]) -> None:
 
 
 def body_color(name: str) -> FloatArray | None:
-    """Linear RGB of the body of a style, per vertex (N, 3), or None where it has none of its own."""
+    """Linear RGB and gloss (0 matte, 1 skin) of the body of a style, per vertex (N, 4); None where it has no own."""
     require_choice("style", name, list(STYLES))
     color = getattr(import_module(f"mane.groom.styles.{STYLES[name].module}"), f"{name}_skin", None)
     return None if color is None else color()

@@ -25,6 +25,9 @@ COVER = 0.9  # area of all hairs, laid side by side, over that of the skin
 THINNEST, WIDEST = 40e-6, 400e-6  # [m] diameter of a hair
 TUFT = 0.012  # [m] between the middles of tufts
 WAVE = 0.25  # how far tufts leave the direction of the coat
+# So many hairs of the long coat are its undercoat, shorter by these factors and standing off so far at least: seen
+# against the lie of the fur, between the roots of long hairs, skin would show.
+UNDERCOAT, UNDERCOAT_LENGTH, UNDERCOAT_LIFT = 0.45, (0.35, 0.6), 0.34
 
 
 class Coat(NamedTuple):
@@ -47,22 +50,22 @@ BACK, LEG, PAW = (0.0, -0.45, -1.0), (0.0, -1.0, -0.15), (0.0, -0.4, 1.0)
 COATS = {
     "root": Coat(0.040, 1.0, 0.25, BACK),
     "pelvis": Coat(0.050, 1.0, 0.27, (0.0, -0.40, -1.0)),
-    "spine_1": Coat(0.048, 1.0, 0.27, BACK),
-    "spine_2": Coat(0.048, 1.0, 0.27, BACK),
+    "spine_1": Coat(0.048, 1.2, 0.27, BACK),
+    "spine_2": Coat(0.048, 1.2, 0.27, BACK),
     "chest": Coat(0.050, 1.0, 0.27, (0.0, -0.60, -1.0)),
     "neck_1": Coat(0.060, 1.1, 0.34, (0.0, -0.90, -0.80)),
     "neck_2": Coat(0.052, 1.2, 0.34, (0.0, -0.80, -0.80)),
     "head": Coat(0.015, 3.0, 0.20, (0.0, -0.10, -1.0)),
     "ear": Coat(0.011, 2.4, 0.20, (0.12, 1.0, -0.10)),
-    "scapula": Coat(0.040, 1.0, 0.22, (0.0, -0.90, -0.80)),
-    "shoulder": Coat(0.030, 1.2, 0.20, (0.0, -1.0, -0.50)),
+    "scapula": Coat(0.040, 1.2, 0.27, (0.0, -0.90, -0.80)),
+    "shoulder": Coat(0.030, 1.4, 0.25, (0.0, -1.0, -0.50)),
     "elbow": Coat(0.015, 1.9, 0.16, LEG),
-    "wrist": Coat(0.008, 2.6, 0.16, LEG),
-    "forepaw": Coat(0.007, 2.6, 0.16, PAW),
-    "hip": Coat(0.042, 1.0, 0.22, (0.0, -0.80, -0.70)),
-    "knee": Coat(0.022, 1.5, 0.18, (0.0, -1.0, -0.70)),
-    "hock": Coat(0.009, 2.4, 0.16, (0.0, -1.0, 0.20)),
-    "hindpaw": Coat(0.007, 2.6, 0.16, PAW),
+    "wrist": Coat(0.010, 2.6, 0.24, LEG),
+    "forepaw": Coat(0.008, 2.8, 0.24, PAW),
+    "hip": Coat(0.042, 1.3, 0.27, (0.0, -0.80, -0.70)),
+    "knee": Coat(0.022, 1.8, 0.18, (0.0, -1.0, -0.70)),
+    "hock": Coat(0.010, 2.6, 0.24, (0.0, -1.0, 0.20)),
+    "hindpaw": Coat(0.008, 2.8, 0.24, PAW),
     "tail_1": Coat(0.052, 1.4, 0.30, (0.0, -0.27, -1.0)),
     "tail_2": Coat(0.064, 2.0, 0.36, (0.0, -0.50, -1.0)),
     "tail_3": Coat(0.074, 2.3, 0.40, (0.0, -0.53, -1.0)),
@@ -80,12 +83,16 @@ def fox_body() -> Mesh:
 
 
 def fox_skin() -> FloatArray:
-    """Linear RGB of the animal under its coat, per vertex (N, 3): underfur of the coat's colour, dark eyes and nose."""
+    """Linear RGB and gloss of the animal under its coat, per vertex (N, 4).
+
+    Underfur has the coat's colour and no gloss, or it would shine through as if it were bald; eyes and nose are dark.
+    """
     pelt = load_pelt()
     # Faded over the width of a triangle: colours are blended across them, and a hard edge would be a zigzag.
     eye = 1 - shaping.smooth_step(pelt.creature.eye_distance, 0.009, 0.015)
     bare = np.maximum(eye, pelt.creature.is_bare)[:, None]
-    return np.float32(UNDERFUR) * pelt.color * (1 - bare) + np.float32(BARE) * bare
+    color = np.float32(UNDERFUR) * pelt.color * (1 - bare) + np.float32(BARE) * bare
+    return np.column_stack([color, bare]).astype(np.float32)
 
 
 def fox(strands: int, vertices: int, seed: int, *, length: float = LONGEST, lift: float = 1.0) -> Groom:
@@ -100,7 +107,10 @@ def fox(strands: int, vertices: int, seed: int, *, length: float = LONGEST, lift
     center = shaping.clump_centers(roots.points, int(np.clip(mesh.face_areas.sum() / TUFT**2, 1, strands)), rng)
     direction = on_skin("direction", pelt.direction, mesh, roots, (3,))
     direction = direction + WAVE * rng.standard_normal(direction.shape).astype(np.float32)[center]
-    lifts = np.clip(on_skin("lift", pelt.lift, mesh, roots, ()) * np.float32(lift), 0, 1)
+    is_under = rng.random(strands) < UNDERCOAT * shaping.smooth_step(lengths * (LONGEST / length), 0.015, 0.035)
+    lengths = np.where(is_under, lengths * rng.uniform(*UNDERCOAT_LENGTH, strands), lengths).astype(np.float32)
+    lifts = np.maximum(on_skin("lift", pelt.lift, mesh, roots, ()), np.where(is_under, UNDERCOAT_LIFT, 0.0))
+    lifts = np.clip(lifts * lift, 0, 1).astype(np.float32)
     points = lay_fur(roots, direction, lifts, lengths, vertices, rng, variation=0.12)
     # Short hair forms no tufts: drawn together, it would be pulled out of length.
     together = 0.6 * shaping.smooth_step(lengths, 0.5 * TUFT, 4.0 * TUFT)

@@ -14,6 +14,7 @@ from mane.io.usd.diagnostics import writing
 from mane.io.usd.files import asset_path, check_target, export_layer, vectors
 from mane.io.usd.prim_writer import PrimFrame, PrimWriter
 from mane.io.usd.source import UsdSource
+from mane.io.usd.stage import author_units
 
 Frame = tuple[float, ArrayLike] | tuple[float, ArrayLike, ArrayLike]
 
@@ -93,8 +94,7 @@ def over_layer(source: UsdSource, target: Path) -> Any:
     layer.subLayerPaths.append(asset_path(source.path.resolve(), target.resolve().parent))
     # A stage takes these from its root layer alone, never from sublayers.
     layer.defaultPrim = source.default_prim or source.prims[0].path.split("/")[1]
-    layer.pseudoRoot.SetInfo("metersPerUnit", source.units.metres_per_unit)
-    layer.pseudoRoot.SetInfo("upAxis", source.units.up.upper())
+    author_units(layer, source.units)
     layer.timeCodesPerSecond = source.timing.time_codes_per_second
     layer.framesPerSecond = source.timing.frames_per_second
     if source.timing.start is not None and source.timing.end is not None:

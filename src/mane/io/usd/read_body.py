@@ -58,7 +58,7 @@ def read_usd_body(
         prims: paths of prims to read, with everything below them; all by default.
         ignore: paths of prims to leave out, with everything below them.
         unit: unit of length to use instead of what the file states, e.g. "cm" or metres per unit.
-        up: up axis to use instead of what the file states, "y" or "z".
+        up: up axis to use instead of what the file states: x, y, z, -x, -y or -z.
         trusted: skip the trial run in a child process that keeps a damaged binary file from crashing this one.
 
     Polygons become triangles, holes are left open, subdivision surfaces are their cages. Transforms, time-sampled

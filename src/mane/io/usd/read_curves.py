@@ -58,7 +58,7 @@ def read_usd_groom(
         time: time code to read; by default the start of the file's range, else its first sample.
         prims: paths of prims to read, with everything below them; all by default.
         unit: unit of length to use instead of what the file states, e.g. "cm" or metres per unit.
-        up: up axis to use instead of what the file states, "y" or "z".
+        up: up axis to use instead of what the file states: x, y, z, -x, -y or -z.
         repair: leave out damaged curves with a `RepairNotice` (a warning) that says how many, and mend their
             attributes; False refuses the file and names the first of them.
         trusted: skip the trial run in a child process that keeps a damaged binary file from crashing this one.
@@ -94,7 +94,7 @@ class _Reader:
         self.units: StageUnits = stage_units(path, stage, unit, up)
         self.timing = stage_timing(stage)
         self.skinning = find_skinning(path, stage)
-        self.problems = [_problem(text) for text in self.units.assumed]
+        self.problems = [_problem(text) for text in (*self.units.remarks, *self.units.assumed)]
         self.changes_at: float | None = None
 
     def fail(self, text: str) -> ValueError:

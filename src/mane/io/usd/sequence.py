@@ -38,6 +38,7 @@ from mane.io.usd.layer import (
 )
 from mane.io.usd.prim_writer import PrimWriter
 from mane.io.usd.source import UsdSource
+from mane.io.usd.stage import author_units
 from mane.io.usd.write import GroomPlan, UsdOptions
 
 
@@ -165,8 +166,7 @@ class UsdSequenceWriter:
 
         layer = Sdf.Layer.CreateAnonymous(name)
         layer.defaultPrim = self._roots()[0]
-        layer.pseudoRoot.SetInfo("metersPerUnit", self.source.units.metres_per_unit)
-        layer.pseudoRoot.SetInfo("upAxis", self.source.units.up.upper())
+        author_units(layer, self.source.units)
         layer.timeCodesPerSecond = self.source.timing.time_codes_per_second
         layer.framesPerSecond = self.source.timing.frames_per_second
         return layer

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.io.notices import AssumptionNotice
+from mane.io.notices import AssumptionNotice, FileNotice, told_by
 from mane.io.sniff import suffix_of_contents
-from mane.io.units import checked_up, metres_per_unit, unit_name
+from mane.io.units import STATED_BY_USD, checked_up, metres_per_unit, unit_name, upright
 from mane.io.usd.crate import MAGIC as CRATE_MAGIC
 from mane.io.usd.crate import check_crate
 from mane.io.usd.diagnostics import reading
@@ -96,13 +96,15 @@ class StageUnits:
 
     Attributes:
         metres_per_unit: length of one unit [m].
-        up: "y" or "z".
+        up: one of `mane.io.units.UP_AXES`.
         assumed: what the file does not state, in words; empty where it states both or the caller told them.
+        remarks: what is odd about what it states, in words.
     """
 
     metres_per_unit: float
     up: str
     assumed: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def is_world(self) -> bool:
@@ -113,9 +115,7 @@ class StageUnits:
     def world_from_stage(self) -> Matrix:
         """4x4 matrix on column vectors, from the stage to metres with Y up."""
         matrix = np.eye(4)
-        if self.up == "z":
-            matrix[1:3, 1:3] = [[0.0, 1.0], [-1.0, 0.0]]  # (x, y, z) -> (x, z, -y)
-        matrix[:3, :3] *= self.metres_per_unit
+        matrix[:3, :3] = self.metres_per_unit * upright(self.up)
         return matrix
 
     @cached_property
@@ -131,17 +131,53 @@ def stage_units(path: str | os.PathLike[str], stage: Any, unit: str | float | No
     from pxr import UsdGeom
 
     assumed = []
-    size = metres_per_unit(unit) if unit is not None else float(UsdGeom.GetStageMetersPerUnit(stage))
+    remarks: tuple[str, ...] = ()
+    if unit is not None:
+        size = metres_per_unit(unit)
+    else:
+        size, remarks = _stated_size(path, stage)
     if not (np.isfinite(size) and size > 0):
-        raise ValueError(f"{os.fspath(path)}: metersPerUnit must be above zero, got {size}; tell the unit by unit=...")
+        told = told_by("unit")
+        raise ValueError(f"{os.fspath(path)}: metersPerUnit must be above zero, got {size}; tell the unit by {told}")
     if unit is None and not UsdGeom.StageHasAuthoredMetersPerUnit(stage):
-        assumed.append(f"metersPerUnit is not authored, {size:g} ({unit_name(size)}) is assumed; tell it by unit=...")
+        rule = f"{size:g} ({unit_name(size)}) is assumed, as OpenUSD does"
+        assumed.append(f"metersPerUnit is not authored, {rule}; tell it by {told_by('unit')}")
     axis = checked_up(up) if up is not None else str(UsdGeom.GetStageUpAxis(stage)).lower()
     if up is None and not stage.HasAuthoredMetadata("upAxis"):
-        assumed.append(f"upAxis is not authored, {axis.upper()} is assumed; tell it by up=...")
+        assumed.append(f"upAxis is not authored, {axis.upper()} is assumed; tell it by {told_by('up')}")
+    for text in remarks:
+        warnings.warn(f"{os.fspath(path)}: {text}", FileNotice, stacklevel=4)
     for text in assumed:
         warnings.warn(f"{os.fspath(path)}: {text}", AssumptionNotice, stacklevel=4)
-    return StageUnits(size, axis, tuple(assumed))
+    return StageUnits(size, axis, tuple(assumed), remarks)
+
+
+def _stated_size(path: str | os.PathLike[str], stage: Any) -> tuple[float, tuple[str, ...]]:
+    """Length of one unit of a stage [m] and what is odd about it: Blender 2.83 stored a float, not a double."""
+    from pxr import Tf, UsdGeom
+
+    try:
+        return float(UsdGeom.GetStageMetersPerUnit(stage)), ()
+    except Tf.ErrorException:
+        size = stage.GetMetadata("metersPerUnit")
+    if not isinstance(size, int | float):
+        raise ValueError(
+            f"{os.fspath(path)}: metersPerUnit must be a number, got {size!r}; tell the unit by {told_by('unit')}"
+        )
+    return float(size), (f"metersPerUnit is stored as a float, where USD asks for a double; {size:g} is taken",)
+
+
+def quietly_stated_size(path: str | os.PathLike[str], stage: Any) -> float:
+    """Length of one unit of a stage [m], without a notice of how it is stored."""
+    with reading(path):
+        return _stated_size(path, stage)[0]
+
+
+def author_units(layer: Any, units: StageUnits) -> None:
+    """State units and up axis in a layer; an up axis that USD has no word for is left as it is."""
+    layer.pseudoRoot.SetInfo("metersPerUnit", units.metres_per_unit)
+    if units.up in STATED_BY_USD:
+        layer.pseudoRoot.SetInfo("upAxis", units.up.upper())
 
 
 @dataclass(frozen=True)

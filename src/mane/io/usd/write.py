@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mane.geometry.checks import FloatArray, IntArray, as_floats, require_choice, require_positive
 from mane.groom.groom import Groom
-from mane.io.units import checked_up, metres_per_unit
+from mane.io.units import checked_usd_up, metres_per_unit
 from mane.io.usd.author import author_attributes, set_primvar, vt_array
 from mane.io.usd.curve_basis import CurveLayout, CurveShape
 from mane.io.usd.diagnostics import writing
@@ -51,14 +51,14 @@ class UsdOptions:
 
     def __post_init__(self) -> None:
         metres_per_unit(self.unit)
-        checked_up(self.up)
+        checked_usd_up(self.up)
         require_choice("curve", self.curve, tuple(CURVES))
         require_positive("time_codes_per_second", self.time_codes_per_second)
 
     @property
     def units(self) -> StageUnits:
         """Unit of length and up axis as a stage has them."""
-        return StageUnits(metres_per_unit(self.unit), checked_up(self.up))
+        return StageUnits(metres_per_unit(self.unit), checked_usd_up(self.up))
 
 
 def write_usd_groom(

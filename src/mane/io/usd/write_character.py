@@ -15,11 +15,11 @@ from mane.body.skeleton import JointAnimation, Skeleton, SkinnedMesh
 from mane.geometry import quaternion
 from mane.geometry.checks import require_positive
 from mane.io.notices import LossNotice
-from mane.io.units import checked_up, metres_per_unit
+from mane.io.units import checked_usd_up, metres_per_unit
 from mane.io.usd.author import set_primvar, vt_array
 from mane.io.usd.diagnostics import writing
 from mane.io.usd.files import check_target, export_layer, extent_of, vectors
-from mane.io.usd.stage import Matrix, StageUnits, apply_matrix
+from mane.io.usd.stage import Matrix, StageUnits, apply_matrix, author_units
 
 Matrices = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def write_usd_character(
     """
     target = check_target(path)
     require_positive("time_codes_per_second", time_codes_per_second)
-    units = StageUnits(metres_per_unit(unit or "m"), checked_up(up or "y"))
+    units = StageUnits(metres_per_unit(unit or "m"), checked_usd_up(up or "y"))
     with writing(path):
         layer = _new_layer(units, time_codes_per_second)
         _CharacterWriter(layer, skinned, units).write(animation, time_codes_per_second, start)
@@ -68,8 +68,7 @@ def _new_layer(units: StageUnits, rate: float) -> Any:
 
     layer = Sdf.Layer.CreateAnonymous("character.usda")
     layer.defaultPrim = ROOT.strip("/")
-    layer.pseudoRoot.SetInfo("metersPerUnit", units.metres_per_unit)
-    layer.pseudoRoot.SetInfo("upAxis", units.up.upper())
+    author_units(layer, units)
     layer.timeCodesPerSecond = layer.framesPerSecond = rate
     return layer
 

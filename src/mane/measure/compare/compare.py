@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -116,6 +116,7 @@ class _Case:
     skin: str
     metrics: dict[str, float]
     milliseconds: dict[str, float]
+    frames: Mapping[int, Mapping[str, float]]
 
     @property
     def name(self) -> str:
@@ -202,7 +203,9 @@ class _Comparing:
         frames = self.scene.frames
         panels = Panels(self.folder, range(frames.start, frames.end + 1), movie=self.movie, rate=frames.rate)
         cases = list(self._cases(panels))
-        self.files += panels.write([[_caption(case) for case in cases if case.model == model] for model in self.models])
+        self.files += panels.write(
+            lambda index: [[_caption(case, index) for case in cases if case.model == model] for model in self.models]
+        )
         self.files += self._write_tables()
         return Comparison(self.figures, self.files)
 
@@ -292,7 +295,7 @@ class _Comparing:
         stages = _Stages(f"{model}: {skin} skin", self.progress)
         sinks = [meter, panels.sink(carried, model, skin)]
         self.files += play_cache(cache, carried, sinks, cache.frames, stages.tell).files[:1]
-        return _Case(model, skin, meter.means, {**spent, **stages.milliseconds})
+        return _Case(model, skin, meter.means, {**spent, **stages.milliseconds}, meter.frames)
 
     # -- what came of it ---------------------------------------------------------------------------------------------
 
@@ -338,5 +341,7 @@ class _Stages:
         return {name: 1e3 * float(np.median([row.get(name, 0.0) for row in self._rows])) for name in names}
 
 
-def _caption(case: _Case) -> str:
-    return f"{case.name}\n{describe(case.metrics['length_error'], case.metrics['kink'])}"
+def _caption(case: _Case, index: int) -> str:
+    """What was measured of the frame that is shown."""
+    shown = case.frames[index]
+    return f"{case.name}\n{describe(shown['length_error'], shown['kink'])}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,8 @@ from mane.render.panels import side_by_side
 from mane.render.sheet import Image, read_picture, write_png
 from mane.scene.build import Assembly
 from mane.scene.sink_pictures import PICTURE, PictureSink
+
+Captions = Callable[[int], Sequence[Sequence[str]]]  # number of a frame -> a row of captions per model
 
 STILLS = 4  # moments that are kept as pictures, spread over the run
 NAME = "comparison"
@@ -54,21 +56,21 @@ class Panels:
         drawn = self._numbers if self._movie else self.stills
         return PictureSink(assembly, folder=folder, movie=None, drawn=drawn, numbers=self._numbers)
 
-    def write(self, captions: Sequence[Sequence[str]]) -> list[Path]:
-        """Lay out what was drawn, with a caption for every case of every model; returns the files."""
+    def write(self, captions: Captions) -> list[Path]:
+        """Lay out what was drawn, with a caption of the frame for every case of every model; returns the files."""
         files = []
         for index in self.stills:
             files.append(frame_path(self._folder / f"{NAME}.png", index))
-            write_png(files[-1], self._panel(index, captions))
+            write_png(files[-1], self._panel(index, captions(index)))
         if self._movie:
             write_movie(self._movie_file, self._all(captions), fps=self._rate)
             files.append(self._movie_file)
         shutil.rmtree(self._reels)
         return files
 
-    def _all(self, captions: Sequence[Sequence[str]]) -> Iterator[Image]:
+    def _all(self, captions: Captions) -> Iterator[Image]:
         for index in self._numbers:
-            yield self._panel(index, captions)
+            yield self._panel(index, captions(index))
 
     def _panel(self, index: int, captions: Sequence[Sequence[str]]) -> Image:
         rows = []

@@ -111,7 +111,7 @@ def blow(guides: Guides, adaptive: AdaptiveGuides | None, skin: Skin | None, fra
 def _draw(report: Report, runs: dict[str, Run], quick: bool, shown: list[int]) -> None:
     size = (90, 60) if quick else SIZE
     board = Box((0.0, -0.003, 0.0), (0.5 * WIDTH + 0.005, 0.003, 0.5 * DEPTH + 0.005)).mesh()
-    camera = Camera(position=(0.0, 0.36, 0.40), look_at=(0.0, 0.45 * LENGTH, 0.01))
+    camera = Camera(position=(0.0, 0.27, 0.31), look_at=(0.0, 0.35 * LENGTH, 0.01))
     rows = [
         draw_row(
             [_guides_drawn(one.frames[number]) for number in shown],

@@ -2,13 +2,14 @@
 
 Each head has the hairs, vertices and guides of its row of table 1, in a procedural style of the same kind, since their
 grooms are not ours to give away. Hairs sampled from it are simulated one by one as well, which the paper does not do:
-what they do is no artefact.
+what they do is no artefact. Beside our own stands what the paper prints: its position-based guides on their grid, with
+the groom as the shape without load, and algorithm 1 line by line, next to linear skinning of the same guides.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numba
@@ -17,7 +18,19 @@ import numpy as np
 from mane.measure.captions import describe
 from mane.measure.heads import HEADS, Head
 from mane.measure.reproduce.reproduce import Report, Tell
-from mane.measure.study.skin import METHODS, Carry, Recording, SkinScene, measure, measure_reference, record
+from mane.measure.study.skin import (
+    METHODS,
+    OUR_GUIDES,
+    PRINTED_GUIDES,
+    PRINTED_METHODS,
+    Carry,
+    GuideMethod,
+    Recording,
+    SkinScene,
+    measure,
+    measure_reference,
+    record,
+)
 from mane.metrics.summary import METRICS
 
 PAPER_TIMES = "hsu2024 table 1, RTX 4090"
@@ -40,6 +53,9 @@ class Sizes:
 
 QUICK = Sizes(sampled=12, measured=400, seconds=0.25, every=5)
 QUICK_STRANDS, QUICK_GUIDES = 1_500, 24
+NEURAL = Head("fig. 14", 2_048, 59_220, 256, {})
+QUICK_NEURAL_VERTICES = 32
+SHEN2023_SECONDS, LYU2022_MILLISECONDS = 358.0, 151.0
 
 _TABLE = {head.name: head for head in HEADS}
 JOSH, ALICE, HADLEY, DANIELLE = (_TABLE[name] for name in ("Josh", "Alice", "Hadley", "Danielle"))
@@ -58,6 +74,34 @@ def many_guides(report: Report, *, quick: bool, tell: Tell) -> None:
     scene = replace(SHORT_CURLS, name="short curls, 2,048 guides (fig. 5)", guides=2_048)
     study_head(report, scene, JOSH, quick=quick, tell=tell, is_row=False)
     report.note("The paper: more guides do little against artefacts, for they come from each hair's own shape.")
+
+
+def neural(report: Report, *, quick: bool, tell: Tell) -> None:
+    """Curls from 2,048 guides, 256 vertices a hair (fig. 14): our half drawn, the neural half quoted."""
+    vertices = QUICK_NEURAL_VERTICES if quick else NEURAL.vertices
+    options = {"length": 0.16, "vertices": vertices}
+    scene = SkinScene("curls, 2,048 guides (fig. 14)", "curly", "shake", guides=NEURAL.guides, style_options=options)
+    sizes = QUICK if quick else Sizes(sampled=50, measured=2_000, seconds=0.25)
+    scene = replace(scene, guides=QUICK_GUIDES) if quick else scene
+    strands = QUICK_STRANDS if quick else NEURAL.hairs
+    tell(f"simulating {scene.guides} guides of {vertices} vertices", 0.0)
+    recording = record(scene, strands=strands, sampled=sizes.sampled, seconds=sizes.seconds)
+    methods = {name: METHODS[name] for name in ("linear", "physical")}
+    _, carried = carry_by_all(report, recording, methods, sizes, tell, 0.5)
+    for name, carry in carried.items():
+        milliseconds = frame_milliseconds(recording, carry)
+        shen = {} if quick else {"reference": SHEN2023_SECONDS, "source": "hsu2024 5.2, neural interpolation, RTX 3080"}
+        report.add(name, _time_title(), 1e-3 * milliseconds, "s", **shen)
+        per_million = 1e6 * milliseconds / (recording.groom.strand_count * vertices)
+        lyu = {"reference": LYU2022_MILLISECONDS, "source": "hsu2024 5.2, neural interpolation, GTX 1080"}
+        report.add(name, f"time per million points, {_threads()}", per_million, "ms", **lyu)
+    tell("drawing", 0.85)
+    draw(report, "neural", recording, carried, quick=quick)
+    report.note(
+        "The neural half of fig. 14 (Shen et al. 2023) needs their network and is not drawn; the paper's own times of "
+        "it and of Lyu et al. 2022 stand beside ours. The paper's skin takes 1.6 ms per million points on a GTX 1080."
+    )
+    tell("done", 1.0)
 
 
 def long_curls(report: Report, *, quick: bool, tell: Tell) -> None:
@@ -109,24 +153,62 @@ def study_head(report: Report, scene: SkinScene, head: Head, *, quick: bool, tel
         tell: is told what is being done.
         is_row: whether the scene is that row itself, so that the paper's times stand beside ours.
     """
-    recording, sizes = recorded(replace(scene, guides=head.guides) if is_row else scene, head, quick=quick, tell=tell)
+    scene = replace(scene, guides=head.guides) if is_row else scene
+    recording, sizes = recorded(scene, head, quick=quick, tell=tell)
+    found, carried = carry_by_all(report, recording, METHODS, sizes, tell, 0.2)
+    spent = {name: frame_milliseconds(recording, carry) for name, carry in carried.items()}
+    _add_times(report, recording, spent, head.paper if is_row and not quick else {})
+    tell("drawing", 0.4)
+    captions = {name: describe(one["length_error"], one["kink"]) for name, one in found.items()}
+    draw(report, "methods", recording, carried, captions, quick=quick)
+    _note_shortfalls(report, found["linear"], found["physical"])
+    study_printed(report, scene, head, quick=quick, tell=tell)
+    tell("done", 1.0)
+
+
+def study_printed(report: Report, scene: SkinScene, head: Head, *, quick: bool, tell: Tell) -> None:
+    """The same head as the paper prints it: guides, grid and algorithm 1, beside linear skinning of the same guides."""
+    recording, sizes = recorded(scene, head, quick=quick, tell=tell, guide_method=PRINTED_GUIDES, start=0.5)
+    found, carried = carry_by_all(report, recording, PRINTED_METHODS, sizes, tell, 0.7, guides=", xpbd")
+    for name, carry in carried.items():
+        report.add(name, _time_title(), frame_milliseconds(recording, carry), "ms")
+    tell("drawing", 0.9)
+    captions = {name: describe(one["length_error"], one["kink"]) for name, one in found.items()}
+    draw(report, "as_printed", recording, carried, captions, quick=quick)
+    linear, printed = found["linear, xpbd guides"], found["hsu2024 as printed"]
+    for key in (*PROMISED, "distance", "flicker"):
+        metric = METRICS[key]
+        worse = "Falls short: " if printed[key] > linear[key] else ""
+        ours, theirs = (f"{one[key] * metric.scale:.3g} {metric.unit}" for one in (printed, linear))
+        report.note(
+            f"{worse}As printed, {metric.title} is {ours}, and {theirs} with linear skinning of the same guides."
+        )
+
+
+def carry_by_all(
+    report: Report,
+    recording: Recording,
+    methods: Mapping[str, Callable[[Recording], Carry]],
+    sizes: Sizes,
+    tell: Tell,
+    start: float,
+    guides: str = "",
+) -> tuple[dict[str, dict[str, float]], dict[str, Carry]]:
+    """Carry a recording by every method; adds and returns what is measured, and returns the bound skins.
+
+    Hairs that were simulated one by one with the same solver come first, as "hairs simulated one by one" and `guides`.
+    """
     true = measure_reference(recording, every=sizes.every)
-    _add_metrics(report, "hairs simulated one by one", true, {}, {})
+    _add_metrics(report, f"hairs simulated one by one{guides}", true, {}, {})
     found: dict[str, dict[str, float]] = {}
     carried: dict[str, Carry] = {}
-    for number, (name, make) in enumerate(METHODS.items()):
-        tell(f"carrying every hair, {name}", 0.3 + 0.5 * number / len(METHODS))
+    for number, (name, make) in enumerate(methods.items()):
+        tell(f"carrying every hair, {name}", start + 0.15 * number / len(methods))
         carried[name] = make(recording)
         found[name] = measure(recording, carried[name], measured=sizes.measured, every=sizes.every)
         promised = {key: found["linear"][key] for key in PROMISED} if name == "physical" else {}
         _add_metrics(report, name, found[name], true, promised)
-    spent = {name: frame_milliseconds(recording, carry) for name, carry in carried.items()}
-    _add_times(report, recording, spent, head.paper if is_row and not quick else {})
-    tell("drawing", 0.85)
-    captions = {name: describe(one["length_error"], one["kink"]) for name, one in found.items()}
-    draw(report, "methods", recording, carried, captions, quick=quick)
-    _note_shortfalls(report, found["linear"], found["physical"])
-    tell("done", 1.0)
+    return found, carried
 
 
 def draw(
@@ -156,13 +238,22 @@ def draw(
     report.picture(name, sheet, f"{scene.name}: {hairs} from {guides} guides, mid-motion; below, the same few hairs")
 
 
-def recorded(scene: SkinScene, head: Head, *, quick: bool, tell: Tell) -> tuple[Recording, Sizes]:
+def recorded(
+    scene: SkinScene,
+    head: Head,
+    *,
+    quick: bool,
+    tell: Tell,
+    guide_method: GuideMethod = OUR_GUIDES,
+    start: float = 0.0,
+) -> tuple[Recording, Sizes]:
     """Simulate the guides of a scene and sampled hairs of a head of that size; `quick` makes all of it small."""
     sizes = QUICK if quick else Sizes()
     scene = replace(scene, guides=QUICK_GUIDES) if quick else scene
     strands = QUICK_STRANDS if quick else head.hairs
-    tell(f"simulating {scene.guides} guides and {sizes.sampled} of {strands:,} hairs", 0.0)
-    return record(scene, strands=strands, sampled=sizes.sampled, seconds=sizes.seconds), sizes
+    tell(f"simulating {scene.guides} guides and {sizes.sampled} of {strands:,} hairs, {guide_method.model}", start)
+    recording = record(scene, strands=strands, sampled=sizes.sampled, seconds=sizes.seconds, guide_method=guide_method)
+    return recording, sizes
 
 
 def scene_vertices(recording: Recording) -> int:
@@ -183,12 +274,11 @@ def frame_milliseconds(recording: Recording, carry: Carry) -> float:
 
 
 def _add_times(report: Report, recording: Recording, spent: Mapping[str, float], paper: Mapping[str, float]) -> None:
-    threads = f"{numba.get_num_threads()} thread{'s' if numba.get_num_threads() > 1 else ''}"
     source = PAPER_TIMES if paper else None
     for name, milliseconds in spent.items():
         theirs = paper.get(name)
         reference = {} if theirs is None else {"reference": 1e-3 * theirs, "source": source}
-        report.add(name, f"time per frame, {threads}", milliseconds, "ms", **reference)
+        report.add(name, _time_title(), milliseconds, "ms", **reference)
     overhead = 100 * (spent["physical"] / spent["linear"] - 1)
     theirs = 100 * (paper["physical"] / paper["linear"] - 1) if paper else None
     report.add("physical over linear", "overhead", overhead, "%", reference=theirs, source=source)
@@ -196,9 +286,17 @@ def _add_times(report: Report, recording: Recording, spent: Mapping[str, float],
         ours, theirs = spent["physical"], 1e-3 * paper["physical"]
         points = recording.groom.strand_count * scene_vertices(recording)
         report.note(
-            f"Time: {points / 1e6:.2f} million points take {ours:.1f} ms on {threads} of a CPU, and the paper's "
+            f"Time: {points / 1e6:.2f} million points take {ours:.1f} ms on {_threads()} of a CPU, and the paper's "
             f"{theirs:.3f} ms on a GPU: {ours / theirs:.0f} times less."
         )
+
+
+def _threads() -> str:
+    return f"{numba.get_num_threads()} thread{'s' if numba.get_num_threads() > 1 else ''}"
+
+
+def _time_title() -> str:
+    return f"time per frame, {_threads()}"
 
 
 def _add_metrics(

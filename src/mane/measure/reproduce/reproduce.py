@@ -49,6 +49,8 @@ PAPERS: dict[str, Paper] = {
             "separation": "reproduce.hsu2024:separation",
             "slow": "reproduce.hsu2024:slow",
             "capture": "reproduce.hsu2024:capture",
+            "neural": "reproduce.hsu2024:neural",
+            "real_groom": "reproduce.hsu2024_groom:real_groom",
             "sweeps": "reproduce.hsu2024_ablations:sweeps",
             "drift": "reproduce.hsu2024_ablations:drift",
             "penetration": "reproduce.hsu2024_ablations:penetration",

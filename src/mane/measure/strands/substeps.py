@@ -8,8 +8,9 @@ from mane.body.motion_presets import make_motion
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.measure.figures import Figures
-from mane.scene.simulation import MAX_SUBSTEP, Simulation
+from mane.scene.simulation import Simulation
 from mane.strand.model import Float64Array
+from mane.strand.solver import MAX_SUBSTEP
 
 FRAME_RATE = 24.0
 FRAMES = 36

@@ -37,7 +37,16 @@ from mane.strand.roots import RootPose
 Say = Callable[[str], None]
 Make = Callable[[], Carry]
 
-SEPARATION = SCENES[4]
+# Guides that part widely, of straight hair and of waves (hsu2024 fig. 8).
+SEPARATIONS = (
+    SCENES[4],
+    replace(SCENES[4], name="wavy, large separation (fig. 8)", style="wavy", style_options={"vertices": 16}),
+)
+LOADS_COMPARED: dict[str, dict[str, Any]] = {
+    "force alone": {"load": "force"},
+    "force alone, 2 sweeps": {"sweeps": 2},
+    "force alone, converged": {"sweeps": "converged"},
+}
 
 ALPHAS = (0.05, 0.1, 0.2, 0.4)
 DRIFTS = (1.0, 3.0, 10.0, 30.0, 1000.0)
@@ -92,10 +101,11 @@ def run(*, quick: bool = False, progress: Say | None = None) -> Figures:
         say(f"physical: simulating {scene.name}")
         recording = record(scene, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds)
         _measure_variants(figures, recording, sizes, _drifts(recording, quick) | _drift_gains(recording, quick), say)
-    if not quick:
-        say(f"physical: simulating {SEPARATION.name}")
-        recording = record(SEPARATION, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds)
+    for scene in () if quick else SEPARATIONS:
+        say(f"physical: simulating {scene.name}")
+        recording = record(scene, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds)
         variants = {"linear": _linear(recording)} | _drift_gains(recording, quick)
+        variants |= {title: _bound(recording, **settings) for title, settings in LOADS_COMPARED.items()}
         _measure_variants(figures, recording, sizes, variants, say)
     _measure_sag(figures, say)
     _time_sweeps(figures, sizes, say)

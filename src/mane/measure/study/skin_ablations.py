@@ -9,7 +9,6 @@ from typing import Any
 
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray
-from mane.groom import styles
 from mane.measure.study.skin import SCENES, Carry, Recording, SkinScene, physical
 from mane.skin.finish.passes import SolidAdjustment
 from mane.strand.frame import GuideFrame
@@ -29,7 +28,9 @@ def with_body(frame: GuideFrame) -> GuideFrame:
 
 
 def _body(recording: Recording) -> Solid:
-    return Solid(styles.body(recording.scene.style))
+    body = recording.scene.make_body()
+    assert body is not None
+    return Solid(body)
 
 
 def _projected(recording: Recording) -> Carry:
@@ -90,6 +91,9 @@ ABLATIONS: Mapping[SkinScene, Mapping[str, Make]] = {
         "penetration energy x 0.5": partial(_turned_out, penetration=0.5),
         "penetration energy": _turned_out,
         "penetration energy x 3": partial(_turned_out, penetration=3.0),
+        "penetration energy, forces alone": partial(_turned_out, load="force"),
+        "penetration energy, 4 sweeps": partial(_turned_out, sweeps=4),
+        "penetration energy, converged": partial(_turned_out, sweeps="converged"),
         "adjusted from root to tip": _adjusted,
     },
 }

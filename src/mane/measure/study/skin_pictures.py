@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from mane.geometry.checks import FloatArray, IntArray
-from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.measure.captions import describe
 from mane.measure.pictures import PAINTED, stack_rows
@@ -72,9 +71,11 @@ def _draw_heads(
     recording: Recording, frame: GuideFrame, points: list[FloatArray], size: tuple[int, int]
 ) -> list[Image]:
     """The guides, then hair as each method carries it, on the body, all from one camera."""
-    resting = styles.body(recording.scene.style)
-    body = resting.transformed(frame.head.matrix)
-    framed = np.concatenate([body.points[resting.points[:, 1] > NECK], frame.points.reshape(-1, 3)])
+    resting = recording.scene.make_body()
+    body = None if resting is None else resting.transformed(frame.head.matrix)
+    framed = frame.points.reshape(-1, 3)
+    if body is not None and resting is not None:
+        framed = np.concatenate([body.points[resting.points[:, 1] > NECK], framed])
     camera = Camera.framing(framed, aspect=size[0] / size[1], margin=0.07)
     guides = Groom.from_uniform(frame.points)
     images = [render(guides, body, camera=camera, size=size, hair_width=GUIDE_WIDTH)]

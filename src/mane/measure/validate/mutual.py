@@ -20,11 +20,11 @@ from mane.contact.ties.ties import Tie, Ties
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.measure.figures import Figures
-from mane.scene.simulation import MAX_SUBSTEP
 from mane.strand.material import Material
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 from mane.strand.roots import RootPose
+from mane.strand.solver import MAX_SUBSTEP
 
 STRANDS, VERTICES, SIZE = 60, 8, 0.05  # of the tangle; half its edge [m]
 STEP = 0.004  # [s]

@@ -20,7 +20,7 @@ from mane.measure.strands.look import draw_strips, shaken_kinks
 from mane.measure.strands.setup import threads
 from mane.measure.strands.substeps import shaken_heads
 from mane.measure.strands.tradeoff import sweep_tradeoff
-from mane.strand.solver import SOLVERS
+from mane.strand.solver import converged_models
 
 Plots = dict[str, Any]
 
@@ -30,7 +30,7 @@ def run(
     quick: bool = False,
     progress: Callable[[str], None] | None = None,
     plot: str | os.PathLike[str] | None = None,
-    models: tuple[str, ...] = tuple(SOLVERS),
+    models: tuple[str, ...] = (),
 ) -> Figures:
     """Measure every case of every model.
 
@@ -38,9 +38,9 @@ def run(
         quick: coarser strands only.
         progress: told what comes next.
         plot: folder that curves and strips of frames are drawn into, made if need be; None draws none.
-        models: which of the table.
+        models: which of the table; by default all whose steps solve their equations to the end.
     """
-    figures, plots, chosen = Figures("strands"), {}, list(models)
+    figures, plots, chosen = Figures("strands"), {}, list(models or converged_models())
     cases: dict[str, Callable[[], Plots | None]] = {
         "cantilever": lambda: strands_static.cantilever(figures, chosen, quick=quick),
         "cantilever at other steps": lambda: strands_static.step_independence(figures, chosen),
@@ -57,7 +57,7 @@ def run(
         "kinks of shaken hair": lambda: shaken_kinks(figures, chosen, quick=quick),
     }
     if "cosserat" in chosen:
-        cases["direct against Gauss-Seidel"] = lambda: sweep_tradeoff(figures, quick=quick)
+        cases["direct solve against iterations"] = lambda: sweep_tradeoff(figures, quick=quick)
     with threads(1):
         for name, case in cases.items():
             if progress:

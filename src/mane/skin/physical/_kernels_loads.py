@@ -18,8 +18,12 @@ import numpy as np
 from mane.simd.jit import njit, prange
 from mane.skin.physical._kernels_plain import product, third_axis
 
-# Of tan(theta / 2): a joint that is bent further than 84 degrees away from its rest is taken to be bent by that.
-LARGEST_TURN = 0.9
+# Of tan(theta / 2): joints that are bent by up to 33 degrees away from their rest are read as they are, others as less,
+# at most 53 degrees. What one sweep needs to bend a joint grows without bounds towards a right angle, and turns round
+# as the joint folds: hair that is not of its guide's shape was thrown about by that (docs/decisions/0009).
+EXACT_TURN = 0.3
+LARGEST_TURN = 0.5
+FOLDED = 1e3  # a turn that is none any more
 
 
 @njit(cache=True, error_model="numpy")
@@ -27,6 +31,16 @@ def across(turn, along, half_stiffness):
     """c of the quadratic above, for T, p and K."""
     root = math.sqrt(along * along + turn * turn * half_stiffness * (half_stiffness - 2.0 * along))
     return turn * (half_stiffness - along + root) / (1.0 - turn * turn)
+
+
+@njit(cache=True, error_model="numpy")
+def read_turn(turn):
+    """T as it is up to `EXACT_TURN`, then less and less, towards `LARGEST_TURN`; smooth."""
+    if turn <= EXACT_TURN:
+        return turn
+    room = LARGEST_TURN - EXACT_TURN
+    more = min(turn, FOLDED) - EXACT_TURN
+    return EXACT_TURN + room * more / (room + more)
 
 
 @njit(cache=True, error_model="numpy")
@@ -98,7 +112,7 @@ def fill_loads(
             # n, across t and away from D, times the sine of the angle.
             nx, ny, nz = cosine * tx - dx, cosine * ty - dy, cosine * tz - dz
             sine = math.sqrt(nx * nx + ny * ny + nz * nz)
-            turn = min(sine / (1.0 + cosine), LARGEST_TURN) if cosine > -1.0 else LARGEST_TURN
+            turn = read_turn(sine / (1.0 + cosine) if cosine > -1.0 else FOLDED)
             fx, fy, fz = in_weights * cut[g, i, 0], in_weights * cut[g, i, 1], in_weights * cut[g, i, 2]
             tension = fx * tx + fy * ty + fz * tz
             size = math.sqrt(fx * fx + fy * fy + fz * fz)

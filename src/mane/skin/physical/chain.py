@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.geometry.checks import as_array
+from mane.geometry.checks import IntArray, as_array
 from mane.simd.align import empty_aligned
 from mane.simd.f32x32 import QUARTER
 from mane.skin.physical import _kernels_newton, _kernels_sweeps
@@ -53,6 +53,16 @@ class ChainSolve:
         rows = empty_aligned((len(self._hair), records.shape[1] * LANES))
         rows.reshape(len(rows), -1, LANES)[:] = records[self._hair].swapaxes(1, 2)
         return rows
+
+    def rest_of(self, hairs: IntArray) -> tuple[Float64Array, ...]:
+        """Lengths (H, N), k_bt / W (H, N), rest rotations of the first and of later sweeps (H, N, 4), strain (H,)."""
+        place = np.empty(self._hair.max() + 1, np.int64)
+        place[self._hair.reshape(-1)] = np.arange(self._hair.size)
+        block, lane = np.divmod(place[hairs], LANES)
+        records = self._rows.reshape(len(self._rows), -1, LANES)[block, :, lane]
+        segments = records[:, 1:].reshape(len(hairs), -1, 10)
+        parts = (segments[..., 0], segments[..., 1], segments[..., 2:6], segments[..., 6:10], records[:, 0])
+        return tuple(np.ascontiguousarray(part) for part in parts)
 
     def solve(self, inherited: InheritedForces, points: NDArray[np.float32]) -> None:
         """Replace the targets in `points (S, V, 3)` [m] by the hairs that feel `inherited`."""

@@ -21,7 +21,7 @@ from mane.skin.physical.rest import HairRest, joint_stiffness, solve_rest
 from mane.strand.frame import GuideFrame, InsertedGuides
 from mane.strand.model import Float64Array, StrandModel
 
-REST_TURN = 0.5  # tangent of half the angle, below `_kernels_loads.LARGEST_TURN`
+REST_TURN = 0.25  # tangent of half the angle, at most `_kernels_loads.EXACT_TURN`
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from mane.skin.linear_blend import LinearBlend
 from mane.skin.physical import _kernels, _kernels_general
 from mane.skin.physical.blocks import HairBlocks
 from mane.skin.physical.chain import ChainSolve
-from mane.skin.physical.contact import SkinSolids, leave_solids
+from mane.skin.physical.contact import leave_solids, leave_solids_often
 from mane.skin.physical.forces import InheritedForces, rotations_at_roots
 from mane.skin.physical.guidance import Guidance
 from mane.skin.physical.loads import GuideLoads
@@ -29,6 +29,7 @@ from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joined, pieces, solve_rest
 from mane.skin.root_carry import RootCarry
 from mane.skin.safety import HairSpacing
+from mane.skin.solids import SkinSolids
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
@@ -96,10 +97,8 @@ class PhysicalSkin(LinearBlend):
         groom = self._spacing.groom
         super().__init__(groom, guides, binding=binding, count=count)
         self.params = PhysicalParams(**settings)
-        if solids and self.params.feels_beyond:
-            raise ValueError(
-                "solids: must be none with sweeps other than 1 or a warm start; a finishing pass keeps them out"
-            )
+        if solids and self.params.warm_start == "previous":
+            raise ValueError("solids: must be none with warm_start 'previous'; a finishing pass keeps them out")
         self.solids = tuple(solids)
         self._solids = SkinSolids(solids) if solids else None
         self._target = target
@@ -359,14 +358,18 @@ class PhysicalSkin(LinearBlend):
             return
         targets = np.empty_like(out)
         self._fill_targets(frame if carry is None else carry.seen(frame), targets)
-        goals, rest = targets[rows], self._lanes.unpack(self._data, rows)
+        goals = targets[rows]
         force, turn = inherited.of_hairs(rows)
         if carry is not None:
             carry.carry(frame, goals, rows)
             rotations = carry.rotations(frame)[rows]
             force, turn = quaternion.rotate(rotations[:, None], force), quaternion.multiply(rotations, turn)
         self._has_lengths = False
-        out[rows] = leave_solids(self._solids.at(frame), rest, force, turn, self.params, goals)
+        given = (force, turn, self.params, goals)
+        if self._chain is None:
+            out[rows] = leave_solids(self._solids.at(frame), self._lanes.unpack(self._data, rows), *given)
+        else:
+            out[rows] = leave_solids_often(self._solids.at(frame), self._chain.rest_of(rows), *given)
 
     def reset(self) -> None:
         """Forget the frame before."""

@@ -3,7 +3,7 @@
 Positions live on vertices and orientations on segments; stretch-shear and bend-twist constraints tie them together. One
 step is extended position-based dynamics with its constraints solved together: the strand is predicted by its own
 motion, all constraints are linearised there, and one block-banded solve finds the multipliers of the whole chain. What
-plain Gauss-Seidel approaches in hundreds of sweeps is exact after one.
+the sweeps of model `xpbd` approach in hundreds of iterations is exact after one.
 
 Steps are those of the theta method: an implicit stage over a part theta of the step, from which everything goes on to
 its end with the velocities of the stage. A theta of one is implicit Euler, one half the implicit midpoint rule, which
@@ -23,22 +23,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
-from mane.geometry.checks import IntArray, require_choice
+from mane.geometry.checks import IntArray
 from mane.simd.align import zeros_aligned
 from mane.simd.f64x8 import WIDTH
 from mane.simd.layout import take_lanes, to_blocks
+from mane.strand import _kernels_rods
 from mane.strand._kernels_stage import THETA
-from mane.strand.cosserat import _kernels as direct
+from mane.strand.cosserat import _kernels as kernels
 from mane.strand.cosserat import _kernels_rows as rows
-from mane.strand.cosserat import _kernels_sweep as sweep
-from mane.strand.cosserat.rest import RestShape, groomed_rest, sag_free_rest
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
+from mane.strand.rod_rest import RestShape, groomed_rest, sag_free_rest
 from mane.strand.roots import RootPose
 from mane.strand.solver import StrandSolver
 from mane.strand.state import StrandState, carry_rigidly
-
-METHODS = ("direct", "gauss-seidel")
 
 # Solves of a stage, with one factorised matrix. That matrix leaves out how moments turn along with segments, so one
 # solve may overshoot a stiff joint, which going on from the stage would amplify. After two no overshoot is left: where
@@ -56,21 +54,13 @@ class CosseratParams:
     Attributes:
         sag_free: solve for the rest shape whose equilibrium under gravity is the groom; otherwise the groom is the
             shape without gravity, and it sags.
-        method: "direct", or "gauss-seidel" for the constraint-by-constraint sweep that others use, to compare with.
-        iterations: sweeps per step of "gauss-seidel".
-        theta: of the theta method with "direct": part of a calm step that its implicit stage takes, above 0.5; 1 is
-            implicit Euler.
+        theta: of the theta method: part of a calm step that its implicit stage takes, above 0.5; 1 is implicit Euler.
     """
 
     sag_free: bool = True
-    method: str = "direct"
-    iterations: int = 20
     theta: float = THETA
 
     def __post_init__(self) -> None:
-        require_choice("method", self.method, METHODS)
-        if self.iterations < 1:
-            raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
         if not 0.5 < self.theta <= 1.0:
             raise ValueError(f"theta: must be above 0.5 and at most 1, got {self.theta}")
 
@@ -95,7 +85,6 @@ class CosseratSolver(StrandSolver):
         self.model = model
         self.params = CosseratParams(**settings)
         self.rest: RestShape = sag_free_rest(model) if self.params.sag_free else groomed_rest(model)
-        self._pinned = model.root_kind != RootKind.FREE
         self._constants = pack_constants(model, self.rest)
         self._scratch = zeros_aligned((0, (model.vertex_count + 2) * rows.SCRATCH_ROWS * WIDTH))
 
@@ -114,21 +103,13 @@ class CosseratSolver(StrandSolver):
         acting = (load.force, load.resistance, load.coupling)
         held = (roots.positions, roots.rotations, self.rest.clamp, state.extra["clamp"])
         result = (out.points, out.velocity, out.orientations, out.spin, out.cut_force, out.extra["clamp"])
-        step: Any
-        settings: tuple[Any, ...]
-        if self.params.method == "direct":
-            step = direct.step_direct
-            settings = (self._constants, self.model.gravity, dt, self.params.theta, ROUNDS, self._thread_scratch())
-        else:
-            step = sweep.step_sweep
-            settings = (self._pinned, *self._sweep_constants(), self.model.gravity, dt, self.params.iterations)
-        step(*moving, *acting, *held, *settings, *result)
+        settings = (self._constants, self.model.gravity, dt, self.params.theta, ROUNDS, self._thread_scratch())
+        kernels.step_direct(*moving, *acting, *held, *settings, *result)
 
     def taken(self, rows: IntArray) -> CosseratSolver:
         """Return a solver of some of the strands; see `StrandSolver.taken`."""
         other = copy(self)
         other.model, other.rest = self.model.taken(rows), self.rest.taken(rows)
-        other._pinned = self._pinned[rows]
         blocks = self._constants.reshape(len(self._constants), -1, WIDTH)
         other._constants = take_lanes(blocks, rows).reshape(-(-len(rows) // WIDTH), -1)
         return other
@@ -140,24 +121,9 @@ class CosseratSolver(StrandSolver):
             self._scratch = zeros_aligned((threads, self._scratch.shape[1]))
         return self._scratch[:threads]
 
-    def _sweep_constants(self) -> tuple[NDArray[Any], ...]:
-        model, rest = self.model, self.rest
-        clamped = model.root_kind == RootKind.CLAMPED
-        return (
-            model.mass,
-            model.stretch_stiffness,
-            model.bend_stiffness,
-            model.twist_stiffness,
-            model.damping,
-            rest.length,
-            rest.joint_length,
-            rest.darboux,
-            clamped,
-        )
-
     def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
         """Turn the segments of changed strands to where their vertices now are; see `StrandSolver.adopt`."""
-        direct.adopt_strands(state.points, state.velocity, strands, state.orientations, state.spin)
+        _kernels_rods.adopt_strands(state.points, state.velocity, strands, state.orientations, state.spin)
 
     def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
         """Move every strand rigidly with its root; see `StrandSolver.carry`."""

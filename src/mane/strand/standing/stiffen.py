@@ -29,6 +29,8 @@ DEFAULT_MARGIN = 1.5
 # psi = 180 degrees there is no rest angle that carries the moment; at sin(psi / 2) = 0.5 it is 60 degrees, and the
 # joint still has 87 percent of its stiffness.
 LARGEST_STRAIN = 0.5
+# Hair spray makes hair some tens of times stiffer; a factor beyond this tells of wrong units or a broken strand.
+UNBELIEVABLE = 1000
 
 
 def stiffening(stiffened: StrandModel, bare: StrandModel) -> Float64Array:
@@ -85,12 +87,19 @@ class StandingReport:
         deed = (
             'stiffened (stiffen_to_stand = "off" leaves them limp)' if self.stiffened else "would have to be stiffened"
         )
-        middle = float(np.median(self.factor[self.factor > 1]))
-        return (
-            f"{self.unstable_count} of {count} strands would fall out of their groomed shape by their weight; "
-            f"{self.raised_count} {deed}: half of them less than {middle:.3g} times, "
-            f"the softest {self.largest_factor:.3g} times, for a margin of {self.margin:g}{aside}"
-        )
+        hopeless = int(np.isinf(self.factor).sum())
+        lost = f"; {hopeless} cannot stand at any stiffness and are left as they are" if hopeless else ""
+        raised = self.factor[(self.factor > 1) & np.isfinite(self.factor)]
+        fall = f"{self.unstable_count} of {count} strands would fall out of their groomed shape by their weight"
+        if len(raised) == 0:
+            return f"{fall}{lost}{aside}"
+        middle, most = float(np.median(raised)), float(raised.max())
+        if middle > UNBELIEVABLE:
+            doubt = f"half of them more than {UNBELIEVABLE:,} times, as no hair is: check their unit"
+        else:
+            softest = f"more than {UNBELIEVABLE:,}" if most > UNBELIEVABLE else f"{most:.3g}"
+            doubt = f"half of them less than {middle:.3g} times, the softest {softest} times"
+        return f"{fall}; {len(raised)} {deed}: {doubt}, for a margin of {self.margin:g}{lost}{aside}"
 
 
 def stiffen_to_stand(

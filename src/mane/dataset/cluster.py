@@ -1,0 +1,170 @@
+"""Where sequences are simulated: in this process, on workers of this machine, or on any Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+ALLOWED_DEATHS = 10  # of workers on one task, before it is recorded as a failure
+# Threads of a worker's libraries; each worker has its own cores.
+THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class ClusterLost(OSError):
+    """The scheduler of a cluster went away; what was finished is kept."""
+
+
+class TaskDied(Exception):
+    """A task took its worker with it, again and again."""
+
+
+class Cluster:
+    """Runs tasks. `open_cluster` makes one.
+
+    Attributes:
+        workers: how many there are now.
+        dashboard: address of the page that shows what they do, or "".
+    """
+
+    workers = 1
+    dashboard = ""
+
+    def run(
+        self, function: Callable[..., T], arguments: Iterable[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, T | TaskDied]]:
+        """Call a function for each of the arguments and yield number and result as they come, in any order."""
+        for number, given in enumerate(arguments):
+            yield number, function(*given)
+
+
+class DaskCluster(Cluster):
+    """Workers of a Dask cluster.
+
+    Args:
+        client: connected to it.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.dashboard = _dashboard(client)
+
+    @property
+    def workers(self) -> int:  # type: ignore[override]
+        """How many there are now."""
+        return len(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    def run(
+        self, function: Callable[..., T], arguments: Iterable[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, T | TaskDied]]:
+        """Call a function for each of the arguments on the workers; a task whose worker dies is run again."""
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker, as_completed
+        from distributed.comm.core import CommClosedError
+
+        waiting = list(arguments)
+        numbers = {
+            self._client.submit(function, *given, pure=False, retries=0, key=f"sequence-{id(self)}-{number}"): number
+            for number, given in enumerate(waiting)
+        }
+        deaths: dict[int, int] = {}
+        results = as_completed(list(numbers))
+        for future in results:
+            number = numbers.pop(future)
+            try:
+                result = future.result()
+            except KilledWorker:
+                deaths[number] = deaths.get(number, 0) + 1
+                if deaths[number] * 3 > ALLOWED_DEATHS:
+                    yield number, TaskDied("its worker died, again and again: out of memory?")
+                    continue
+                again = self._client.submit(function, *waiting[number], pure=False)
+                numbers[again] = number
+                results.add(again)
+                continue
+            except (CancelledError, CommClosedError, TimeoutError) as error:
+                raise ClusterLost(
+                    "the cluster's scheduler is gone; the same command goes on where it stopped"
+                ) from error
+            future.release()
+            yield number, result
+        if numbers:
+            raise ClusterLost("the cluster's scheduler is gone; the same command goes on where it stopped")
+
+
+@contextmanager
+def open_cluster(workers: int | None = None, threads: int = 1, scheduler: str | None = None) -> Iterator[Cluster]:
+    """Connect to a Dask scheduler, or start workers on this machine.
+
+    Args:
+        workers: on this machine; 0 for none, so that everything runs in this process; None for one per core.
+        threads: of each worker on this machine.
+        scheduler: address of a cluster, such as tcp://host:8786, in place of workers of this machine.
+
+    Raises:
+        OSError: there is no such cluster.
+        ModuleNotFoundError: Dask is not installed.
+    """
+    if scheduler is None and workers == 0:
+        yield Cluster()
+        return
+    _require_dask()
+    import dask
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    settings = {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS, "distributed.comm.timeouts.connect": "20s"}
+    with dask.config.set(settings):
+        if scheduler is not None:
+            try:
+                client = Client(scheduler)
+            except (OSError, ValueError) as error:
+                raise OSError(f"--scheduler {scheduler}: cannot be reached ({_first_line(error)})") from None
+            with client:
+                yield DaskCluster(client)
+            return
+        count = workers or max(1, core_count() // threads)
+        environment = dict.fromkeys(THREAD_VARIABLES, str(threads))
+        with (
+            LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                env=environment,
+                silence_logs=logging.CRITICAL,
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            yield DaskCluster(client)
+
+
+def _require_dask() -> None:
+    try:
+        import distributed  # noqa: F401
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "dask.distributed is not installed; `pip install mane[dataset]` installs it, --workers 0 does without"
+        ) from None
+
+
+def _dashboard(client: Any) -> str:
+    try:
+        import bokeh  # noqa: F401
+    except ModuleNotFoundError:
+        return ""
+    return str(client.dashboard_link or "")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def core_count() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

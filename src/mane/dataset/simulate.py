@@ -1,0 +1,206 @@
+"""One sequence: built, simulated and stored. This is what a Dask worker runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.cache import content_key
+from mane.dataset.fields import FIELDS, ORIGIN, TakenFrame, origin_of
+from mane.dataset.machine import compiling_alone
+from mane.dataset.sequences import PlannedSequence
+from mane.dataset.spec import Spec, StoreTable
+from mane.dataset.store import DatasetStore, SequenceWriter
+from mane.geometry.checks import FloatArray
+from mane.groom.guides import Guides
+from mane.scene.build import Assembly, build
+from mane.scene.config import Scene
+from mane.scene.hair import Hair
+from mane.scene.loop import run_into
+from mane.scene.sinks import Job, Sink
+from mane.strand.frame import GuideFrame
+from mane.strand.stepping import SolverDiverged
+
+DONE, FAILED = "done", "failed"
+
+
+class SequenceSink(Sink):
+    """Stores the frames of one sequence.
+
+    Args:
+        writer: of the sequence.
+        assembly: what is simulated.
+        store: what is stored of it.
+
+    Attributes:
+        largest_error: largest difference between what is stored and what was simulated, by field.
+    """
+
+    name = "dataset"
+    label = "store"
+
+    def __init__(self, writer: SequenceWriter, assembly: Assembly, store: StoreTable) -> None:
+        self._writer, self._assembly, self._store = writer, assembly, store
+        self._start = assembly.scene.frames.start
+        self.needs_hair = any(FIELDS[name].needs_hair for name in store.fields)
+        self.largest_error = dict.fromkeys(store.fields, 0.0)
+
+    def open(self, *, resume: bool) -> None:
+        """Nothing to prepare: arrays are made with the first frame."""
+
+    def has(self, index: int) -> bool:
+        """Whether a frame is there already: a sequence is made in one go."""
+        return False
+
+    def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
+        """Store a frame, if it is one of those that are stored."""
+        job = self.take(index, frame, points)
+        if job is not None:
+            job()
+
+    def take(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Job | None:
+        """Encode a frame and leave compressing and writing to the job."""
+        if (index - self._start) % self._store.every:
+            return None
+        taken = TakenFrame(self._assembly, frame, points)
+        origin = origin_of(frame)
+        values: dict[str, NDArray[Any]] = {ORIGIN: origin, "time": np.array(frame.time)}
+        for name in self._store.fields:
+            values[name] = self._encoded(name, FIELDS[name].take(taken), origin)
+        return lambda: self._writer.append(values)
+
+    def _encoded(self, name: str, value: NDArray[Any], origin: FloatArray) -> NDArray[Any]:
+        field = FIELDS[name]
+        if self._store.precision != "float16" or not field.is_compact:
+            return np.array(value, np.float64 if value.dtype == np.float64 else np.float32)
+        shift = origin if field.is_position else np.float32(0)
+        stored = (value - shift).astype(np.float16)
+        error = np.abs(stored.astype(np.float32) + shift - value).max(initial=0.0)
+        self.largest_error[name] = max(self.largest_error[name], float(error))
+        return stored
+
+
+def simulate_sequence(path: str, sequence: PlannedSequence) -> dict[str, Any]:
+    """Simulate a sequence into the dataset at `path` and return how it went: index, status, seconds, frames.
+
+    A sequence that is there already is left alone. One that cannot be simulated is recorded with the reason.
+
+    Raises:
+        OSError: the dataset cannot be written.
+    """
+    started = time.perf_counter()
+    store, spec = _opened(path)
+    outcome = {"index": sequence.index, "status": DONE, "reason": "", "frames": 0}
+    if not store.has(sequence.index):
+        try:
+            outcome["frames"] = store_sequence(store, spec, sequence)
+        except (ValueError, SolverDiverged) as error:
+            reason = " ".join(str(error).split())
+            store.write_failure(sequence.index, {**facts(sequence), "status": FAILED, "reason": reason})
+            outcome |= {"status": FAILED, "reason": reason}
+    return {**outcome, "seconds": time.perf_counter() - started}
+
+
+def store_sequence(store: DatasetStore, spec: Spec, sequence: PlannedSequence) -> int:
+    """Simulate a sequence, store it, and return the number of its frames."""
+    with compiling_alone() as release:
+        assembly = assemble(sequence.scene(spec))
+        frames = math.ceil(assembly.scene.frames.count / spec.store.every)
+        writer = SequenceWriter(store, sequence.index, frames)
+        try:
+            sink = SequenceSink(writer, assembly, spec.store)
+            summary = run_into(assembly, [sink], _after_frames(2, release))
+            rest = write_rest(store, assembly, sink.needs_hair)
+            attributes = {**facts(sequence), "status": DONE, "frame_rate": assembly.scene.frames.rate, "rest": rest}
+            if spec.store.precision == "float16":
+                attributes["largest_error"] = {name: sink.largest_error[name] for name in spec.store.fields}
+            attributes |= {"largest_stretch": summary.stretch, "deepest_penetration": summary.penetration}
+            writer.finish(attributes)
+        except BaseException:
+            writer.discard()
+            raise
+    return frames
+
+
+def _after_frames(count: int, call: Callable[[], None]) -> Callable[[Any], None]:
+    """A progress callback that calls once, when so many frames are made: kernels are compiled by then."""
+    seen = []
+
+    def tell(progress: Any) -> None:
+        seen.append(progress.index)
+        if len(seen) == count:
+            call()
+
+    return tell
+
+
+def facts(sequence: PlannedSequence) -> dict[str, Any]:
+    """What is written about every sequence, simulated or not."""
+    return {
+        "index": sequence.index,
+        "split": sequence.split,
+        "motion": sequence.motion,
+        "factors": dict(sequence.factors),
+        "values": dict(sequence.settings),
+    }
+
+
+def write_rest(store: DatasetStore, assembly: Assembly, with_hairs: bool) -> str:
+    """Write what sequences of the same hair share, and return its key."""
+    guides = assembly.guides
+    arrays: dict[str, NDArray[Any]] = {"guides": guides.rest, "source": guides.source}
+    if with_hairs:
+        arrays["hairs"] = assembly.hair_stage.drawn(assembly.source.rest).as_uniform()
+    key = content_key(*arrays.values())
+    store.write_rest(key, arrays)
+    return key
+
+
+# -- what a worker keeps from sequence to sequence -----------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _opened(path: str) -> tuple[DatasetStore, Spec]:
+    store = DatasetStore.open(path)
+    return store, store.spec
+
+
+_HAIR: dict[str, tuple[Hair, Guides]] = {}  # of the last scenes, by what decides it
+MOST_HAIR = 4
+
+
+def assemble(scene: Scene) -> Assembly:
+    """Build a scene; hair and guides are kept for other scenes with the same ones."""
+    key = _hair_key(scene)
+    if key in _HAIR:
+        hair, guides = _HAIR[key]
+        return build(scene, hair=hair, guides=guides)
+    assembly = build(scene)
+    while len(_HAIR) >= MOST_HAIR:
+        _HAIR.pop(next(iter(_HAIR)))
+    _HAIR[key] = (assembly.hair, assembly.guides)
+    return assembly
+
+
+def _hair_key(scene: Scene) -> str:
+    """All that decides hair and guides, as text; files by their size and time, so that a new one is read anew."""
+    plain: Mapping[str, Any] = scene.to_dict()
+    files = [scene.path(name) for name in (scene.groom.file, scene.guides.file) if name is not None]
+    marks = [(str(file), *_stamp(file)) for file in files]
+    return json.dumps([plain["groom"], plain["guides"], plain["body"], scene.seed, marks], default=str)
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_size, found.st_mtime_ns)

@@ -1,0 +1,1 @@
+"""Algorithm 1 of hsu2024 line by line: `skin.PrintedSkin`."""
