@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from mane.dataset import cluster
 from mane.dataset.check import check_dataset
 from mane.dataset.dataset import open_dataset
 from mane.dataset.run import run_dataset
@@ -69,7 +70,8 @@ def test_two_workers_give_the_bytes_of_none(tmp_path):
     assert sums(tmp_path / "two.zarr") == sums(tmp_path / "serial.zarr")
 
 
-def test_a_cluster_that_is_not_there(tmp_path):
+def test_a_cluster_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1.0)
     spec = read_spec(write_spec(tmp_path, 1))
     with pytest.raises(OSError, match=r"--scheduler tcp://127.0.0.1:9: cannot be reached"):
         run_dataset(spec, tmp_path / "hair.zarr", scheduler="tcp://127.0.0.1:9")

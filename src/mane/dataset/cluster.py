@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+CONNECT_SECONDS = 20.0  # for a scheduler to answer
 ALLOWED_DEATHS = 10  # of workers on one task, before it is recorded as a failure
 # Threads of a worker's libraries; each worker has its own cores.
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -117,11 +118,11 @@ def open_cluster(workers: int | None = None, threads: int = 1, scheduler: str | 
     from distributed import Client, LocalCluster
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
-    settings = {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS, "distributed.comm.timeouts.connect": "20s"}
+    settings = {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS}
     with dask.config.set(settings):
         if scheduler is not None:
             try:
-                client = Client(scheduler)
+                client = Client(scheduler, timeout=CONNECT_SECONDS)
             except (OSError, ValueError) as error:
                 raise OSError(f"--scheduler {scheduler}: cannot be reached ({_first_line(error)})") from None
             with client:

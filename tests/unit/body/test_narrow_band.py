@@ -75,7 +75,7 @@ def test_a_sphere_that_breathes_has_its_own_distance(time):
     center = np.float32(BALL.center)
     scale = 1 + 0.2 * np.sin(2 * np.pi * times)
     frames = np.stack([center + np.float32(s) * (mesh.points - center) for s in scale])
-    field = DeformingField(AnimatedMesh(mesh, times, frames), 64).at(time)
+    field = DeformingField(AnimatedMesh(mesh, times, frames, interpolation="linear"), 64).at(time)
     radius = 0.5 * np.interp(time, times, scale)
     rng = np.random.default_rng(1)
     direction = rng.normal(size=(4000, 3))

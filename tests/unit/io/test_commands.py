@@ -119,7 +119,7 @@ def test_info_of_the_file_that_blender_wrote(shared_data, capsys):
 def test_info_of_other_real_files(name, shared_data, capsys):
     _, out, _ = run(capsys, "info", shared_data / name, "--json")
     facts = json.loads(out)
-    counts = {"fur.hair": (50_000, 200_000, 0), "Ratboy_mohawk.tfx": (2_228, 71_296, 1)}
+    counts = {"fur.hair": (50_000, 200_000, 1), "Ratboy_mohawk.tfx": (2_228, 71_296, 1)}
     assert (facts["strands"], facts["points"], len(facts["problems"])) == counts[name]
 
 

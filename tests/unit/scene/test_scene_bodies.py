@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from pxr import Usd, UsdGeom, Vt  # noqa: TID253 (tests of USD need it anyway)
 
 import mane
-from mane.io.notices import FileNotice
+from mane.io.notices import FileNotice, OmissionNotice
 from mane.scene.build import build
 from mane.scene.cache import Cache
 from mane.scene.config import (
@@ -259,7 +259,8 @@ def test_hair_and_body_of_one_file_play_together(tmp_path, tiny_scene):
         guides=GuidesTable(count=4),
         output=OutputTable(usd="over.usda", usd_layer=True),
     )
-    run_scene(scene)
+    with pytest.warns(OmissionNotice, match="moves from time 1001 to 1004, only time 1001 is used"):
+        run_scene(scene)
     over = Usd.Stage.Open(str(tmp_path / "over.usda"))
     points = over.GetPrimAtPath("/Root/Hair").GetAttribute("points")
     assert points.GetTimeSamples() == [1001, 1002, 1003, 1004]

@@ -67,7 +67,7 @@ def test_links_break_and_form_again_in_a_scene(tmp_path):
     write_motion(tmp_path / "head.csv", KeyframedMotion(times, np.zeros((len(times), 3)), turned), times)
     broken = {}
     for name, more in (("left", ""), ("reforms", "reforms_after = 0.2\ncalm_speed = 0.15\n")):
-        text = SCENE.format(model="chain").replace("end = 5", "end = 60").replace('"shake"', '"head.csv"')
+        text = SCENE.format(model="chain", substeps=4).replace("end = 5", "end = 60").replace('"shake"', '"head.csv"')
         text = text.replace("amplitude = 1.2\nrate = 4\nease_in = 0.05\n", "").replace("run.cache", f"{name}.cache")
         (tmp_path / "scene.toml").write_text(f"{text}[[interactions]]\n{keys}{more}")
         run_scene(read_scene(tmp_path / "scene.toml"))
@@ -99,7 +99,7 @@ def test_a_style_brings_its_own_ties(tmp_path):
     ],
 )
 def test_what_cannot_act_is_refused(part, message, tmp_path):
-    (tmp_path / "scene.toml").write_text(SCENE.format(model="chain") + f"[[interactions]]\n{part}\n")
+    (tmp_path / "scene.toml").write_text(SCENE.format(model="chain", substeps=4) + f"[[interactions]]\n{part}\n")
     with pytest.raises((SceneError, ValueError), match=message) as error:
         run_scene(read_scene(tmp_path / "scene.toml"))
     assert "\n" not in str(error.value)
@@ -112,7 +112,7 @@ def test_cohesion_is_on_and_off_by_a_key(tmp_path):
         run_scene(read_scene(tmp_path / name / "scene.toml"))
         return Cache.open(tmp_path / name / "run.cache").read_frame(5).points
 
-    plain = SCENE.format(model="cosserat")
+    plain = SCENE.format(model="cosserat", substeps=4)
     off = plain.replace("substeps = 4", "substeps = 4\ncohesion = 0")
     usual, none = points("usual", plain), points("none", off)
     assert not np.array_equal(usual, none)
@@ -123,6 +123,8 @@ def test_cohesion_is_on_and_off_by_a_key(tmp_path):
 
 
 def test_a_cohesion_that_cannot_be_is_refused(tmp_path):
-    (tmp_path / "scene.toml").write_text(SCENE.format(model="chain").replace("substeps = 4", "cohesion = -1"))
+    (tmp_path / "scene.toml").write_text(
+        SCENE.format(model="chain", substeps=4).replace("substeps = 4", "cohesion = -1")
+    )
     with pytest.raises(SceneError, match=r"scene.toml:18: .*cohesion: must be at least 0 and below 10000 per second"):
         read_scene(tmp_path / "scene.toml")
