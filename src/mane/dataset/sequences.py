@@ -68,6 +68,14 @@ def plan_sequences(spec: Spec) -> list[PlannedSequence]:
     Raises:
         SceneError: an axis or a motion does not fit the scene, or a split would be empty.
     """
+    planned = list_sequences(spec)
+    _check_splits(spec, planned)
+    _check_scenes(spec, planned)
+    return planned
+
+
+def list_sequences(spec: Spec) -> list[PlannedSequence]:
+    """The same of a spec that was planned before: reads no files, and makes no scenes."""
     motions = plan_motions(spec)
     planned = []
     for index, (number, values) in enumerate(COMBINATIONS[spec.combine](spec, len(motions))):
@@ -78,8 +86,6 @@ def plan_sequences(spec: Spec) -> list[PlannedSequence]:
             settings |= axis.settings(value)
         label = _label(spec, motion)
         planned.append(PlannedSequence(index, motion.split, motion.name, factors, settings, label))
-    _check_splits(spec, planned)
-    _check_scenes(spec, planned)
     return planned
 
 
