@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -94,4 +95,9 @@ def _timed(spec: Spec, sequence: PlannedSequence, frames: int) -> tuple[float, i
 
 def folder_size(folder: Path) -> int:
     """Bytes of all files below a folder."""
-    return sum(os.path.getsize(Path(parent) / name) for parent, _, names in os.walk(folder) for name in names)
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # a run that is at work gives files other names
+                total += os.path.getsize(Path(parent) / name)
+    return total

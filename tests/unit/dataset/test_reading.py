@@ -73,6 +73,8 @@ def test_info_check_and_export(simulated, tmp_path, capsys):
         (["info", "nowhere.zarr"], "nowhere.zarr: no such dataset"),
         (["STORE", "-o", "x.zarr"], "must be a spec file"),
         (["info", "STORE", "STORE"], "takes one file"),
+        (["spec.toml", "--threads", "0", "--dry-run"], "--threads: must be at least 1, got 0"),
+        (["render", "STORE", "-o", "x", "--every", "0"], "--every: must be at least 1, got 0"),
     ],
 )
 def test_bad_commands_get_one_line(simulated, capsys, words, message):
