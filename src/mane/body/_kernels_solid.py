@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from mane.body._kernels_field import field_distance_gradient
 from mane.body._kernels_shapes import shape_distance
-from mane.body.deforming._kernels import SurfaceArrays, came_from, surface_distance
-from mane.simd.jit import by_type, njit
+from mane.simd.jit import njit
 
 # Where the two poses of a pair begin, and how long a pose is.
 BEFORE, AFTER = 0, 12
@@ -99,27 +98,12 @@ def unit_gradient(d, gx, gy, gz):
 
 @njit(cache=True, error_model="numpy")
 def rigid_distance(solid, x, y, z):
-    """Do what `solid_distance` does for a `SolidArrays`."""
+    """Signed distance [m] and unit gradient of a `SolidArrays` at one point of the solid's own frame."""
     if len(solid.kinds) == 0:
         d, gx, gy, gz = field_distance_gradient(solid.values, solid.origin, solid.inv_cell, x, y, z)
     else:
         d, gx, gy, gz = shape_distance(solid.kinds, solid.params, x, y, z)
     return unit_gradient(d, gx, gy, gz)
-
-
-# Signed distance [m] and unit gradient at one point of the solid's own frame; where it deforms, at the end of the step.
-solid_distance = by_type("solid_distance", rigid_distance, {SurfaceArrays: surface_distance})
-
-
-@njit(cache=True, error_model="numpy")
-def stays(solid, x, y, z):
-    """Do what `place_at_start` does for a `SolidArrays`: nothing."""
-    return x, y, z
-
-
-# Where the place of the surface that is closest to a point at the end of the step was at its start, in the solid's own
-# frame.
-place_at_start = by_type("place_at_start", stays, {SurfaceArrays: came_from})
 
 
 @njit(cache=True, error_model="numpy")

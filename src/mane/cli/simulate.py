@@ -12,7 +12,7 @@ from mane.cli._waiting import busy
 DESCRIPTION = """\
 Run a scene file: simulate its guides and write what its [output] asks for. A run that was stopped, by you, by a full
 disk or by a power cut, goes on with --resume after its last finished frame, with the same result as one that was never
-stopped; for that the scene needs a cache in [output].
+stopped; for that the scene needs a cache in [output]. Exit code 1 when the last frame is outside the scene's [bounds].
 """
 EXAMPLES = """\
 examples:

@@ -3,7 +3,7 @@
 A spec is a scene, motions and axes. Every sequence is that scene with one motion and one value of every axis.
 
 ```toml
-scene = "curls.toml"            # or its tables, [scene.groom] and so on
+scene = "shake.toml"            # or its tables, [scene.groom] and so on
 frames = 96
 
 [[motions]]
@@ -188,7 +188,8 @@ class StoreTable:
     """What is stored of every sequence.
 
     Attributes:
-        fields: of every frame: points, velocity, orientations, cut_force, roots, head, solids, body, hairs
+        fields: of every frame: points, velocity, orientations, cut_force, roots, root_rotations, head, solids,
+            body, hairs
         precision: "float32" or "float16"; what float16 costs is measured and stored beside the data
         every: store every so many frames
     """

@@ -185,9 +185,10 @@ class StrandTable:
         gravity: [m/s^2]
         drag: air drag, as a share of that of a single hair
         cohesion: rate at which a style draws its hair back together, an attraction to the groom [1/s]; 0 for none
-        substeps: steps per frame; without it as few as are no longer than 1/192 s, and more where the head moves fast
+        substeps: steps per frame; without it as few as are no longer than 1/192 s (xpbd: 1 ms), and more where the head
+            moves fast
         properties: of the material, in place of its own: young [Pa], radius [m], stiffness ...
-        settings: of the model
+        settings: of the model, here or in [strand.settings]:
     """
 
     model: str = "cosserat"

@@ -538,8 +538,9 @@ def _require_body(body: Any) -> None:
 
 def _as_motion(head: Any, body: Solid | Mesh | Shape | None, guides: Guides) -> Motion | None:
     """The motion itself, or that of a name or a file."""
-    if head is None or isinstance(head, Motion):
-        return head
+    if head is None or callable(getattr(head, "pose", None)):  # one of the caller's own need not have all of a Motion
+        motion: Motion | None = head
+        return motion
     if isinstance(head, str | os.PathLike) and Path(head).suffix in (".json", ".csv"):
         return read_motion(Path(head))
     if isinstance(head, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from mane.contact.table import INTERACTIONS
@@ -19,8 +19,9 @@ from mane.stage.protocol import Stage
 from mane.strand.solver import SOLVERS
 
 EMPTY = inspect.Parameter.empty
-# tables whose stages have settings as further keys
+# tables whose stages have settings: further keys, those of a strand model keys of [strand.settings]
 STAGES: dict[str, Mapping[str, type[Stage]]] = {
+    "strand": SOLVERS,
     "interactions": INTERACTIONS,
     "skin": SKINS,
     "passes": FINISHING_PASSES,
@@ -85,15 +86,20 @@ def _table_text(key: str, table: Any, chosen: dict[str, Any], *, is_list: bool) 
         choices = _choices(key, item.name)
         meaning = f"{meanings[item.name]}: {', '.join(choices)}" if choices else meanings[item.name]
         lines.append(_line(item.name, chosen.get(item.name, _default(item)), meaning, is_given=is_given))
-    lines += [f"#   {line}" for line in settings_lines(STAGES.get(key, {}))]
+    lines += [f"#   {line}" for line in settings_lines(STAGES.get(key, {}), own=meanings)]
     return "\n".join(lines) + "\n"
 
 
-def settings_lines(stages: Mapping[str, type[Stage]]) -> list[str]:
-    """One line per stage of a table with its settings and their defaults, as a scene file writes them."""
+def settings_lines(stages: Mapping[str, type[Stage]], own: Container[str] = ()) -> list[str]:
+    """One line per stage of a table with its settings and their defaults, as a scene file writes them.
+
+    Args:
+        stages: the table.
+        own: keys of the table itself in a scene file, which are explained there.
+    """
     lines = []
     for name in stages:
-        options = option_defaults(stages[name])
+        options = {key: value for key, value in option_defaults(stages[name]).items() if key not in own}
         written = [f"{key} = {'(needed)' if value is EMPTY else toml_value(value)}" for key, value in options.items()]
         lines.append(f"{name}: {', '.join(written) or 'no settings'}")
     return lines

@@ -107,3 +107,18 @@ def use_wide_registers(typing_context):
         return context.get_dummy_value()
 
     return types.void(), emit
+
+
+@intrinsic(plain.stay_out_of_line)
+def stay_out_of_line(typing_context):
+    """Keep the function that calls this out of those that call it.
+
+    What is asked from many places of a kernel is then compiled once, not once for each of them; a call costs the
+    handing over of its arguments, some 10 ns with a handful of arrays.
+    """
+
+    def emit(context, builder, sig, args):
+        add_attribute(builder, "noinline")
+        return context.get_dummy_value()
+
+    return types.void(), emit

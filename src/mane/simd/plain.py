@@ -117,6 +117,10 @@ def prefetch(array, at):
     """Do nothing: there is no cache to fill in time."""
 
 
+def stay_out_of_line():
+    """See `memory.stay_out_of_line`."""
+
+
 def use_wide_registers():
     """Do nothing: there are no registers."""
 

@@ -31,6 +31,12 @@ def corners_at(arrays, which):
     return arrays.corners[arrays.shape[which]]
 
 
+def came_from(arrays, *point):
+    """Where at the start of the step the place of the surface was that is closest to a point at its end."""
+    t = kernels.closest_triangle(arrays, END, *point, -1)
+    return kernels.carried(arrays, t, END, START, *point)
+
+
 def brute_force(points, corners):
     """Distance of each point to all triangles, by dense search over their faces, edges and corners (P, T)."""
     a, b, c = (corners[None, :, k] for k in range(3))
@@ -83,13 +89,13 @@ def test_a_sphere_that_breathes_knows_distance_side_and_velocity():
     points = rng.normal(size=(200, 3))
     points *= (radius * rng.uniform(0.3, 1.7, 200) / np.linalg.norm(points, axis=1))[:, None]
     for point in points:
-        distance, *gradient = kernels.surface_distance(arrays, *point)
+        distance, *gradient = kernels.surface_distance(arrays, -1, *point)
         size = np.linalg.norm(point)
         assert distance == pytest.approx(size - radius, abs=1.5 * sag)
         if abs(distance) > 0.02:
             np.testing.assert_allclose(gradient, point / size, atol=0.05)
         foot = radius * point / size
-        velocity = (foot - np.array(kernels.came_from(arrays, *foot))) / (end - start)
+        velocity = (foot - np.array(came_from(arrays, *foot))) / (end - start)
         np.testing.assert_allclose(velocity, 0.1 * rate * point / size, atol=2e-3 * rate)
 
 
@@ -100,7 +106,7 @@ def test_sharp_edges_and_corners_have_the_right_side():
     rng = np.random.default_rng(5)
     half = np.array([0.1, 0.01, 0.05])
     for point in rng.uniform(-0.15, 0.15, (400, 3)):
-        distance, *_ = kernels.surface_distance(arrays, *point)
+        distance, *_ = kernels.surface_distance(arrays, -1, *point)
         beyond = np.abs(point) - half
         exact = np.linalg.norm(np.maximum(beyond, 0)) + min(beyond.max(), 0)
         assert distance == pytest.approx(exact, abs=1e-7)
@@ -128,10 +134,10 @@ def test_a_triangle_without_area_harms_nobody():
     flat[BALL.faces[10]] = flat[BALL.faces[10, 0]]  # and those around it
     arrays = surface_of(BALL.points, flat).during(0.0, 1.0)
     for point in CENTER + np.random.default_rng(0).normal(scale=0.1, size=(100, 3)):
-        distance, *gradient = kernels.surface_distance(arrays, *point)
-        assert np.isfinite([distance, *gradient, *kernels.came_from(arrays, *point)]).all()
+        distance, *gradient = kernels.surface_distance(arrays, -1, *point)
+        assert np.isfinite([distance, *gradient, *came_from(arrays, *point)]).all()
     middle = BALL.points[BALL.faces[10, 0]].astype(float)
-    assert np.isfinite(kernels.surface_distance(arrays, *middle)).all()
+    assert np.isfinite(kernels.surface_distance(arrays, -1, *middle)).all()
 
 
 def test_steps_that_follow_each_other_take_over_the_shape_and_others_forget_it():
@@ -162,6 +168,6 @@ def test_an_open_mesh_is_closed_and_parts_inside_others_are_left_out():
         np.concatenate([open_ball.faces, inner.faces + open_ball.vertex_count]),
     )
     arrays = surface_of(both.points, mesh=both).during(0.0, 1.0)
-    assert kernels.surface_distance(arrays, *CENTER)[0] < -0.06  # not that to the ball within
+    assert kernels.surface_distance(arrays, -1, *CENTER)[0] < -0.06  # not that to the ball within
     below = CENTER - [0.0, 0.15, 0.0]
-    assert kernels.surface_distance(arrays, *below)[0] > 0.05  # below the hole is outside
+    assert kernels.surface_distance(arrays, -1, *below)[0] > 0.05  # below the hole is outside

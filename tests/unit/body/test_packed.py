@@ -62,7 +62,7 @@ def ask(solid, poses, which, points, out):
     """Distance and unit gradient in the world, in double precision."""
     for p in range(len(points)):
         x, y, z = kernels.to_local(poses, which, points[p, 0], points[p, 1], points[p, 2])
-        d, gx, gy, gz = kernels.solid_distance(solid, x, y, z)
+        d, gx, gy, gz = kernels.rigid_distance(solid, x, y, z)
         out[p, 0] = d
         out[p, 1], out[p, 2], out[p, 3] = kernels.turn_to_world(poses, which, gx, gy, gz)
 
@@ -158,7 +158,7 @@ def test_no_way_is_steeper_than_a_solid_says(solid):
 def test_where_a_field_is_flat_contact_has_a_normal_and_hair_stays():
     field = SignedDistanceField(np.full((4, 4, 4), -0.5, np.float32), np.zeros(3, np.float32), 0.1)
     arrays = field_arrays(field)
-    assert kernels.solid_distance(arrays, 0.15, 0.15, 0.15) == (-0.5, 0.0, 1.0, 0.0)
+    assert kernels.rigid_distance(arrays, 0.15, 0.15, 0.15) == (-0.5, 0.0, 1.0, 0.0)
     middle = np.float32(0.15)
     still = packed_poses([Pose.identity()])[0]
     assert hair_kernels.local_distance(arrays, still, middle, middle, middle) == (-0.5, 0.0, 0.0, 0.0)

@@ -9,6 +9,7 @@ from mane.body.motion import Pose
 from mane.body.shapes import Box, Capsule, Sphere
 from mane.body.solid import Solid
 from mane.contact.solids._kernels_deforming import TRIANGLE
+from mane.contact.solids._kernels_projection import STRETCH
 from mane.contact.solids.contact import SolidContact
 from mane.contact.solids.projection import SolidProjection
 from mane.geometry import quaternion
@@ -135,9 +136,28 @@ def forgetting(part, method):
     setattr(part, method, look)
 
 
-def test_what_was_measured_before_changes_no_bit():
+def coat(frames, met=None):
+    """States of fur that lies flat on a body that bends while it runs, frame by frame; first the simulation."""
+    met = [] if met is None else met
+    ball = Sphere((0, 0, 0), 0.15).mesh(32)
+    mesh = ball.with_points(ball.points * np.float32([0.3, 1.0, 0.3]))
+    times = np.arange(0, 25) / 24
+    bend = np.maximum(mesh.points[:, 1:2], 0.0) ** 2
+    moved = [mesh.points + np.sin(9 * t) * bend * np.float32([4, 0, 3]) + t * np.float32([0, 1, 0]) for t in times]
+    body = Solid.animated(mesh, times, np.stack(moved).astype(np.float32))
+    groom = mane.styles.fur(mesh, strands=200, vertices=8, seed=1, length=0.04, lift=0.1)
+    sim = Simulation(select_guides(groom, 24, method="farthest", seed=1), body=body)
+    yield sim
+    for _ in range(frames):
+        sim.step()
+        met.append(sim.report.parts["contacts"])
+        yield {name: array.tobytes() for name, array in sim.checkpoint().items()}
+
+
+@pytest.mark.parametrize("scene", [swinging, coat])
+def test_what_was_measured_before_changes_no_bit(scene):
     met: list[float] = []
-    quick, plain = swinging(10), swinging(10, met)
+    quick, plain = scene(10), scene(10, met)
     next(quick)
     expected = list(quick)
     simulation = next(plain)
@@ -169,3 +189,17 @@ def test_threads_change_no_byte(on_threads):
         return last
 
     on_threads(run)
+
+
+def test_a_strand_that_contacts_have_stretched_gets_its_length_back():
+    """Points without any bond, two centimetres apart and 5 % too far: those on the body are a strand, others not."""
+    mesh = Box((0, -0.5, 0), (0.5, 0.5, 0.5)).mesh()
+    body = Solid.animated(mesh, [0.0, 1.0], np.stack([mesh.points, mesh.points + np.float32([0.01, 0, 0])]))
+    row = np.stack([0.02 * np.arange(5), np.zeros(5), np.zeros(5)], axis=1)
+    points = np.stack([row, row + [0.0, 0.2, 0.0]])
+    scene = scene_on(body, points, gravity=(0.0, 0.0, 0.0), mend=True)
+    scene.state.points[..., 0] *= 1.05
+    scene.step(DT)
+    lengths = np.linalg.norm(np.diff(scene.state.points, axis=1), axis=2) / 0.02
+    np.testing.assert_allclose(lengths[0], 1 + STRETCH, rtol=1e-6)
+    np.testing.assert_allclose(lengths[1], 1.05, rtol=1e-9)

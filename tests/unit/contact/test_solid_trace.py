@@ -28,7 +28,7 @@ def test_a_path_is_met_where_dense_samples_first_go_inside():
     solid = PackedSolid.of(Solid(SHAPES)).arrays
     met = 0
     for start, end, along in zip(starts, ends, sampled, strict=True):
-        near, meets, x, y, z, distance, *_ = kernels.trace_solid(solid, 0.0, *start, *end)
+        near, meets, x, y, z, distance, *_ = kernels.trace_solid(solid, -1, 0.0, *start, *end)
         assert near == pytest.approx(float(along[0]), abs=1e-6)
         if not meets:
             assert along.min() > -1e-3 * np.linalg.norm(end - start)

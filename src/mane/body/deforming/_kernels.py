@@ -12,10 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.deforming._kernels_tree import NODE, boxes_within, first_guess, search_limit
+from mane.body.deforming._kernels_tree import (
+    BLOCK,
+    NODE,
+    boxes_within,
+    first_block,
+    search_limit,
+    triangles_within,
+)
 from mane.simd.f32x16 import WIDTH
 from mane.simd.jit import leaf, njit
 from mane.simd.masks import lowest_bit
+from mane.simd.memory import stay_out_of_line
 
 START, END = 0, 1
 # Part of a triangle that is closest to a point: its face, one of its edges, or one of its corners.
@@ -38,6 +46,7 @@ class SurfaceArrays(NamedTuple):
 
     level_start: NDArray[np.int64]  # (L + 1,): first node of each level of the tree, the lowest first
     box: NDArray[np.float32]  # (2, N * 96): boxes of the nodes of two shapes [m]
+    blocks: NDArray[np.float32]  # (2, B * 144): their triangles, sixteen by sixteen [m]
     origin: NDArray[np.float64]  # (2, 3): that they are seen from [m]
     corners: NDArray[np.float64]  # (2, T, 3, 3) [m]
     shape: NDArray[np.int64]  # (2,): which of the two that is at START and END
@@ -45,6 +54,7 @@ class SurfaceArrays(NamedTuple):
     neighbors: NDArray[np.int32]  # (T, 3): triangle beyond each edge; edge c runs from corner c to the next
     vertex_start: NDArray[np.int64]  # (P + 1,): where the corners at each vertex begin
     vertex_corners: NDArray[np.int32]  # (C,): corners of triangles there, as 3 triangle + corner
+    observers: NDArray[np.float64]  # (W, 40): frames that go along, see `_kernels_observers`
     drift: NDArray[np.float64]  # (2,): what the surface has moved until START and END at most, all steps together [m]
     slack: float  # what rounding of boxes may take [m]
     slope: float  # how fast the distance changes along a way, at most: 1
@@ -123,19 +133,38 @@ def square_to_triangle(corners, t, x, y, z):
 
 
 @leaf()
-def closest_triangle(surface, which, x, y, z, guess):
-    """Number of the triangle that is closest to a point. `guess` is one that may be, or -1; it only saves time.
+def nearest_of_block(blocks, corners, block, x, y, z, bx, by, bz, slack, best, best_triangle):
+    """Best square of a distance and its triangle, after those of one block."""
+    bits, nearest = triangles_within(blocks, block * BLOCK, bx, by, bz, search_limit(best, slack))
+    if bits == 0:
+        return best, best_triangle
+    # After the nearest of them few of the others are left.
+    order = (bits & (1 << nearest), bits & ~(1 << nearest))
+    for k in range(2):
+        left = order[k]
+        while left != 0:
+            t = block * WIDTH + lowest_bit(left)
+            left &= left - 1
+            square = square_to_triangle(corners, t, x, y, z)
+            if square < best or (square == best and t < best_triangle):
+                best, best_triangle = square, t
+    return best, best_triangle
+
+
+@leaf()
+def search_triangles(box, blocks, corners, level_start, origin, slack, x, y, z, guess):
+    """Number of the triangle that is closest to a point, in arrays of one shape; see `closest_triangle`.
 
     The tree is gone through depth first. What is left to do at each level, one bit for each child of the node there, is
     kept in sixteen bits of two numbers, `low` for the four lowest levels and `high` for those above.
     """
-    shape = surface.shape[which]
-    box, corners, level_start = surface.box[shape], surface.corners[shape], surface.level_start
-    origin = surface.origin[shape]
+    stay_out_of_line()
     bx, by, bz = np.float32(x - origin[0]), np.float32(y - origin[1]), np.float32(z - origin[2])
-    best_triangle = guess if guess >= 0 else first_guess(box, level_start, bx, by, bz)
-    best = square_to_triangle(corners, best_triangle, x, y, z)
-    limit = search_limit(best, surface.slack)
+    start = guess // WIDTH if guess >= 0 else first_block(box, level_start, bx, by, bz)
+    first = guess if guess >= 0 else start * WIDTH
+    best, best_triangle = square_to_triangle(corners, first, x, y, z), first
+    best, best_triangle = nearest_of_block(blocks, corners, start, x, y, z, bx, by, bz, slack, best, best_triangle)
+    limit = search_limit(best, slack)
     top = len(level_start) - 2
     level, node, low, high = top, 0, 0, 0
     bits = boxes_within(box, level_start[top] * NODE, bx, by, bz, limit)
@@ -149,10 +178,11 @@ def closest_triangle(surface, which, x, y, z, guess):
         child = node * WIDTH + lowest_bit(bits)
         bits &= bits - 1
         if level == 0:
-            square = square_to_triangle(corners, child, x, y, z)
-            if square < best or (square == best and child < best_triangle):
-                best, best_triangle = square, child
-                limit = search_limit(best, surface.slack)
+            if child != start:
+                best, best_triangle = nearest_of_block(
+                    blocks, corners, child, x, y, z, bx, by, bz, slack, best, best_triangle
+                )
+                limit = search_limit(best, slack)
             continue
         place = WIDTH * (level % HALF)
         if level < HALF:
@@ -161,6 +191,24 @@ def closest_triangle(surface, which, x, y, z, guess):
             high = (high & ~(ALL_LANES << place)) | (bits << place)
         level, node = level - 1, child
         bits = boxes_within(box, (level_start[level] + node) * NODE, bx, by, bz, limit)
+
+
+@leaf()
+def closest_triangle(surface, which, x, y, z, guess):
+    """Number of the triangle that is closest to a point. `guess` is one that may be, or -1; it only saves time."""
+    shape = surface.shape[which]
+    return search_triangles(
+        surface.box[shape],
+        surface.blocks[shape],
+        surface.corners[shape],
+        surface.level_start,
+        surface.origin[shape],
+        surface.slack,
+        x,
+        y,
+        z,
+        guess,
+    )
 
 
 @leaf()
@@ -191,6 +239,7 @@ def pseudonormal(surface, which, t, part):
     At an edge the sum of the normals beside it, at a corner the sum around it weighted by angle (Baerentzen and Aanaes
     2005, Signed distance computation using the angle weighted pseudonormal).
     """
+    stay_out_of_line()
     corners, faces = surface.corners[surface.shape[which]], surface.faces
     if part == FACE:
         return unit_normal(corners, t)
@@ -209,26 +258,68 @@ def pseudonormal(surface, which, t, part):
 
 
 @leaf()
-def distance_to(surface, which, t, x, y, z):
-    """Signed distance [m] and unit gradient at a point whose closest triangle is `t`."""
-    corners = surface.corners[surface.shape[which]]
-    beta, gamma, part = closest_part(corners, t, x, y, z)
-    dx, dy, dz = from_triangle(corners, t, beta, gamma, x, y, z)
-    distance = math.sqrt(dx * dx + dy * dy + dz * dz)
-    nx, ny, nz = pseudonormal(surface, which, t, part)
-    side = 1.0 if nx * dx + ny * dy + nz * dz >= 0.0 else -1.0
-    if distance > NO_DIRECTION:
-        return side * distance, side * dx / distance, side * dy / distance, side * dz / distance
-    norm = math.sqrt(nx * nx + ny * ny + nz * nz)
-    if norm == 0.0:
-        return side * distance, 0.0, 1.0, 0.0
-    return side * distance, nx / norm, ny / norm, nz / norm
+def product_with_normal(corners, t, x, y, z):
+    """Product of a direction with the normal of triangle `t`, which is as long as its double area."""
+    a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
+    ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
+    return (uy * vz - uz * vy) * x + (uz * vx - ux * vz) * y + (ux * vy - uy * vx) * z
 
 
 @leaf()
-def surface_distance(surface, x, y, z):
-    """Signed distance [m] and unit gradient at one point of the solid's own frame, at the end of the step."""
-    return distance_to(surface, END, closest_triangle(surface, END, x, y, z, -1), x, y, z)
+def side_of(surface, which, t, part, x, y, z):
+    """1 on the outside of a part of triangle `t` and -1 inside, in a direction from it.
+
+    Where all normals around the part agree, so does their sum; its weights take angles.
+    """
+    corners = surface.corners[surface.shape[which]]
+    if part == FACE:
+        return 1.0 if product_with_normal(corners, t, x, y, z) >= 0.0 else -1.0
+    if part >= CORNER:
+        vertex, above, below = surface.faces[t, part - CORNER], 0, 0
+        for k in range(surface.vertex_start[vertex], surface.vertex_start[vertex + 1]):
+            product = product_with_normal(corners, surface.vertex_corners[k] // 3, x, y, z)
+            above, below = above + (1 if product > 0.0 else 0), below + (1 if product < 0.0 else 0)
+        if below == 0 and above > 0:
+            return 1.0
+        if above == 0 and below > 0:
+            return -1.0
+    nx, ny, nz = pseudonormal(surface, which, t, part)
+    return 1.0 if nx * x + ny * y + nz * z >= 0.0 else -1.0
+
+
+@leaf()
+def signed_distance(surface, which, t, x, y, z):
+    """Signed distance of a point whose closest triangle is `t` [m], the part that is closest, and the way from it."""
+    corners = surface.corners[surface.shape[which]]
+    beta, gamma, part = closest_part(corners, t, x, y, z)
+    dx, dy, dz = from_triangle(corners, t, beta, gamma, x, y, z)
+    side = side_of(surface, which, t, part, dx, dy, dz)
+    return side * math.sqrt(dx * dx + dy * dy + dz * dz), part, dx, dy, dz
+
+
+@leaf()
+def distance_to(surface, which, t, x, y, z):
+    """Signed distance [m] and unit gradient at a point whose closest triangle is `t`."""
+    stay_out_of_line()
+    distance, part, dx, dy, dz = signed_distance(surface, which, t, x, y, z)
+    if abs(distance) > NO_DIRECTION:
+        return distance, dx / distance, dy / distance, dz / distance
+    nx, ny, nz = pseudonormal(surface, which, t, part)
+    norm = math.sqrt(nx * nx + ny * ny + nz * nz)
+    if norm == 0.0:
+        return distance, 0.0, 1.0, 0.0
+    return distance, nx / norm, ny / norm, nz / norm
+
+
+@leaf()
+def surface_distance(surface, guess, x, y, z):
+    """Signed distance [m] and unit gradient at one point of the solid's own frame, at the end of the step.
+
+    `guess` is a triangle that may be closest, or -1.
+    """
+    stay_out_of_line()
+    return distance_to(surface, END, closest_triangle(surface, END, x, y, z, guess), x, y, z)
 
 
 @leaf()
@@ -257,6 +348,7 @@ def carried(surface, t, source, target, x, y, z):
     The point keeps its weights in the plane of the triangle and its height above it: on the surface that is where the
     surface takes it, and for a triangle that moves rigidly so does the point, wherever it is.
     """
+    stay_out_of_line()
     before, after = surface.corners[surface.shape[source]], surface.corners[surface.shape[target]]
     px, py, pz = x - before[t, 0, 0], y - before[t, 0, 1], z - before[t, 0, 2]
     u, v, n, (uu, uv, vv), area = frame_of(before, t)
@@ -272,9 +364,3 @@ def carried(surface, t, source, target, x, y, z):
         ay + beta * u_new[1] + gamma * v_new[1] + height * n_new[1],
         az + beta * u_new[2] + gamma * v_new[2] + height * n_new[2],
     )
-
-
-@leaf()
-def came_from(surface, x, y, z):
-    """Where at the start of the step the place of the surface was that is closest to a point at its end."""
-    return carried(surface, closest_triangle(surface, END, x, y, z, -1), END, START, x, y, z)

@@ -15,7 +15,7 @@ The contacts of a strand are a short list in this order, the memory of the last 
 
 import numpy as np
 
-from mane.body._kernels_solid import AFTER, BEFORE, place_at_start, to_local, to_world, turn_to_world
+from mane.body._kernels_solid import AFTER, BEFORE, to_local, to_world, turn_to_world
 from mane.contact.solids._kernels_contact import (
     GAINED,
     TRAIL_SIZE,
@@ -35,12 +35,15 @@ from mane.contact.solids._kernels_trace import (
     chord,
     length_between,
     measure_before,
+    place_at_start,
     see_before,
     stays_away,
     trace_solid,
+    triangle_of,
     vector,
 )
 from mane.simd.jit import njit, prange
+from mane.simd.memory import stay_out_of_line
 
 # Contacts between the two ends of a segment; more would be closer together than hair bends.
 INNER_CONTACTS = 3
@@ -80,18 +83,20 @@ def recall(last, place, pointer, span):
 
 
 @njit(cache=True, error_model="numpy")
-def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, masses, old, laws, dt, row):
+def try_place(solid, guess, poses, is_thin, tangent, offset, reach, here, there, x, v, masses, old, laws, dt, row):
     """Look for a contact of one point on its path from `here` to `there` in the solid's frame.
 
-    Returns what `judge_contact` does, and the distance at the start [m]; beyond `reach` there is no contact.
+    `guess` is a triangle near it (`triangle_of`). Returns what `judge_contact` does, and the distance at the start [m];
+    beyond `reach` there is no contact.
     """
-    start, meets, px, py, pz, d, nx, ny, nz = trace_solid(
-        solid, offset, here[0], here[1], here[2], there[0], there[1], there[2]
+    stay_out_of_line()
+    start, meets, px, py, pz, d, nx, ny, nz, touched = trace_solid(
+        solid, guess, offset, here[0], here[1], here[2], there[0], there[1], there[2]
     )
     if start > reach:
         return np.inf, start
     ax, ay, az = to_world(poses, AFTER, px, py, pz)
-    bx, by, bz = to_world(poses, BEFORE, *place_at_start(solid, px, py, pz))
+    bx, by, bz = to_world(poses, BEFORE, *place_at_start(solid, touched, px, py, pz))
     surface = ((ax - bx) / dt, (ay - by) / dt, (az - bz) / dt)
     normal = turn_to_world(poses, AFTER, nx, ny, nz)
     if is_thin and offset >= 0.0 and start + offset > -solid.feature:
@@ -103,6 +108,7 @@ def try_place(solid, poses, is_thin, tangent, offset, reach, here, there, x, v, 
 @njit(cache=True, error_model="numpy")
 def try_segment(
     solid,
+    guess,
     poses,
     inner,
     thickness,
@@ -127,6 +133,7 @@ def try_segment(
     are closer together than hair bends would only fight. `lacks` is what `judge_contact` said of the ends. The last row
     of `record` is for the place at hand, the row behind the list for the best of a run of places.
     """
+    stay_out_of_line()
     mass, stiff_mass = masses
     here, there = ends
     x0, x1, v0, v1 = vector(points, j), vector(points, j + 1), vector(velocity, j), vector(velocity, j + 1)
@@ -141,6 +148,7 @@ def try_segment(
         old, pointer = recall(last, number, pointer, inner + 1)
         excess, start = try_place(
             solid,
+            guess,
             poses,
             inner >= THIN,
             chord(points, j, j + 1),
@@ -197,6 +205,7 @@ def find_on_strand(
     The arguments are those of `find_contacts` for one strand; `last` is what the last step left, `measured` what was
     last measured of each vertex.
     """
+    stay_out_of_line()
     mass, stiff_mass = masses
     slope = solid.slope
     end = len(points) - 1
@@ -225,7 +234,22 @@ def find_on_strand(
             both = (mass[j], stiff_mass[j])
             tangent = chord(points, j - 1, j + 1)
             lack, _ = try_place(
-                solid, poses, inner >= THIN, tangent, offset, reach, here, there, x, v, both, old, laws, dt, found
+                solid,
+                triangle_of(solid, measured, j),
+                poses,
+                inner >= THIN,
+                tangent,
+                offset,
+                reach,
+                here,
+                there,
+                x,
+                v,
+                both,
+                old,
+                laws,
+                dt,
+                found,
             )
         # On a body that is not thin, ends that touch carry their segment: three places on one line would only fight.
         carried = inner < THIN and min(lack, lack_prev) < np.inf
@@ -236,6 +260,7 @@ def find_on_strand(
                 ends = ((here_prev, here), (there_prev, there))
                 count = try_segment(
                     solid,
+                    triangle_of(solid, measured, j),
                     poses,
                     inner,
                     thickness,
@@ -319,7 +344,7 @@ def find_contacts(
         gravity: [m/s^2], (3,).
         dt: [s].
         measured: distance of each vertex when it was last measured [m], and where that was [m], (G, V, 4); with what
-            `_kernels_deforming` remembers (G, V, 6).
+            `_kernels_deforming` remembers (G, V, 12).
         count: (G,); `place` (G, C); `record` (G, C + 2, RECORD_SIZE), two rows of scratch.
         force: of the load; `resistance` and `coupling` alike.
     """

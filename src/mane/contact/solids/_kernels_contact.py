@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from mane.simd.jit import njit
+from mane.simd.memory import stay_out_of_line
 
 # Columns of a record: normal (3), velocity of the solid (3) and of the point at the start (3) [m/s], goal [m/s],
 # resistance along and across the normal [kg/s], friction that acts even without motion, on the solid (3) [N].
@@ -126,6 +127,7 @@ def judge_contact(meets, start, d, n, y, surface, x, v, masses, old, laws, dt, r
         dt: length of the step [s].
         row: of `record`, filled if it acts.
     """
+    stay_out_of_line()
     mass, stiff_mass = masses
     was_there, own_force, inherited, trail = old
     _, grip, friction, push_speed, is_hard = laws

@@ -18,8 +18,6 @@ import numpy as np
 from mane.body._kernels_solid import (
     AFTER,
     BEFORE,
-    place_at_start,
-    solid_distance,
     to_local,
     to_world,
     turn_to_world,
@@ -44,16 +42,23 @@ from mane.contact.solids._kernels_trace import (
     across_strand,
     between,
     chord,
+    closest_now,
+    distance_near,
+    is_beyond,
     least_distance,
     length_between,
     measure_before,
     measure_vertex,
+    place_at_start,
     see_before,
+    square_between,
     stays_away,
     trace_solid,
+    triangle_of,
     vector,
 )
 from mane.simd.jit import njit, prange
+from mane.simd.memory import stay_out_of_line
 
 # Rounds of requests on each piece of the path; a strand against one plane needs one.
 ROUNDS = 6
@@ -64,6 +69,9 @@ MAX_PIECES = 64
 SHORT = 0.5
 # Rounding of a path as a part of it, and of a distance [m], with room to spare: what is so close is looked at closely.
 BRIEF, NEXT_TO_NOTHING = 1.0 - 1e-9, 1e-9
+# Segments that contacts have stretched by more than this are brought back to it: a strand that is pinched between two
+# parts of a body has no place to go, and its contacts demand more than it can give.
+STRETCH = 0.008
 # The first vertex behind a root on the skin may be this much deeper than others before it is moved.
 LENIENCE = 6.0
 # What is moved out is left this part of the allowed depth inside, for the contact of the next step to find it.
@@ -71,13 +79,14 @@ LEFT_INSIDE = 0.5
 
 
 @njit(cache=True, error_model="numpy")
-def check_site(solid, limits, lowest, is_thin, allowed, u, j, first, scratch, requested):
+def check_site(solid, guess, limits, lowest, is_thin, allowed, u, j, first, scratch, requested):
     """Check the site at fraction u of segment j on a piece of its path, and request its displacement.
 
     `limits` are thickness [m], tolerance as a part of a segment's length, and how far at most something that was inside
     already comes out [m]; the site is held no farther off than `lowest` [m]; `allowed` is the depth that is left
-    alone [m].
+    alone [m]; `guess` is a triangle near (`triangle_of`).
     """
+    stay_out_of_line()
     thickness, _, push = limits
     thickness, is_thin = min(thickness, lowest), is_thin and lowest >= 0.0
     now, goal = scratch[NOW], scratch[NEXT]
@@ -86,8 +95,8 @@ def check_site(solid, limits, lowest, is_thin, allowed, u, j, first, scratch, re
     there = between(vector(goal, j), vector(goal, beside), u)
     end, n = np.inf, (0.0, 0.0, 0.0)
     if is_thin or length_between(here, there) > SHORT * solid.feature:
-        _, meets, px, py, pz, d, nx, ny, nz = trace_solid(
-            solid, thickness, here[0], here[1], here[2], there[0], there[1], there[2]
+        _, meets, px, py, pz, d, nx, ny, nz, _ = trace_solid(
+            solid, guess, thickness, here[0], here[1], here[2], there[0], there[1], there[2]
         )
         if not meets:
             return
@@ -101,12 +110,12 @@ def check_site(solid, limits, lowest, is_thin, allowed, u, j, first, scratch, re
     if end >= -allowed:
         # Above the plane that it met, or too short a path to have met a plane: out of where it is now. In the thin
         # parts of a solid that plane is all that counts; what is deeper inside than they are is in a thick one.
-        d, nx, ny, nz = solid_distance(solid, there[0], there[1], there[2])
+        d, nx, ny, nz = distance_near(solid, guess, there[0], there[1], there[2])
         if not is_thin or d < -solid.feature:
             end, n = d - thickness, (nx, ny, nz)
     if end >= -allowed:
         return
-    d, _, _, _ = solid_distance(solid, here[0], here[1], here[2])
+    d, _, _, _ = distance_near(solid, guess, here[0], here[1], here[2])
     start = d - thickness
     least = -LEFT_INSIDE * allowed
     if start < -allowed:
@@ -121,23 +130,27 @@ def check_site(solid, limits, lowest, is_thin, allowed, u, j, first, scratch, re
 @njit(cache=True, error_model="numpy")
 def check_vertices(solid, limits, lowest, rest_length, first, on_skin, measured, scratch, requested):
     """Request the displacements (V, 4) of one strand that meets nothing thin."""
+    stay_out_of_line()
     thickness, goal = limits[0], scratch[NEXT]
     for j in range(first, len(goal)):
         if least_distance(solid, AFTER, vector(goal, j), measured, j) < thickness:
             allowed = limits[1] * rest_length[max(j - 1, 0)] * (LENIENCE if j == 1 and on_skin else 1.0)
-            check_site(solid, limits, lowest[j], False, allowed, 0.0, j, first, scratch, requested)
+            guess = triangle_of(solid, measured, j)
+            check_site(solid, guess, limits, lowest[j], False, allowed, 0.0, j, first, scratch, requested)
 
 
 @njit(cache=True, error_model="numpy")
-def check_strand(solid, limits, inner, lowest, rest_length, first, on_skin, scratch, requested):
+def check_strand(solid, limits, inner, lowest, rest_length, first, on_skin, measured, scratch, requested):
     """Request the displacements (V, 4) of one strand on a piece of its path past something thin."""
+    stay_out_of_line()
     slope, thickness = solid.slope, limits[0]
     now, goal = scratch[NOW], scratch[NEXT]
     near_prev, travel_prev = np.inf, 0.0
     for j in range(len(now)):
         allowed = limits[1] * rest_length[max(j - 1, 0)] * (LENIENCE if j == 1 and on_skin else 1.0)
         here = vector(now, j)
-        near, _, _, _ = solid_distance(solid, here[0], here[1], here[2])
+        guess = triangle_of(solid, measured, j)
+        near, _, _, _ = distance_near(solid, guess, here[0], here[1], here[2])
         travel = slope * length_between(here, vector(goal, j))
         if j >= (2 if on_skin else 1):
             span = slope * length_between(vector(now, j - 1), here)
@@ -148,10 +161,10 @@ def check_strand(solid, limits, inner, lowest, rest_length, first, on_skin, scra
             if may_pass and 0.5 * (near + near_prev - span) < longest + thickness:
                 for k in range(1, inner + 1):
                     least, u = lowest[(j - 1) * (inner + 1) + k], k / (inner + 1)
-                    check_site(solid, limits, least, inner >= THIN, allowed, u, j - 1, first, scratch, requested)
+                    check_site(solid, guess, limits, least, inner >= THIN, allowed, u, j - 1, first, scratch, requested)
         if j >= first and near < travel + thickness:
             least = lowest[j * (inner + 1)]
-            check_site(solid, limits, least, inner >= THIN, allowed, 0.0, j, first, scratch, requested)
+            check_site(solid, guess, limits, least, inner >= THIN, allowed, 0.0, j, first, scratch, requested)
         near_prev, travel_prev = near, travel
 
 
@@ -172,6 +185,7 @@ def find_longest_path(solid, poses, thickness, inner, before, points, is_held, r
 
     Fills where the strand was and how it moved in the frame of the solid.
     """
+    stay_out_of_line()
     slope = solid.slope
     longest, on_skin = -1.0, False
     bound_prev, travel_prev = np.inf, 0.0
@@ -198,15 +212,24 @@ def find_longest_path(solid, poses, thickness, inner, before, points, is_held, r
 
 
 @njit(cache=True, error_model="numpy")
-def ends_outside(solid, poses, inner, thickness, lowest, first, before, points, measured):
+def ends_outside(solid, poses, inner, thickness, lowest, first, before, points, rest_length, measured):
     """Whether no vertex from number `first` on ends inside, none on a path on which it could have met a thick solid.
+
+    And no segment behind them is stretched.
 
     This is what `project_strand` finds out about most strands, at a fraction of the cost: where a solid is thicker than
     a segment and paths are short, only ends are tested.
     """
+    stay_out_of_line()
     for j in range(first, len(points)):
         inside = min(thickness, lowest[j * (inner + 1)]) + NEXT_TO_NOTHING
         there = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
+        if j > 0:
+            longest = (1.0 + STRETCH) * rest_length[j - 1]
+            if square_between(vector(points, j - 1), vector(points, j)) > longest * longest:
+                return False
+        if is_beyond(solid, poses, vector(before, j), there, inside, measured, j):
+            continue
         here, _ = see_before(solid, poses, vector(before, j), there, inside, measured, j)
         if length_between(here, there) > BRIEF * SHORT * solid.feature:
             return False
@@ -217,7 +240,7 @@ def ends_outside(solid, poses, inner, thickness, lowest, first, before, points, 
 
 
 @njit(cache=True, error_model="numpy")
-def stop_approaches(solid, poses, dt, first, scratch, velocity):
+def stop_approaches(solid, poses, dt, first, measured, scratch, velocity):
     """Take from the velocities of vertices that were lifted what leads further in."""
     now, stopped = scratch[NOW], scratch[STOPPED]
     for j in range(first, len(now)):
@@ -225,7 +248,8 @@ def stop_approaches(solid, poses, dt, first, scratch, velocity):
         if sx != 0.0 or sy != 0.0 or sz != 0.0:
             n = turn_to_world(poses, AFTER, sx, sy, sz)
             place = vector(now, j)
-            a, b = to_world(poses, AFTER, *place), to_world(poses, BEFORE, *place_at_start(solid, *place))
+            t = closest_now(solid, triangle_of(solid, measured, j), *place)
+            a, b = to_world(poses, AFTER, *place), to_world(poses, BEFORE, *place_at_start(solid, t, *place))
             approach = 0.0
             for i in range(3):
                 approach += n[i] * (velocity[j, i] - (a[i] - b[i]) / dt)
@@ -252,6 +276,7 @@ def project_strand(
     scratch,
 ):
     """Move one strand out, in place; return whether it moved."""
+    stay_out_of_line()
     thickness, tolerance, push_speed = limits
     first = 1 if is_held else 0
     longest, on_skin = find_longest_path(
@@ -262,29 +287,36 @@ def project_strand(
     pieces = 1
     if inner > 0:
         pieces = min(max(int(math.ceil(longest / (PIECE * (solid.feature + thickness)))), 1), MAX_PIECES)
-    scratch[MOVE] /= pieces
-    scratch[STOPPED] = 0.0
-    for j in range(1, len(points)):
-        lengths[j] = length_between(vector(points, j - 1), vector(points, j))
-    piece_limits = (thickness, tolerance, push_speed * dt / pieces)
     has_moved = False
+    for j in range(len(points)):
+        put(scratch[STOPPED], j, (0.0, 0.0, 0.0))
+        x, y, z = vector(scratch[MOVE], j)
+        put(scratch[MOVE], j, (x / pieces, y / pieces, z / pieces))
+        length, rest = length_between(vector(points, max(j - 1, 0)), vector(points, j)), rest_length[max(j - 1, 0)]
+        lengths[j] = min(length, (1.0 + STRETCH) * rest)
+        has_moved = has_moved or (j > 0 and lengths[j] != length)
+    piece_limits = (thickness, tolerance, push_speed * dt / pieces)
     for _ in range(pieces):
         go_on(first, lengths, has_moved, scratch)
         for _ in range(ROUNDS):
-            requested[:, RISE] = 0.0
+            for j in range(len(points)):
+                requested[j, RISE] = 0.0
             if inner > 0:
-                check_strand(solid, piece_limits, inner, lowest, rest_length, first, on_skin, scratch, requested)
+                check_strand(
+                    solid, piece_limits, inner, lowest, rest_length, first, on_skin, measured, scratch, requested
+                )
             else:
                 check_vertices(solid, piece_limits, lowest, rest_length, first, on_skin, measured, scratch, requested)
             pass_requests_on(first, scratch, requested)
             if not constrain_displacements(first, scratch[NEXT], requested):
                 break
             has_moved = True
-        scratch[NOW] = scratch[NEXT]
+        for j in range(len(points)):
+            put(scratch[NOW], j, vector(scratch[NEXT], j))
     if has_moved:
         for j in range(first, len(points)):
             put(points, j, to_world(poses, AFTER, *vector(scratch[NOW], j)))
-        stop_approaches(solid, poses, dt, first, scratch, velocity)
+        stop_approaches(solid, poses, dt, first, measured, scratch, velocity)
     return has_moved
 
 
@@ -337,7 +369,16 @@ def project_strands(
             if stays_away(solid, poses, inner, is_held[s], length, before[s], paths[s], 1.0, margin, measured[s]):
                 continue
         elif ends_outside(
-            solid, poses, inner, limits[0], lowest[s], 1 if is_held[s] else 0, before[s], points[s], measured[s]
+            solid,
+            poses,
+            inner,
+            limits[0],
+            lowest[s],
+            1 if is_held[s] else 0,
+            before[s],
+            points[s],
+            rest_length[s],
+            measured[s],
         ):
             continue
         if project_strand(

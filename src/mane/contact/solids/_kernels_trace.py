@@ -15,17 +15,22 @@ import numpy as np
 from mane.body._kernels_field import field_distance_gradient
 from mane.body._kernels_shapes import TORUS, primitive_distance
 from mane.body._kernels_solid import AFTER, BEFORE, rigid_distance, to_local, unit_gradient
-from mane.body.deforming._kernels import SurfaceArrays
+from mane.body.deforming._kernels import SurfaceArrays, surface_distance
 from mane.contact.solids._kernels_deforming import (
+    closest_at_end,
+    first_guess,
     known_before,
     least_to_surface,
     measure_surface,
     most_to_surface,
+    place_before,
     see_surface_before,
-    surface_step,
+    stays_beyond,
+    surface_approach,
     trace_surface,
 )
 from mane.simd.jit import by_type, njit
+from mane.simd.memory import stay_out_of_line
 
 # A path that has not met or missed a solid after so many steps grazes it.
 MAX_STEPS = 48
@@ -99,19 +104,20 @@ def trace_field(solid, offset, near, near_x, near_y, near_z, x, y, z, ex, ey, ez
 
 
 @njit(cache=True, error_model="numpy")
-def trace_rigid(solid, offset, x, y, z, tx, ty, tz):
+def trace_rigid(solid, guess, offset, x, y, z, tx, ty, tz):
     """First place where the straight path from (x, y, z) to (tx, ty, tz) meets the surface `offset` [m] around a solid.
 
     Returns:
         Distance to that surface at the start [m]; whether the path meets it; the place, which is the start where it
-        does not; distance [m] and unit gradient there. A path that starts below the surface meets it at its start.
+        does not; distance [m] and unit gradient there; the closest triangle there, which only a surface that deforms
+        has, and which `guess` is about. A path that starts below the surface meets it at its start.
     """
     near, nx, ny, nz = rigid_distance(solid, x, y, z)
     near -= offset
     ex, ey, ez = tx - x, ty - y, tz - z
     length = math.sqrt(ex * ex + ey * ey + ez * ez)
     if near <= 0.0 or near > solid.slope * length:
-        return near, near <= 0.0, x, y, z, near, nx, ny, nz
+        return near, near <= 0.0, x, y, z, near, nx, ny, nz, guess
     ex, ey, ez = ex / length, ey / length, ez / length
     if len(solid.kinds) == 0:
         travelled, d, nx, ny, nz = trace_field(solid, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length)
@@ -120,7 +126,7 @@ def trace_rigid(solid, offset, x, y, z, tx, ty, tz):
         kinds, params = solid.kinds, solid.params
         travelled, d, nx, ny, nz = trace_shape(kinds, params, offset, near, nx, ny, nz, x, y, z, ex, ey, ez, length)
     along = max(travelled, 0.0)
-    return near, travelled != NOWHERE, x + along * ex, y + along * ey, z + along * ez, d, nx, ny, nz
+    return near, travelled != NOWHERE, x + along * ex, y + along * ey, z + along * ez, d, nx, ny, nz, guess
 
 
 trace_solid = by_type("trace_solid", trace_rigid, {SurfaceArrays: trace_surface})
@@ -171,16 +177,51 @@ def measure_rigid_before(solid, here, measured, j):
 
 
 @njit(cache=True, error_model="numpy")
-def no_step(solid):
-    """How far the surface goes in the solid's own frame during the step at most [m]."""
-    return 0.0
+def no_triangle(solid, measured, j):
+    """Triangle that is close to vertex j, where a solid has any."""
+    return -1
+
+
+@njit(cache=True, error_model="numpy")
+def rigid_distance_near(solid, guess, x, y, z):
+    """Signed distance [m] and unit gradient at a local point; `guess` is a triangle near it, where a solid has any."""
+    return rigid_distance(solid, x, y, z)
+
+
+@njit(cache=True, error_model="numpy")
+def no_closest(solid, guess, x, y, z):
+    """Triangle that is closest to a local point at the end of the step, where a solid has any."""
+    return guess
+
+
+@njit(cache=True, error_model="numpy")
+def stays_in_place(solid, t, x, y, z):
+    """Where the place of the surface, on triangle `t` where it has any, was at the start that is at a point now."""
+    return x, y, z
+
+
+@njit(cache=True, error_model="numpy")
+def never_beyond(solid, poses, x, there, scope, measured, j):
+    """Whether vertex j is known to stay beyond `scope` [m] of the solid; of a rigid one that is asked more simply."""
+    return False
+
+
+@njit(cache=True, error_model="numpy")
+def rigid_approach(solid, here, there, scope, measured, j):
+    """How much closer vertex j can come to the solid on its path from `here` to `there` [m]; whether it is observed."""
+    return solid.slope * length_between(here, there), True
 
 
 least_distance = by_type("least_distance", least_to_rigid, {SurfaceArrays: least_to_surface})
 most_distance = by_type("most_distance", most_to_rigid, {SurfaceArrays: most_to_surface})
 measure_vertex = by_type("measure_vertex", measure_rigid, {SurfaceArrays: measure_surface})
 see_before = by_type("see_before", see_rigid_before, {SurfaceArrays: see_surface_before})
-own_step = by_type("own_step", no_step, {SurfaceArrays: surface_step})
+triangle_of = by_type("triangle_of", no_triangle, {SurfaceArrays: first_guess})
+distance_near = by_type("distance_near", rigid_distance_near, {SurfaceArrays: surface_distance})
+closest_now = by_type("closest_now", no_closest, {SurfaceArrays: closest_at_end})
+place_at_start = by_type("place_at_start", stays_in_place, {SurfaceArrays: place_before})
+is_beyond = by_type("is_beyond", never_beyond, {SurfaceArrays: stays_beyond})
+approach_of = by_type("approach_of", rigid_approach, {SurfaceArrays: surface_approach})
 measure_before = by_type("measure_before", measure_rigid_before, {SurfaceArrays: known_before})
 
 
@@ -198,14 +239,16 @@ def stays_away(solid, poses, inner, is_held, length, points, paths, scale, margi
     `margin` is what must be left beside the paths [m]; `length` is that of the first segment [m]. A root that is held
     does not matter, and its segment neither where the root is on the skin.
     """
+    stay_out_of_line()
     first = 1 if is_held and (inner == 0 or surely_on_skin(solid, poses, points, length, measured)) else 0
-    slope, step = solid.slope, own_step(solid)
+    slope = solid.slope
     bound_prev, travel_prev = np.inf, 0.0
     for j in range(first, len(points)):
         x, y, z = points[j, 0], points[j, 1], points[j, 2]
         here = to_local(poses, BEFORE, x, y, z)
         there = to_local(poses, AFTER, x + scale * paths[j, 0], y + scale * paths[j, 1], z + scale * paths[j, 2])
-        bound, travel = least_distance(solid, BEFORE, here, measured, j), slope * length_between(here, there) + step
+        bound = least_distance(solid, BEFORE, here, measured, j)
+        travel, _ = approach_of(solid, here, there, margin, measured, j)
         if bound <= travel + margin:
             return False
         if inner > 0 and j > first:
@@ -249,10 +292,16 @@ def across_strand(d, n, tangent, radius):
 
 
 @njit(cache=True, error_model="numpy")
+def square_between(a, b):
+    """Square of the distance of two points."""
+    x, y, z = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    return x * x + y * y + z * z
+
+
+@njit(cache=True, error_model="numpy")
 def length_between(a, b):
     """Distance of two points."""
-    x, y, z = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    return math.sqrt(x * x + y * y + z * z)
+    return math.sqrt(square_between(a, b))
 
 
 @njit(cache=True, error_model="numpy")

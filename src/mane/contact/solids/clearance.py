@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mane.body._kernels_solid import SolidArrays
+from mane.body.deforming import _kernels_observers as observing
 from mane.body.deforming._kernels import SurfaceArrays
 from mane.body.deforming.surface import DeformingSurface
 from mane.body.packed import PackedSolid
@@ -12,10 +13,15 @@ from mane.body.solid import Solid
 from mane.contact.solids import _kernels_deforming as deforming
 from mane.contact.solids._kernels import SLACK
 from mane.strand.model import Float64Array, StrandModel
-from mane.strand.ports import MovingSolid
+from mane.strand.ports import MovingSolid, StrandView
 
 # More points than this on one segment mean that the hair is cut too coarsely for what it touches.
 MAX_INNER = 63
+# Surfaces that deform are observed this much farther than hair can ever be from what is closest to it [m]: within
+# it they, and hair that is off its roots, may move until it is measured again.
+BEYOND = 0.01
+# Parts of a strand from the root that have rings of their own.
+UP_TO = (0.125, 0.25, 0.5, 1.0)
 
 
 def inner_places(feature: float, segment_length: float, thickness: float) -> int:
@@ -39,7 +45,7 @@ def safe_margin(model: StrandModel, thickness: float) -> float:
 
 
 def not_measured(strand_count: int, vertex_count: int, is_deforming: bool = False) -> Float64Array:
-    """Scratch for what was last measured of each vertex, (G, V, 4), or (G, V, 6) of a solid that deforms.
+    """Scratch for what was last measured of each vertex, (G, V, 4), or (G, V, 12) of a solid that deforms.
 
     Minus infinity asks for a measurement.
     """
@@ -47,7 +53,26 @@ def not_measured(strand_count: int, vertex_count: int, is_deforming: bool = Fals
     measured[..., 0] = -np.inf
     if is_deforming:
         measured[..., deforming.TRIANGLE] = -1.0
+        measured[..., deforming.OBSERVER] = np.arange(strand_count)[:, None]
+        measured[..., deforming.RING] = observing.RING + observing.RING_SIZE * (observing.RINGS - 1)
     return measured
+
+
+def _reach_of(model: StrandModel) -> Float64Array:
+    """How far from its root a strand can see anything that matters to parts of it up to `UP_TO` [m], shape (G, 4).
+
+    The skin at the root is no farther from a vertex than the strand is long up to there, so what is closest to it is
+    within twice that from the root.
+    """
+    return BEYOND + 2.0 * model.strand_length[:, None] * np.array(UP_TO)
+
+
+def _rings_of(model: StrandModel) -> Float64Array:
+    """Which ring of its observer each vertex looks through, as the kernels number them, shape (G, V)."""
+    along = np.zeros((model.strand_count, model.vertex_count))
+    np.cumsum(model.rest_length, axis=1, out=along[:, 1:])
+    ring = np.searchsorted(UP_TO, along / along[:, -1:] - 1e-6)
+    return observing.RING + observing.RING_SIZE * np.minimum(ring, observing.RINGS - 1)
 
 
 class Clearance:
@@ -69,13 +94,21 @@ class Clearance:
         self._model, self._is_body = model, is_body
         self._lowest: dict[int, Float64Array] = {}
         self._packed = PackedSolid.of(solid)
-        self._surface = None if solid.animation is None else DeformingSurface(solid.animation)
+        self._surface = None if solid.animation is None else DeformingSurface(solid.animation, _reach_of(model))
         self.measured = not_measured(model.strand_count, model.vertex_count, self._surface is not None)
+        if self._surface is not None:
+            self.measured[..., deforming.RING] = _rings_of(model)
         self.feature = self._packed.arrays.feature if self._surface is None else self._surface.feature
 
-    def arrays(self, moving: MovingSolid) -> SolidArrays | SurfaceArrays:
-        """Return the solid during a step."""
-        return self._packed.arrays if self._surface is None else self._surface.during(*moving.times)
+    def arrays(self, moving: MovingSolid, strands: StrandView, poses: Float64Array) -> SolidArrays | SurfaceArrays:
+        """Return the solid during a step of `strands`, with its poses at both ends of it."""
+        if self._surface is None:
+            return self._packed.arrays
+        arrays = self._surface.during(*moving.times)
+        before, after = strands.roots_before, strands.roots_after
+        roots = ((before.positions, before.rotations), (after.positions, after.rotations))
+        self._surface.observe(poses, *roots)
+        return arrays
 
     def lowest(self, inner: int) -> Float64Array:
         """How far from the solid each place of a strand may be held at most [m], (G, places); see `_kernels`.

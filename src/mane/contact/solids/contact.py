@@ -277,7 +277,7 @@ class _OneSolid:
         outputs = (new.count, new.place, self._record, load.force, load.resistance, load.coupling)
         state = (strands.points, strands.velocity, strands.model.mass, inertia)
         fill_pose_pair(moving.before, moving.after, self._poses)
-        self._arrays = self.clearance.arrays(moving)
+        self._arrays = self.clearance.arrays(moving, strands, self._poses)
         geometry = (self._arrays, self._poses, self.inner, self.thickness, laws)
         masks = (arc, self._lowest, self._margin, held, strands.active)
         kernels.find_contacts(*geometry, *state, *masks, *remembered, self.clearance.measured, *outputs)

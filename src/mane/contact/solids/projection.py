@@ -99,7 +99,7 @@ class SolidProjection(Constraint):
             np.subtract(points, self._before, out=self._paths)
             fill_pose_pair(moving.before, moving.after, self._poses)
             kernels.project_strands(
-                buffers.clearance.arrays(moving),
+                buffers.clearance.arrays(moving, strands, self._poses),
                 self._poses,
                 self.params.limits,
                 buffers.inner,

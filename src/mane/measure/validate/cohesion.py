@@ -64,7 +64,7 @@ def _add_still(figures: Figures, sizes: Sizes) -> None:
     jump = np.linalg.norm(second - first, axis=2).max(axis=1)
     case = f"{style}, 4 mm below the skin, head still"
     figures.add(case, "hairs more than 1 mm off the groom in frame 1", float((off > 1e-3).sum()), "1", target=0.0)
-    figures.add(case, "largest way between frames 1 and 2", 1e3 * float(jump.max()), "mm", target=1e3 * STILL)
+    figures.add(case, "largest displacement between frames 1 and 2", 1e3 * float(jump.max()), "mm", target=1e3 * STILL)
 
 
 def _add(figures: Figures, case: str, run: study.Shaken, truth: study.Shaken) -> None:

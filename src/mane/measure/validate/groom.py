@@ -10,6 +10,7 @@ from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray
 from mane.groom import styles
 from mane.groom.binding import RootBinding, bind_roots
+from mane.groom.register import register_guides
 from mane.groom.resample import resample
 from mane.groom.roots import Roots, scatter_roots
 from mane.groom.styles._shaping import finish, stand
@@ -17,10 +18,14 @@ from mane.measure.figures import Figures
 
 ATTACHED = 1e-5  # [m]
 ROUNDING = 1e-6  # [m], some units in the last place of a float32 at arm's length
+REGISTERED = ((300, 12), (3_000, 40))  # strands of a groom, guides of another file
+# From metres with Y up to a file in centimetres with Z up, and to one that has its origin elsewhere besides.
+TURNED = 100 * np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+ELSEWHERE = 100 * np.array([0.4, 1.6, -3.0])
 
 
 def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -> Figures:
-    """Bind a groom to a skin that bends and stretches; resample styles and map them back."""
+    """Bind a groom to a skin that bends and stretches; resample styles and map them back; register guides."""
     figures = Figures("groom")
     if progress:
         progress("groom: binding")
@@ -29,6 +34,11 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
         if progress:
             progress(f"groom: resample {name}")
         _validate_resampling(figures, name, 500 if quick else 20_000)
+    for name in ("straight", "wavy", "curly"):
+        if progress:
+            progress(f"groom: register {name}")
+        for strands, guides in REGISTERED[:1] if quick else REGISTERED:
+            _validate_registration(figures, name, strands, guides)
     return figures
 
 
@@ -60,6 +70,18 @@ def _validate_resampling(figures: Figures, name: str, strands: int) -> None:
         stated = float(resampling.error.max())
         figures.add(case, "largest gap", 1e3 * float(exact), "mm", target=1e3 * ROUNDING)
         figures.add(case, "largest gap without detail", 1e3 * float(plain), "mm", target=1e3 * (stated + ROUNDING))
+
+
+def _validate_registration(figures: Figures, name: str, strands: int, count: int) -> None:
+    """Lay guides that are no strands of the groom, in other units and axes, back onto it."""
+    groom, guides = styles.make(name, strands=strands, seed=1), styles.make(name, strands=count, seed=2)
+    for where, shift, target in (("same origin", np.zeros(3), ROUNDING), ("another origin", ELSEWHERE, None)):
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = TURNED, shift
+        found = register_guides(guides.transformed(matrix), groom).guides
+        gap = float(np.linalg.norm(found.points - guides.points, axis=1).max())
+        case = f"{name}, {count} guides in cm and Z up on {strands:,} strands, {where}"
+        figures.add(case, "largest gap", 1e3 * gap, "mm", target=None if target is None else 1e3 * target)
 
 
 def _flat_skin(cells: int = 40, size: float = 0.2) -> Mesh:
