@@ -107,7 +107,14 @@ def _check_splits(spec: Spec, planned: Sequence[PlannedSequence]) -> None:
 
 def _check_scenes(spec: Spec, planned: Sequence[PlannedSequence]) -> None:
     """Make the scene of every sequence once; a fault is blamed on the axis that brings it."""
+    of_motions = {key for motion in plan_motions(spec) for key in motion.settings}
     for index, axis in enumerate(spec.axes):
+        for key in axis.all_keys:
+            if key in of_motions:  # one would undo the other, and sequences of other motions would be the same
+                raise SceneError(
+                    f"{location(spec.locations, f'axes.{index}')}: [[axes]] {key}: is given by [[motions]] too; leave "
+                    "one of them out"
+                )
         values = [axis.at(0.0), axis.at(1.0)] if axis.range is not None else axis.values
         for value in values:
             with_values(spec.scene, axis.settings(value), location(spec.locations, f"axes.{index}"))
