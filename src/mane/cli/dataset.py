@@ -137,7 +137,7 @@ def _dry_run(spec: Any, args: argparse.Namespace) -> int:
 
     workers = max(1, args.workers or core_count() // args.threads)
     with busy("simulating a few frames to measure"):
-        found = estimate_dataset(spec, workers)
+        found = estimate_dataset(spec, workers, threads=args.threads)
     count = sum(found.sequences.values())
     splits = ", ".join(f"{number} {name}" for name, number in found.sequences.items())
     text = (
