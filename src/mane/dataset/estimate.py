@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numba
 
 from mane.dataset.sequences import PlannedSequence, plan_sequences
 from mane.dataset.simulate import store_sequence
 from mane.dataset.spec import Spec
 from mane.dataset.store import SEQUENCES, DatasetStore
-from mane.geometry.threads import most_threads
+from mane.geometry.threads import using_threads
 
 SAMPLED = 3  # sequences that are tried, spread over the spec
 SHORT, LONG = 4, 20  # frames of the two tries of each; their difference is what a frame takes
@@ -50,7 +48,7 @@ def estimate_dataset(
     spec: Spec, workers: int, progress: Callable[[str], None] | None = None, *, threads: int = 1
 ) -> Estimate:
     """Simulate a few frames of a few sequences for real, as a worker of so many threads would, and scale up."""
-    with _threads(threads):
+    with using_threads(threads):
         return _estimate(spec, workers, progress)
 
 
@@ -87,17 +85,6 @@ def _estimate(spec: Spec, workers: int, progress: Callable[[str], None] | None) 
         hours=(STARTING_SECONDS + rounds * seconds) / 3600,
         workers=workers,
     )
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Let kernels use so many threads, as far as there are."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, most_threads()))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def _length(spec: Spec) -> int:
