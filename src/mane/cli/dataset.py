@@ -66,6 +66,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Do what the first word says; without one, run the spec."""
+    for name, least in (("threads", 1), ("workers", 0), ("every", 1), ("count", 1)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise ValueError(f"--{name}: must be at least {least}, got {value}")
     words = args.words
     action = words[0] if words[0] in ACTIONS else None
     files = words[1:] if action else words
@@ -133,7 +137,7 @@ def _dry_run(spec: Any, args: argparse.Namespace) -> int:
 
     workers = max(1, args.workers or core_count() // args.threads)
     with busy("simulating a few frames to measure"):
-        found = estimate_dataset(spec, workers)
+        found = estimate_dataset(spec, workers, threads=args.threads)
     count = sum(found.sequences.values())
     splits = ", ".join(f"{number} {name}" for name, number in found.sequences.items())
     text = (
@@ -167,7 +171,7 @@ def _info(path: Path, args: argparse.Namespace) -> int:
         first = dataset[0]
         facts["fields"] = {name: list(first.shape(name)) for name in first.fields}
         facts["precision"] = dataset.spec.store.precision
-        facts["largest_error"] = first.attributes.get("largest_error", {})
+        facts["largest_error"] = _largest_errors(dataset)
         facts["factors"] = {axis.label: _values(dataset, axis.label) for axis in dataset.spec.axes}
     _print(_info_text(facts), facts, args)
     return 0
@@ -186,6 +190,15 @@ def _info_text(facts: dict[str, Any]) -> str:
     lines += [f"  {name}: {', '.join(map(str, values))}" for name, values in facts.get("factors", {}).items()]
     lines += [f"  sequence {index} failed: {reason}" for index, reason in list(facts["failed"].items())[:5]]
     return "\n".join(lines) + "\n"
+
+
+def _largest_errors(dataset: Dataset) -> dict[str, float]:
+    """Largest difference between what is stored and what was simulated, by field, over all sequences."""
+    largest: dict[str, float] = {}
+    for reader in dataset:
+        for name, error in reader.attributes.get("largest_error", {}).items():
+            largest[name] = max(largest.get(name, 0.0), error)
+    return largest
 
 
 def _values(dataset: Dataset, label: str) -> list[Any]:
@@ -233,7 +246,7 @@ def _export(path: Path, args: argparse.Namespace) -> int:
 
 def _render(path: Path, args: argparse.Namespace) -> int:
     from mane.cli._render_request import size_of
-    from mane.dataset.cluster import open_cluster
+    from mane.dataset.cluster import TaskDied, open_cluster
     from mane.dataset.pictures import draw_sequence
 
     dataset, output = _opened(path), _output(args, "a folder for the movies")
@@ -244,10 +257,14 @@ def _render(path: Path, args: argparse.Namespace) -> int:
         CountBar("drawing", "sequences", quiet=args.quiet) as bar,
         open_cluster(args.workers, args.threads, args.scheduler) as cluster,
     ):
-        for done, _ in enumerate(cluster.run(draw_sequence, tasks)):
+        lost = []
+        for done, (task, outcome) in enumerate(cluster.run(draw_sequence, tasks)):
+            if isinstance(outcome, TaskDied):
+                lost.append(f"sequence {numbers[task]} was not drawn: {outcome}\n")
             bar.tell(done + 1, len(tasks))
-    _print(f"{len(tasks)} movies in {output}\n", {"folder": str(output), "movies": len(tasks)}, args)
-    return 0
+    drawn = len(tasks) - len(lost)
+    _print(f"{drawn} movies in {output}\n{''.join(lost[:5])}", {"folder": str(output), "movies": drawn}, args)
+    return 1 if lost else 0
 
 
 def _opened(path: Path) -> Dataset:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -67,9 +68,9 @@ class DaskCluster(Cluster):
         from distributed import KilledWorker, as_completed
         from distributed.comm.core import CommClosedError
 
-        waiting = list(arguments)
+        waiting, run = list(arguments), secrets.token_hex(8)
         numbers = {
-            self._client.submit(function, *given, pure=False, retries=0, key=f"sequence-{id(self)}-{number}"): number
+            self._client.submit(function, *given, pure=False, retries=0, key=f"sequence-{run}-{number}"): number
             for number, given in enumerate(waiting)
         }
         deaths: dict[int, int] = {}

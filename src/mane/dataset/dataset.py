@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.dataset.fields import FIELDS, ORIGIN
-from mane.dataset.sequences import plan_sequences
+from mane.dataset.sequences import list_sequences
 from mane.dataset.simulate import DONE
 from mane.dataset.spec import SPLITS, Spec
 from mane.dataset.store import DatasetStore
@@ -152,7 +152,7 @@ class Dataset(Sequence[SequenceReader]):
     @cached_property
     def plan(self) -> list[Any]:
         """All sequences that the spec asks for."""
-        return plan_sequences(self.spec)
+        return list_sequences(self.spec)
 
     def __len__(self) -> int:
         return len(self._readers)

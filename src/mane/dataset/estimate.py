@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mane.dataset.sequences import PlannedSequence, plan_sequences
 from mane.dataset.simulate import store_sequence
 from mane.dataset.spec import Spec
 from mane.dataset.store import SEQUENCES, DatasetStore
+from mane.geometry.threads import using_threads
 
 SAMPLED = 3  # sequences that are tried, spread over the spec
 SHORT, LONG = 4, 20  # frames of the two tries of each; their difference is what a frame takes
@@ -42,8 +44,15 @@ class Estimate:
     workers: int
 
 
-def estimate_dataset(spec: Spec, workers: int, progress: Callable[[str], None] | None = None) -> Estimate:
-    """Simulate a few frames of a few sequences for real, in a temporary folder, and scale up."""
+def estimate_dataset(
+    spec: Spec, workers: int, progress: Callable[[str], None] | None = None, *, threads: int = 1
+) -> Estimate:
+    """Simulate a few frames of a few sequences for real, as a worker of so many threads would, and scale up."""
+    with using_threads(threads):
+        return _estimate(spec, workers, progress)
+
+
+def _estimate(spec: Spec, workers: int, progress: Callable[[str], None] | None) -> Estimate:
     planned = plan_sequences(spec)
     chosen = [planned[(2 * i + 1) * len(planned) // (2 * SAMPLED)] for i in range(min(SAMPLED, len(planned)))]
     frame_seconds, setup_seconds, frame_bytes = [], [], []
@@ -94,4 +103,9 @@ def _timed(spec: Spec, sequence: PlannedSequence, frames: int) -> tuple[float, i
 
 def folder_size(folder: Path) -> int:
     """Bytes of all files below a folder."""
-    return sum(os.path.getsize(Path(parent) / name) for parent, _, names in os.walk(folder) for name in names)
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # a run that is at work gives files other names
+                total += os.path.getsize(Path(parent) / name)
+    return total

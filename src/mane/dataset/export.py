@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,9 @@ def export_npz(reader: SequenceReader, path: Path) -> None:
     """Write all fields of a sequence as one NumPy archive."""
     from mane.io.atomic import atomic_write
 
-    arrays = {name: reader[name] for name in reader.fields}
+    arrays: dict[str, Any] = {name: reader[name] for name in reader.fields}
     with atomic_write(path) as file:
-        np.savez(file, allow_pickle=False, times=reader.times, rest=reader.rest["guides"], **arrays)
+        np.savez(file, times=reader.times, rest=reader.rest["guides"], **arrays)
 
 
 def export_usd(reader: SequenceReader, path: Path) -> None:

@@ -82,7 +82,9 @@ def draw_sheet(dataset: Dataset, *, count: int = 12, columns: int = 4) -> Image:
 
 
 def _spread(items: list[Any], count: int) -> list[Any]:
-    return [items[(2 * i + 1) * len(items) // (2 * count)] for i in range(min(count, len(items)))]
+    """So many of the items, or all where there are fewer, spread evenly."""
+    count = min(count, len(items))
+    return [items[(2 * i + 1) * len(items) // (2 * count)] for i in range(count)]
 
 
 def _caption(reader: SequenceReader) -> str:

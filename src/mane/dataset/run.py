@@ -94,12 +94,16 @@ def run_dataset(
     """
     started = time.perf_counter()
     planned = plan_sequences(spec)
+    is_new = not Path(path).exists()
+    if is_new:
+        assemble(planned[0].scene(spec))  # one that cannot be built is said here, and leaves nothing in the way
     store = DatasetStore.make(Path(path), spec)
     with _only_run(store):
         store.remove_unfinished()
         summary, pending = _pending(store, planned, retry_failed)
         if pending:
-            assemble(pending[0].scene(spec))  # a scene that cannot be built is said here, before any worker starts
+            if not is_new:
+                assemble(pending[0].scene(spec))
             with open_cluster(workers, threads, scheduler) as cluster:
                 _run_all(store, pending, cluster, summary, progress)
     summary.seconds = time.perf_counter() - started
@@ -154,7 +158,7 @@ def _run_all(
 
 @contextmanager
 def _only_run(store: DatasetStore) -> Iterator[None]:
-    """Refuse a second run on the same dataset; a run that was killed holds nothing."""
+    """Refuse a second run on the same dataset, where the file system has locks; a killed run holds none."""
     if sys.platform == "win32":
         yield
         return
@@ -163,6 +167,8 @@ def _only_run(store: DatasetStore) -> Iterator[None]:
     with open(store.path / "run.lock", "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise ValueError(f"{store.path}: another run is at work on it; wait for it, or stop it first") from None
+        except OSError:  # a file system without locks
+            pass
         yield

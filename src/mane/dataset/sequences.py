@@ -68,6 +68,14 @@ def plan_sequences(spec: Spec) -> list[PlannedSequence]:
     Raises:
         SceneError: an axis or a motion does not fit the scene, or a split would be empty.
     """
+    planned = list_sequences(spec)
+    _check_splits(spec, planned)
+    _check_scenes(spec, planned)
+    return planned
+
+
+def list_sequences(spec: Spec) -> list[PlannedSequence]:
+    """The same of a spec that was planned before: reads no files, and makes no scenes."""
     motions = plan_motions(spec)
     planned = []
     for index, (number, values) in enumerate(COMBINATIONS[spec.combine](spec, len(motions))):
@@ -78,8 +86,6 @@ def plan_sequences(spec: Spec) -> list[PlannedSequence]:
             settings |= axis.settings(value)
         label = _label(spec, motion)
         planned.append(PlannedSequence(index, motion.split, motion.name, factors, settings, label))
-    _check_splits(spec, planned)
-    _check_scenes(spec, planned)
     return planned
 
 
@@ -101,7 +107,14 @@ def _check_splits(spec: Spec, planned: Sequence[PlannedSequence]) -> None:
 
 def _check_scenes(spec: Spec, planned: Sequence[PlannedSequence]) -> None:
     """Make the scene of every sequence once; a fault is blamed on the axis that brings it."""
+    of_motions = {key for motion in plan_motions(spec) for key in motion.settings}
     for index, axis in enumerate(spec.axes):
+        for key in axis.all_keys:
+            if key in of_motions:  # one would undo the other, and sequences of other motions would be the same
+                raise SceneError(
+                    f"{location(spec.locations, f'axes.{index}')}: [[axes]] {key}: is given by [[motions]] too; leave "
+                    "one of them out"
+                )
         values = [axis.at(0.0), axis.at(1.0)] if axis.range is not None else axis.values
         for value in values:
             with_values(spec.scene, axis.settings(value), location(spec.locations, f"axes.{index}"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import socket
+import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from mane.strand.frame import GuideFrame
 from mane.strand.stepping import SolverDiverged
 
 DONE, FAILED = "done", "failed"
+REST_ARRAYS = ("guides", "source", "hairs")  # in the order in which they make the key of what is at rest
 
 
 class SequenceSink(Sink):
@@ -95,9 +97,17 @@ def simulate_sequence(path: str, sequence: PlannedSequence) -> dict[str, Any]:
 
     Raises:
         OSError: the dataset cannot be written.
+        ValueError: this worker has other versions than the dataset was begun with.
     """
+    with _ONE_AT_A_TIME:
+        return _simulate_sequence(path, sequence)
+
+
+def _simulate_sequence(path: str, sequence: PlannedSequence) -> dict[str, Any]:
     started = time.perf_counter()
-    store, spec = _opened(path)
+    store = DatasetStore.open(path)
+    store.require_versions(f"that of worker {socket.gethostname()}")
+    spec = _spec_of(store)
     outcome = {"index": sequence.index, "status": DONE, "reason": "", "frames": 0}
     if not store.has(sequence.index):
         try:
@@ -112,7 +122,7 @@ def simulate_sequence(path: str, sequence: PlannedSequence) -> dict[str, Any]:
 def store_sequence(store: DatasetStore, spec: Spec, sequence: PlannedSequence) -> int:
     """Simulate a sequence, store it, and return the number of its frames."""
     with compiling_alone() as release:
-        assembly = assemble(sequence.scene(spec))
+        assembly = _assembled(spec, sequence)
         frames = math.ceil(assembly.scene.frames.count / spec.store.every)
         writer = SequenceWriter(store, sequence.index, frames)
         try:
@@ -128,6 +138,14 @@ def store_sequence(store: DatasetStore, spec: Spec, sequence: PlannedSequence) -
             writer.discard()
             raise
     return frames
+
+
+def _assembled(spec: Spec, sequence: PlannedSequence) -> Assembly:
+    """Build a sequence; where a file of it cannot be read, ValueError, since OSError is one of the dataset."""
+    try:
+        return assemble(sequence.scene(spec))
+    except OSError as error:
+        raise ValueError(str(error)) from error
 
 
 def _after_frames(count: int, call: Callable[[], None]) -> Callable[[Any], None]:
@@ -159,7 +177,7 @@ def write_rest(store: DatasetStore, assembly: Assembly, with_hairs: bool) -> str
     arrays: dict[str, NDArray[Any]] = {"guides": guides.rest, "source": guides.source}
     if with_hairs:
         arrays["hairs"] = assembly.hair_stage.drawn(assembly.source.rest).as_uniform()
-    key = content_key(*arrays.values())
+    key = content_key(*(arrays[name] for name in REST_ARRAYS if name in arrays))
     store.write_rest(key, arrays)
     return key
 
@@ -167,10 +185,16 @@ def write_rest(store: DatasetStore, assembly: Assembly, with_hairs: bool) -> str
 # -- what a worker keeps from sequence to sequence -----------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def _opened(path: str) -> tuple[DatasetStore, Spec]:
-    store = DatasetStore.open(path)
-    return store, store.spec
+_ONE_AT_A_TIME = threading.Lock()  # a worker with several threads simulates in one of them
+_SPEC: dict[str, Spec] = {}  # the last one, by all that decides it: a worker may live longer than a dataset
+
+
+def _spec_of(store: DatasetStore) -> Spec:
+    key = json.dumps([str(store.path), store.header])
+    if key not in _SPEC:
+        _SPEC.clear()
+        _SPEC[key] = store.spec
+    return _SPEC[key]
 
 
 _HAIR: dict[str, tuple[Hair, Guides]] = {}  # of the last scenes, by what decides it
@@ -194,6 +218,7 @@ def _hair_key(scene: Scene) -> str:
     """All that decides hair and guides, as text; files by their size and time, so that a new one is read anew."""
     plain: Mapping[str, Any] = scene.to_dict()
     files = [scene.path(name) for name in (scene.groom.file, scene.guides.file) if name is not None]
+    files += [scene.path(scene.body.mesh)] if scene.body.is_file else []
     marks = [(str(file), *_stamp(file)) for file in files]
     return json.dumps([plain["groom"], plain["guides"], plain["body"], scene.seed, marks], default=str)
 

@@ -136,9 +136,14 @@ class AxisTable:
         require(self.count is None or self.count >= 2, "count", "must be at least 2", self.count)
 
     @property
+    def all_keys(self) -> tuple[str, ...]:
+        """Keys of the scene that it gives."""
+        return self.keys if self.key is None else (self.key,)
+
+    @property
     def label(self) -> str:
         """What the axis is called."""
-        return self.name or (self.key or self.keys[0]).rpartition(".")[2]
+        return self.name or self.all_keys[0].rpartition(".")[2]
 
     def at(self, fraction: float) -> Any:
         """Return the value at a fraction from 0 to 1: of a range by its scale, else of the list of values."""

@@ -23,6 +23,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,18 +60,30 @@ class DatasetStore:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             store = cls.open(path)
             store.require_same(header)
+            store._make_groups()
             return store
         import zarr
 
         try:
             path.mkdir(parents=True, exist_ok=True)
-            root = zarr.create_group(str(path), attributes={KEY: header}, overwrite=False)
-            for name in (SEQUENCES, RESTS):
-                root.create_group(name)
-            (path / UNFINISHED).mkdir(exist_ok=True)
+            zarr.create_group(str(path), attributes={KEY: header}, overwrite=False)
         except OSError as error:
             raise explained(error, path) from error
-        return cls(path, json.loads(json.dumps(header)))
+        store = cls(path, json.loads(json.dumps(header)))
+        store._make_groups()
+        return store
+
+    def _make_groups(self) -> None:
+        """Make what is in every dataset and not there yet, as where the first run was killed at once."""
+        import zarr
+
+        try:
+            for name in (SEQUENCES, RESTS):
+                if not (self.path / name / "zarr.json").is_file():
+                    zarr.create_group(str(self.path / name))
+            (self.path / UNFINISHED).mkdir(exist_ok=True)
+        except OSError as error:
+            raise explained(error, self.path) from error
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> DatasetStore:
@@ -90,7 +103,8 @@ class DatasetStore:
     @property
     def spec(self) -> Spec:
         """The spec that the dataset was made with; files of its scene are seen from where the dataset is now."""
-        return Spec.from_dict(self.header["spec"], Path(os.path.normpath(self.path / self.header["scene_folder"])))
+        folder = Path(os.path.normpath(self.path.resolve() / self.header["scene_folder"]))
+        return Spec.from_dict(self.header["spec"], folder)
 
     def require_same(self, header: Mapping[str, Any]) -> None:
         """Raise ValueError where the dataset is of another spec or was made by another program."""
@@ -101,11 +115,15 @@ class DatasetStore:
                     f"{self.path}: holds a dataset of another spec: {name} was {ours.get(name)!r} and is "
                     f"{theirs.get(name)!r}; choose another name with -o, or remove it"
                 )
-        for name, version in header["versions"].items():
+        self.require_versions("this")
+
+    def require_versions(self, who: str) -> None:
+        """Raise ValueError where the dataset was begun with other versions than `who`, this process, has."""
+        for name, version in program_versions().items():
             made = self.header["versions"].get(name)
             if made != version:
                 raise ValueError(
-                    f"{self.path}: was begun with {name} {made} and this is {version}, which may move hair otherwise; "
+                    f"{self.path}: was begun with {name} {made} and {who} is {version}, which may move hair otherwise; "
                     f"`pip install {name}=={made}` goes on, another name with -o begins anew"
                 )
 
@@ -138,15 +156,21 @@ class DatasetStore:
 
     def forget(self, index: int) -> None:
         """Remove a sequence, so that the next run makes it again."""
-        gone = self.path / UNFINISHED / f"removed-{index}-{secrets.token_hex(4)}"
-        gone.parent.mkdir(exist_ok=True)
-        os.rename(self.sequence_folder(index), gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        self._remove(self.sequence_folder(index))
 
     def remove_unfinished(self) -> None:
-        """Remove what killed runs were writing; not while another run is at work on the same dataset."""
-        shutil.rmtree(self.path / UNFINISHED, ignore_errors=True)
+        """Remove what stopped runs were writing; workers of theirs that still write will notice (`_GroupWriter`)."""
         (self.path / UNFINISHED).mkdir(exist_ok=True)
+        for left in (self.path / UNFINISHED).iterdir():
+            self._remove(left)
+
+    def _remove(self, folder: Path) -> None:
+        """Take a folder its name at once, then remove it; one that is gone by now is as well."""
+        gone = self.path / UNFINISHED / f"removed-{secrets.token_hex(6)}"
+        gone.parent.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):
+            os.rename(folder, gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
     def write_failure(self, index: int, attributes: Mapping[str, Any]) -> None:
         """Record a sequence that cannot be simulated, with its reason among the attributes."""
@@ -162,7 +186,7 @@ class DatasetStore:
 
     def write_rest(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write guides and hairs at rest, once; others that write the same at the same time do no harm."""
-        if not (self.path / RESTS / key).exists():
+        if not (self.path / RESTS / key / "zarr.json").is_file():
             writer = _GroupWriter(self, f"rest-{key}")
             for name, array in arrays.items():
                 writer.create(name, array.shape, array.dtype, len(array))[...] = array
@@ -176,7 +200,11 @@ class DatasetStore:
 
 
 class _GroupWriter:
-    """A Zarr group under a name of its own, which gets its real name when it is complete."""
+    """A Zarr group under a name of its own, which gets its real name when it is complete.
+
+    A worker of a cluster may outlive its run, and the next run removes what it writes. Zarr makes folders anew for
+    further chunks, and those that are missing read as zeros; what it does not make anew is the file of an array.
+    """
 
     def __init__(self, store: DatasetStore, word: str) -> None:
         import zarr
@@ -185,11 +213,13 @@ class _GroupWriter:
         self.folder = store.path / UNFINISHED / f"{word}-{secrets.token_hex(6)}"
         self.folder.parent.mkdir(exist_ok=True)
         self._group = zarr.create_group(str(self.folder))
+        self._arrays: list[str] = []
 
     def create(self, name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int) -> Any:
         """Begin an array whose chunks hold so many rows of its first axis."""
         from zarr.codecs import BloscCodec, Crc32cCodec
 
+        self._arrays.append(name)
         chunk = (max(1, min(chunk_rows, shape[0])), *(max(1, size) for size in shape[1:]))
         typesize = np.dtype(dtype).itemsize
         codecs = [BloscCodec(cname="zstd", clevel=1, shuffle="shuffle", typesize=typesize), Crc32cCodec()]
@@ -199,6 +229,11 @@ class _GroupWriter:
         """Give the group its attributes and its name; one that is there already stays."""
         self._group.attrs.update(dict(attributes))
         _sync_tree(self.folder)
+        if not all((self.folder / name / "zarr.json").is_file() for name in self._arrays):
+            self.discard()
+            raise FileNotFoundError(f"{self.folder}: was removed while it was written; another run is at work")
+        if target.exists() and not (target / "zarr.json").is_file():  # half of one, of a copy or a removal
+            self._store._remove(target)
         try:
             os.rename(self.folder, target)
         except OSError:

@@ -1,4 +1,4 @@
-"""`HeadMeter`: what became of the full head in a frame: lengths, and what is inside of body and solids, roots apart."""
+"""`HeadMeter`: what became of the full head in a frame: lengths, and what is inside of what hair touches."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ class HeadMeter:
     def __init__(self, assembly: Assembly, last: int) -> None:
         groom = assembly.hair.groom
         self._stage, self._last, self._rest = assembly.hair_stage, last, groom.as_uniform()
-        self._solids = [PackedSolid.of(solid) for solid in assembly.source.solids]
+        source = assembly.source
+        self._solids = {number: PackedSolid.of(source.solids[number]) for number in source.touched}
         self._usable = groom.lengths > NOT_MEASURED
         count = min(SAMPLED, groom.strand_count)
         self._sample = np.linspace(0, groom.strand_count - 1, count).astype(np.int64)
@@ -77,9 +78,7 @@ class HeadMeter:
         error = np.zeros(1, np.float32)
         if has_length.any():
             error = length_error(hair[has_length], self._rest[rows[has_length]])
-        placed = [
-            solid.sampled_at(pose, frame.time) for solid, pose in zip(self._solids, frame.solid_poses, strict=True)
-        ]
+        placed = [solid.sampled_at(frame.solid_poses[number], frame.time) for number, solid in self._solids.items()]
         depth = penetration_depth(hair, placed)
         return HairReport(
             stretch=max(float(error.max()), 0.0),

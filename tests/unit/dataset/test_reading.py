@@ -2,6 +2,7 @@
 
 import json
 
+import numba
 import numpy as np
 import pytest
 
@@ -73,6 +74,8 @@ def test_info_check_and_export(simulated, tmp_path, capsys):
         (["info", "nowhere.zarr"], "nowhere.zarr: no such dataset"),
         (["STORE", "-o", "x.zarr"], "must be a spec file"),
         (["info", "STORE", "STORE"], "takes one file"),
+        (["spec.toml", "--threads", "0", "--dry-run"], "--threads: must be at least 1, got 0"),
+        (["render", "STORE", "-o", "x", "--every", "0"], "--every: must be at least 1, got 0"),
     ],
 )
 def test_bad_commands_get_one_line(simulated, capsys, words, message):
@@ -80,6 +83,14 @@ def test_bad_commands_get_one_line(simulated, capsys, words, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_an_estimate_is_measured_with_the_threads_of_a_worker(write_spec, monkeypatch):
+    before, used = numba.get_num_threads(), set()
+    monkeypatch.setattr("mane.dataset.estimate._timed", lambda *_: (used.add(numba.get_num_threads()) or 1.0, 10))
+    estimate_dataset(read_spec(write_spec()), workers=2)
+    assert used == {1}
+    assert numba.get_num_threads() == before
 
 
 def test_an_estimate_counts_what_the_spec_asks_for(write_spec):

@@ -178,3 +178,30 @@ def test_data_of_another_motion_is_named(dataset_copy):
     header["attributes"]["split"] = "test"
     file.write_text(json.dumps(header))
     assert check_dataset(open_dataset(dataset_copy)) == ["sequence 2: split: is 'test', the spec says 'train'"]
+
+
+def test_damage_of_the_hair_at_rest_is_named(dataset_copy):
+    chunk = next(path for path in (dataset_copy / "rests").rglob("guides/c/**/*") if path.is_file())
+    chunk.unlink()  # which Zarr reads as zeros
+    faults = check_dataset(open_dataset(dataset_copy))
+    assert faults == [f"sequence {i}: rest: has another checksum than its name says" for i in range(8)]
+
+
+def test_a_scene_that_cannot_be_built_leaves_nothing_in_the_way(write_spec, tmp_path):
+    spec = read_spec(write_spec(('style = "ball"\nstrands = 40', 'file = "nowhere.abc"')))
+    with pytest.raises(OSError, match="nowhere"):
+        run_dataset(spec, tmp_path / "hair.zarr", workers=0)
+    assert not (tmp_path / "hair.zarr").exists()
+
+
+def test_a_sequence_whose_file_is_missing_is_recorded_and_stops_nobody(write_spec, tmp_path, monkeypatch):
+    spec, real = read_spec(write_spec()), simulate.assemble
+
+    def assemble(scene):
+        if scene.strand.properties["stiffness"] == 2.0:
+            raise FileNotFoundError("curls.abc: no such file")
+        return real(scene)
+
+    monkeypatch.setattr(simulate, "assemble", assemble)
+    summary = run_dataset(spec, tmp_path / "hair.zarr", workers=0)
+    assert (summary.made, set(summary.failures.values())) == (4, {"curls.abc: no such file"})

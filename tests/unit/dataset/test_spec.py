@@ -109,6 +109,11 @@ def test_a_spec_survives_its_own_plain_form(write_spec, tmp_path):
         ("frames = 6", "frames = 0", r"frames: must be at least 1"),
         ('style = "ball"', 'style = "bal"', r"spec.toml:5: .*'bal' is unknown"),
         ("[[axes]]", "[[axes]]\nvalue = 3", r"spec.toml:\d+: \[\[axes\]\] has no key 'value'"),
+        (
+            "strand.properties.stiffness",
+            "head.amplitude",
+            r"toml:\d+: \[\[axes\]\] head.amplitude: is given by \[\[motions",
+        ),
         ("seed = 3", "sede = 3", r"spec.toml:1: the scene has no key 'sede'|spec.toml:1: .*no key 'sede'"),
     ],
 )

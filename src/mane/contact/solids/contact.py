@@ -145,6 +145,7 @@ class SolidContact(Force):
     """
 
     name = "contact"
+    version = 2  # hair is pushed no farther out of its body than it was groomed, friction is that of the hair
     label = "contact"
     settings = ContactParams
     is_mutual = False

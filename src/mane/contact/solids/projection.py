@@ -61,6 +61,7 @@ class SolidProjection(Constraint):
     """
 
     name = "projection"
+    version = 2  # hair comes no farther out of its body than it was groomed, stretched segments come back
     label = "contact"
     settings = ProjectionParams
     is_mutual = False

@@ -54,6 +54,7 @@ class TriangleStrips(Force):
     """
 
     name = "strips"
+    version = 2  # a contact alone gets the impulse of an implicit step, friction is that of the hair
     examples = ({}, {"narrow_phase_interval": 0.01})
     settings = StripParams
 

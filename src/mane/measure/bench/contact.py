@@ -12,10 +12,10 @@ from collections.abc import Callable
 from mane.body.bust import make_bust
 from mane.body.motion_presets import make_motion
 from mane.contact.solids.contact import SolidContact
+from mane.geometry.threads import using_threads
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.measure.figures import Figures
-from mane.measure.strands.setup import threads
 from mane.scene.simulation import Simulation
 from mane.stage.clock import StageClock
 from mane.strand.solver import SOLVERS
@@ -34,7 +34,7 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     count, frames = (64, 10) if quick else (GUIDES, FRAMES)
     for model in SOLVERS:
         tell(f"contact: {count} x {SEGMENTS}, {model}")
-        with threads(1):
+        with using_threads(1):
             _measure(figures, model, count, frames)
     return figures
 

@@ -10,13 +10,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.geometry.threads import using_threads
 from mane.measure.bench._kernels_skin_plain import copy_points, plain_linear
 from mane.measure.bench.sdf import best_seconds
 from mane.measure.figures import Figures
@@ -95,7 +95,7 @@ def _measure_head(figures: Figures, head: Head, repeats: int, say: Progress) -> 
         if threads > numba.get_num_threads():
             continue
         say(f"skin: {head.name}, {threads} threads")
-        with _threads(threads):
+        with using_threads(threads):
             _measure_methods(figures, head, threads, skins, frame, repeats)
 
 
@@ -197,13 +197,3 @@ def _first_seconds(method: str) -> float:
         command = [sys.executable, "-c", FIRST_CODE, method]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = numba.get_num_threads()
-    numba.set_num_threads(count)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)

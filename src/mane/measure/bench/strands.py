@@ -21,12 +21,12 @@ import numpy as np
 from mane.body.motion import Pose
 from mane.body.motion_presets import make_motion
 from mane.contact.grid.volume_grid import VolumeGrid
-from mane.geometry.threads import most_threads
+from mane.geometry.threads import most_threads, using_threads
 from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.measure.bench.peer_pypbd import EXTRA, METHODS, PeerJob, is_installed, run_peer
 from mane.measure.figures import Figures
-from mane.measure.strands.setup import BENDING, HAIR, TWISTING, threads
+from mane.measure.strands.setup import BENDING, HAIR, TWISTING
 from mane.scene.simulation import Simulation
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.roots import RootPose
@@ -99,7 +99,7 @@ def _measure_size(figures: Figures, strands: int, segments: int, cores: int, tel
     ours, converged = {}, {}
     for model in SOLVERS:
         tell(f"strands: {size}, {model}")
-        with threads(cores):
+        with using_threads(cores):
             converged[model] = simulate(model, guides, CONVERGED)
             ours[model], _ = _fewest_substeps(partial(simulate, model, guides), converged[model].tips)
         _add_model(figures, size, model, guides, ours[model], converged[model].tips, cores)
@@ -154,7 +154,7 @@ def _add_model(
     _add_distances(figures, case, found, wanted, promised=True)
     figures.add(case, "largest stretch", found.stretch, "1", target=TARGET_STRETCH.get(model))
     for count in range(1, cores + 1):
-        with threads(count):
+        with using_threads(count):
             value = found.milliseconds if count == cores else simulate(model, guides, found.substeps).milliseconds
         target = TARGET_MILLISECONDS if size == "400 x 25" and count == 2 else None
         figures.add(f"{case}, threads: {count}", "time per frame", value, "ms", target=target)
@@ -256,7 +256,7 @@ def _measure_paper(figures: Figures, cores: int, tell: Progress, frames: int) ->
     """Beside hsu2024's figure: time of one step of 1 ms, with all that acts on guides there: body, air and grid."""
     tell("strands: 128 x 15 in steps of 1 ms")
     guides = bench_model(128, 15)
-    with threads(cores):
+    with using_threads(cores):
         milliseconds = simulate("cosserat", guides, 10).milliseconds / 10
         figures.add(f"128 x 15, cosserat, rods alone, threads: {cores}", "time per step of 1 ms", milliseconds, "ms")
         for model, settings in (("cosserat", {}), ("xpbd", PRINTED)):
@@ -311,7 +311,7 @@ def _step_seconds(model: str, strands: int, segments: int, repeats: int = 40) ->
     stepper = Stepper(solver)
     state = solver.rest_state(RootPose.carried(roots, head_pose(0.0)))
     dt, best = FRAME / 4, np.inf
-    with threads(1):
+    with using_threads(1):
         for number in range(repeats):
             path = _path(roots, number * dt, dt=dt)
             start = time.perf_counter()

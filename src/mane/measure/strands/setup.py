@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mane.geometry.threads import most_threads
 from mane.strand.material import Material
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -29,17 +26,6 @@ TWISTING = BENDING / 1.37  # G J [N m^2]
 # A strand has come to rest when no vertex would go further than this share of its length in a second.
 REST_SPEED = 1e-8
 LONGEST_REST = 16_000  # steps
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Run kernels on so many threads within the block; a few strands are quickest on one."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, most_threads()))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def length_of(gravity_number: float) -> float:

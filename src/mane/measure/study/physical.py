@@ -21,10 +21,10 @@ import numpy as np
 
 from mane.body.motion import Pose
 from mane.geometry.checks import FloatArray
+from mane.geometry.threads import using_threads
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.figures import Figures
-from mane.measure.strands.setup import threads
 from mane.measure.study.skin import METHODS, SCENES, Carry, Recording, measure, physical, record
 from mane.metrics.summary import METRICS
 from mane.skin.physical.skin import PhysicalSkin
@@ -226,7 +226,7 @@ def _swung(frame: GuideFrame, share: float) -> GuideFrame:
 def _seconds(skin: PhysicalSkin, frames: list[GuideFrame]) -> float:
     """Least processor time of one frame on one thread [s], which other programs hardly change."""
     times = []
-    with threads(1):
+    with using_threads(1):
         for frame in frames[1:]:
             start = time.thread_time()
             skin(frame)

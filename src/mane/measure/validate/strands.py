@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mane.geometry.threads import using_threads
 from mane.measure.figures import Figures
 from mane.measure.plot import write_plot
 from mane.measure.strands import motion as strands_motion
 from mane.measure.strands import static as strands_static
 from mane.measure.strands import surroundings as strands_surroundings
 from mane.measure.strands.look import draw_strips, shaken_kinks
-from mane.measure.strands.setup import threads
 from mane.measure.strands.substeps import shaken_heads
 from mane.measure.strands.tradeoff import sweep_tradeoff
 from mane.strand.solver import converged_models
@@ -58,7 +58,7 @@ def run(
     }
     if "cosserat" in chosen:
         cases["direct solve against iterations"] = lambda: sweep_tradeoff(figures, quick=quick)
-    with threads(1):
+    with using_threads(1):
         for name, case in cases.items():
             if progress:
                 progress(f"strands: {name}")

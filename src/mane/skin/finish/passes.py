@@ -73,6 +73,7 @@ class SolidAdjustment(FinishingPass):
     """
 
     name = "push_out"
+    version = 2  # no vertex is pushed farther out of the body than it was groomed
     needs = ("solids", "touched", "groom", "body")
 
     def __init__(
