@@ -14,7 +14,7 @@ from mane.skin.blend import BlendedSkin
 from mane.skin.finish._kernels import CHUNK
 from mane.skin.finish.passes import HermiteSubdivision, SolidAdjustment, adjusted
 from mane.skin.linear.skin import LinearSkin
-from mane.skin.table import SKINS, make_skin
+from mane.skin.table import make_skin
 
 BALL = shapes.Sphere((0.0, 0.12, 0.0), 0.05)
 

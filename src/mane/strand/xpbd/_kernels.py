@@ -99,10 +99,17 @@ def solve_bend_twist(before, after, j, rest, weight_before, weight_after, stiffn
 
 
 @njit(cache=True, error_model="numpy")
+def sign_of(matrix):
+    """1 for a positive semi-definite symmetric matrix (6,), -1 for a negative one: the sign of its trace."""
+    return 1.0 if matrix[0] + matrix[1] + matrix[2] >= 0.0 else -1.0
+
+
+@njit(cache=True, error_model="numpy")
 def predict_vertices(points, velocity, force, resistance, coupling, mass, is_held, root, gravity, dt, x, inverse):
     """Let vertices go on by inertia, gravity and load; fill their inverse masses (V, 6), zero for a root that is held.
 
-    Resistances act as mass; what couples two vertices is lumped on both.
+    Resistances act as mass; what couples two vertices is lumped on both. A coupling is a matrix that is semi-definite,
+    positive (a contact between them) or negative (a spring), and counts by its size in either case.
     """
     vertices = len(points)
     for j in range(vertices):
@@ -111,10 +118,12 @@ def predict_vertices(points, velocity, force, resistance, coupling, mass, is_hel
             continue
         m = mass[j]
         row = inverse[j]
+        after = sign_of(coupling[j]) if j < vertices - 1 else 0.0
+        before = sign_of(coupling[j - 1]) if j > 0 else 0.0
         for a in range(6):
             row[a] = resistance[j, a]
-            row[a] += abs(coupling[j, a]) if j < vertices - 1 else 0.0
-            row[a] += abs(coupling[j - 1, a]) if j > 0 else 0.0
+            row[a] += after * coupling[j, a] if j < vertices - 1 else 0.0
+            row[a] += before * coupling[j - 1, a] if j > 0 else 0.0
             row[a] = dt * row[a] + (m if a < 3 else 0.0)
         i0, i1, i2, i3, i4, i5 = symmetric_inverse(row[0], row[1], row[2], row[3], row[4], row[5])
         row[0], row[1], row[2], row[3], row[4], row[5] = i0, i1, i2, i3, i4, i5

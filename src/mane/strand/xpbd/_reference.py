@@ -65,7 +65,7 @@ def reference_step(
     inverse = np.zeros((model.vertex_count, 3, 3))
     x = np.empty((model.vertex_count, 3))
     for j in range(model.vertex_count):
-        beside = [abs(_full(load.coupling[g, k])) for k in (j - 1, j) if 0 <= k < model.segment_count]
+        beside = [_absolute(_full(load.coupling[g, k])) for k in (j - 1, j) if 0 <= k < model.segment_count]
         inertia = model.mass[g, j] * np.eye(3) + dt * (_full(load.resistance[g, j]) + sum(beside))
         inverse[j] = np.linalg.inv(inertia)
         impulse = model.mass[g, j] * (state.velocity[g, j] + dt * model.gravity) + dt * load.force[g, j]
@@ -126,6 +126,13 @@ def _project_bend(
     if weights[0] > 0:
         before[...] = quaternion.normalize(before + weights[0] * quaternion.multiply(after, quaternion.conjugate(more)))
     after[...] = quaternion.normalize(turned)
+
+
+def _absolute(matrix: Float64Array) -> Float64Array:
+    """The matrix with the same eigenvectors and the absolute eigenvalues."""
+    values, vectors = np.linalg.eigh(matrix)
+    made: Float64Array = (vectors * abs(values)) @ vectors.T
+    return made
 
 
 def _full(six: Float64Array) -> Float64Array:
