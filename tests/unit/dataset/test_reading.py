@@ -1,8 +1,8 @@
 """Reading a dataset: arrays, Dask arrays, windows, files for other programs, the command."""
 
 import json
+from contextlib import contextmanager
 
-import numba
 import numpy as np
 import pytest
 
@@ -86,11 +86,17 @@ def test_bad_commands_get_one_line(simulated, capsys, words, message):
 
 
 def test_an_estimate_is_measured_with_the_threads_of_a_worker(write_spec, monkeypatch):
-    before, used = numba.get_num_threads(), set()
-    monkeypatch.setattr("mane.dataset.estimate._timed", lambda *_: (used.add(numba.get_num_threads()) or 1.0, 10))
+    asked = []
+
+    @contextmanager
+    def using_threads(count):
+        asked.append(count)
+        yield
+
+    monkeypatch.setattr("mane.dataset.estimate.using_threads", using_threads)
+    monkeypatch.setattr("mane.dataset.estimate._timed", lambda *_: (1.0, 10))
     estimate_dataset(read_spec(write_spec()), workers=2)
-    assert used == {1}
-    assert numba.get_num_threads() == before
+    assert set(asked) == {1}
 
 
 def test_an_estimate_counts_what_the_spec_asks_for(write_spec):

@@ -51,7 +51,6 @@ from mane.contact.solids._kernels_trace import (
     measure_vertex,
     place_at_start,
     see_before,
-    square_between,
     stays_away,
     trace_solid,
     triangle_of,
@@ -69,9 +68,6 @@ MAX_PIECES = 64
 SHORT = 0.5
 # Rounding of a path as a part of it, and of a distance [m], with room to spare: what is so close is looked at closely.
 BRIEF, NEXT_TO_NOTHING = 1.0 - 1e-9, 1e-9
-# Segments that contacts have stretched by more than this are brought back to it: a strand that is pinched between two
-# parts of a body has no place to go, and its contacts demand more than it can give.
-STRETCH = 0.008
 # The first vertex behind a root on the skin may be this much deeper than others before it is moved.
 LENIENCE = 6.0
 # What is moved out is left this part of the allowed depth inside, for the contact of the next step to find it.
@@ -212,10 +208,8 @@ def find_longest_path(solid, poses, thickness, inner, before, points, is_held, r
 
 
 @njit(cache=True, error_model="numpy")
-def ends_outside(solid, poses, inner, thickness, lowest, first, before, points, rest_length, measured):
+def ends_outside(solid, poses, inner, thickness, lowest, first, before, points, measured):
     """Whether no vertex from number `first` on ends inside, none on a path on which it could have met a thick solid.
-
-    And no segment behind them is stretched.
 
     This is what `project_strand` finds out about most strands, at a fraction of the cost: where a solid is thicker than
     a segment and paths are short, only ends are tested.
@@ -224,10 +218,6 @@ def ends_outside(solid, poses, inner, thickness, lowest, first, before, points, 
     for j in range(first, len(points)):
         inside = min(thickness, lowest[j * (inner + 1)]) + NEXT_TO_NOTHING
         there = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
-        if j > 0:
-            longest = (1.0 + STRETCH) * rest_length[j - 1]
-            if square_between(vector(points, j - 1), vector(points, j)) > longest * longest:
-                return False
         if is_beyond(solid, poses, vector(before, j), there, inside, measured, j):
             continue
         here, _ = see_before(solid, poses, vector(before, j), there, inside, measured, j)
@@ -292,9 +282,7 @@ def project_strand(
         put(scratch[STOPPED], j, (0.0, 0.0, 0.0))
         x, y, z = vector(scratch[MOVE], j)
         put(scratch[MOVE], j, (x / pieces, y / pieces, z / pieces))
-        length, rest = length_between(vector(points, max(j - 1, 0)), vector(points, j)), rest_length[max(j - 1, 0)]
-        lengths[j] = min(length, (1.0 + STRETCH) * rest)
-        has_moved = has_moved or (j > 0 and lengths[j] != length)
+        lengths[j] = length_between(vector(points, max(j - 1, 0)), vector(points, j))
     piece_limits = (thickness, tolerance, push_speed * dt / pieces)
     for _ in range(pieces):
         go_on(first, lengths, has_moved, scratch)
@@ -377,7 +365,6 @@ def project_strands(
             1 if is_held[s] else 0,
             before[s],
             points[s],
-            rest_length[s],
             measured[s],
         ):
             continue
