@@ -16,7 +16,7 @@ help:  ## list these targets
 demo: $(READY)  ## simulate a full head of curls through a head shake; movie, pictures and USD are in out/
 	$(BIN)/mane demo -o $(OUT)
 
-test: lint  ## everything that must hold: lint, types, tests (under ten minutes on two cores)
+test: lint  ## everything that must hold: lint, types, tests (under twelve minutes on two cores)
 	$(BIN)/python -m pytest -n 2
 
 lint: $(READY)  ## ruff and mypy

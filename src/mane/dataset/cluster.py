@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 CONNECT_SECONDS = 20.0  # for a scheduler to answer
-ALLOWED_DEATHS = 10  # of workers on one task, before it is recorded as a failure
+ALLOWED_DEATHS = 10  # of workers on one task before Dask gives it up; it is then handed out three times more
 # Threads of a worker's libraries; each worker has its own cores.
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
