@@ -73,7 +73,7 @@ def test_the_numbers_of_a_run_are_those_of_the_full_head_roots_apart(folder, cap
     assert hair["roots_inside"] == pytest.approx(0.1)
     assert hair["root_penetration"] == pytest.approx(0.004, abs=3e-4)  # a ball of facets
     assert hair["penetration"] < 5e-4
-    assert hair["fallen"] == 0
+    assert hair["fallbacks"] == 0
     # Against the file that was written.
     rest, last = (read_groom("out.usda", time=time).lengths for time in (1, 3))
     assert hair["stretch"] >= (last / rest).max() - 1 - 1e-6
@@ -82,6 +82,25 @@ def test_the_numbers_of_a_run_are_those_of_the_full_head_roots_apart(folder, cap
     log = (folder / "log.csv").read_text()
     for row in ("guide stretch", "guide penetration", "hair stretch", "hair penetration", "hair roots inside"):
         assert f"3,{row}," in log
+
+
+def test_what_a_groom_has_below_the_skin_is_no_fault_of_the_run(folder, capsys):
+    """Hair stays as deep as it was groomed, here half a hand below the skin: the bound is on what comes on top."""
+    points = hairs(50)
+    out = points[:, :1] / np.linalg.norm(points[:, :1], axis=2, keepdims=True)
+    points[::10] -= 0.04 * out[::10]
+    write_hair(points)
+    told_of = ("simulate", scene(folder, motion="still"))
+    code, text, lines = told(capsys, *told_of, "--json")
+    assert (code, lines) == (0, [])
+    hair = json.loads(text)["hair_worst"]
+    assert 0.015 < hair["penetration"] < 0.04
+    assert hair["added_penetration"] < 1e-3
+    deeper = told(capsys, *told_of)[1]
+    assert f"inside by up to {1e3 * hair['penetration']:.2g} mm (at most " in deeper
+    assert "mm deeper than groomed)" in deeper
+    code, _, lines = told(capsys, *told_of, "--set", "bounds.hair_penetration=0")
+    assert code == (1 if hair["added_penetration"] > 0 else 0)
 
 
 def test_a_run_that_ends_outside_its_bounds_says_so_and_exits_with_1(folder, capsys):

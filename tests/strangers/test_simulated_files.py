@@ -65,7 +65,7 @@ def test_a_hundred_frames(tmp_path, shared_data, capsys, name, skin):
     assert facts["outside_bounds"] is None
     hair = facts["hair_worst"]
     assert max(hair["stretch"], hair["shortening"]) < LENGTH_ERROR
-    assert hair["fallen"] == 0
+    assert hair["fallbacks"] == 0
     rest = read_quietly(tmp_path / "out.usda", time=1)
     size = np.linalg.norm(np.ptp(rest.points, axis=0))
     for time in (2, 10, 40, FRAMES):

@@ -211,6 +211,11 @@ class MotionPreset:
     make_channels: Maker
     travel_per_cycle: float = 0.0
 
+    @property
+    def turns(self) -> bool:
+        """Whether it turns the head, about a pivot."""
+        return self.unit == "rad" and self.amplitude > 0
+
 
 def _make_random(amplitude: float, rate: float, rng: np.random.Generator) -> Mapping[str, Channel]:
     sizes = [SHIFT_PER_RADIAN * amplitude] * 3 + [amplitude] * 3
@@ -246,6 +251,11 @@ MOTIONS: Mapping[str, MotionPreset] = {
         _make_random,
     ),
 }
+
+
+def turns_about_pivot(name: str) -> bool:
+    """Whether a motion of the table turns the head about a pivot; not one that is unknown."""
+    return name in MOTIONS and MOTIONS[name].turns
 
 
 def make_motion(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mane.scene.loop import Progress, RunSummary
 
 LOG_SECONDS = 15.0  # between lines where nobody watches a terminal
+GROOMED_INSIDE = 1e-4  # [m]; about the width of a hair
 
 
 class RunBar:
@@ -100,7 +101,7 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
         "beside_seconds": {name: round(value, 4) for name, value in summary.beside.items()},
         "guides_worst": {"stretch": summary.stretch, "penetration": summary.penetration},
         "hair_worst": None if summary.hair is None else asdict(summary.hair),
-        "fallen_frames": summary.fallen_frames,
+        "fallback_frames": summary.fallback_frames,
         "outside_bounds": summary.outside,
         "note": summary.note,
         "files": [str(path) for path in summary.files],
@@ -137,15 +138,17 @@ def _hair_lines(summary: RunSummary) -> list[str]:
     hair = summary.hair
     if hair is None:
         return ["hair:   not made, nothing was asked for that shows it"]
+    is_groomed = hair.penetration - hair.added_penetration > GROOMED_INSIDE
+    groomed = f" (at most {1e3 * hair.added_penetration:.2g} mm deeper than groomed)" if is_groomed else ""
     lines = [
         f"hair:   stretched by up to {100 * hair.stretch:.2g} %, shortened by up to {100 * hair.shortening:.2g} %, "
-        f"inside by up to {1e3 * hair.penetration:.2g} mm, {100 * hair.points_inside:.2g} % of points",
+        f"inside by up to {1e3 * hair.penetration:.2g} mm{groomed}, {100 * hair.points_inside:.2g} % of points",
         f"roots:  inside by up to {1e3 * hair.root_penetration:.2g} mm, {100 * hair.roots_inside:.2g} % of them",
     ]
-    if summary.fallen_frames:
+    if summary.fallback_frames:
         lines.append(
-            f"note:   in {summary.fallen_frames} frames up to {hair.fallen:,} hairs could not be carried by the skin's "
-            "own method; they follow the mean of their guides, lengths kept"
+            f"note:   in {summary.fallback_frames} frames up to {hair.fallbacks:,} hairs could not be carried by the "
+            "skin's own method; they follow the mean of their guides, lengths kept"
         )
     return lines
 

@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class TakenFrame:
+class FrameRecord:
     """A frame to take fields from.
 
     Attributes:
@@ -47,13 +47,13 @@ class Field:
     """
 
     summary: str
-    take: Callable[[TakenFrame], Array]
+    take: Callable[[FrameRecord], Array]
     is_position: bool = False
     needs_hair: bool = False
     is_compact: bool = True
 
 
-def _guides(name: str) -> Callable[[TakenFrame], Array]:
+def _guides(name: str) -> Callable[[FrameRecord], Array]:
     return lambda frame: getattr(frame.guides, name)
 
 
@@ -61,16 +61,16 @@ def _pose_row(pose: Pose) -> Array:
     return np.concatenate([pose.position, pose.rotation])
 
 
-def _solids(frame: TakenFrame) -> Array:
+def _solids(frame: FrameRecord) -> Array:
     return np.array([_pose_row(pose) for pose in frame.guides.solid_poses]).reshape(-1, 7)
 
 
-def _hairs(frame: TakenFrame) -> Array:
+def _hairs(frame: FrameRecord) -> Array:
     assert frame.hairs is not None
     return frame.hairs
 
 
-def _body(frame: TakenFrame) -> Array:
+def _body(frame: FrameRecord) -> Array:
     source = frame.assembly.source
     animation = source.solids[0].animation if source.has_body else None
     if animation is None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.cache import content_key
-from mane.dataset.fields import FIELDS, ORIGIN, TakenFrame, origin_of
+from mane.dataset.fields import FIELDS, ORIGIN, FrameRecord, origin_of
 from mane.dataset.machine import compiling_alone
 from mane.dataset.sequences import PlannedSequence
 from mane.dataset.spec import Spec, StoreTable
@@ -72,11 +72,11 @@ class SequenceSink(Sink):
         """Encode a frame and leave compressing and writing to the job."""
         if (index - self._start) % self._store.every:
             return None
-        taken = TakenFrame(self._assembly, frame, points)
+        record = FrameRecord(self._assembly, frame, points)
         origin = origin_of(frame)
         values: dict[str, NDArray[Any]] = {ORIGIN: origin, "time": np.array(frame.time)}
         for name in self._store.fields:
-            values[name] = self._encoded(name, FIELDS[name].take(taken), origin)
+            values[name] = self._encoded(name, FIELDS[name].take(record), origin)
         return lambda: self._writer.append(values)
 
     def _encoded(self, name: str, value: NDArray[Any], origin: FloatArray) -> NDArray[Any]:

@@ -21,6 +21,7 @@ for.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -32,7 +33,7 @@ from mane.geometry.index import PointIndex
 from mane.groom import _kernels_select as kernels
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.groom.soundness import soundness_of
+from mane.groom.soundness import FAULTS, soundness_of
 
 # Weight of the distance of roots against that of shapes, after both are divided by their spread over the groom.
 ROOT_SHARE = 0.1
@@ -48,6 +49,10 @@ TRIES = 4096  # strands that are tried as guides, or ...
 TRIES_PER_MEAN = 4  # ... this many near each mean, if that is more
 
 
+class GuideNotice(UserWarning):
+    """Strands that were to be guides are not, and why."""
+
+
 def select_guides(
     groom: Groom, n: int | None = None, *, method: str = "shape", vertices: int | None = None, seed: int = 0
 ) -> Guides:
@@ -59,7 +64,7 @@ def select_guides(
         method: `shape` (strands that the others resemble, over the whole scalp, from every group and, as far as `n`
             reaches, every length class), `farthest` (roots as far apart as can be), `random`, or `marked` (those with
             the attribute `is_guide`). None takes strands that are unfit to guide others (`mane.groom.soundness`:
-            points in one place, folds, stubs) as long as there are others.
+            points in one place, folds, stubs) as long as there are others; `marked` warns of those that it leaves out.
         vertices: vertex count of the guides; None keeps the groom's where it is the same for all strands, and is 16
             otherwise.
         seed: another seed, another choice of the same quality.
@@ -70,9 +75,8 @@ def select_guides(
     """
     require_choice("method", method, list(METHODS))
     require_seed(seed)
-    order = _order_of_place(groom)
-    chosen = METHODS[method](groom.take(order), n, np.random.default_rng(seed))
-    return Guides.chosen(groom, np.sort(order[chosen]), vertices)
+    chosen = METHODS[method](groom, n, np.random.default_rng(seed))
+    return Guides.chosen(groom, np.sort(chosen), vertices)
 
 
 def shape_distances(groom: Groom, guides: Guides, samples: int = 2 * SHAPE_SAMPLES) -> FloatArray:
@@ -115,8 +119,20 @@ def _marked(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
         raise ValueError("groom: must have strands marked as guides (strand attribute 'is_guide'), got none")
     if n is not None and n != len(chosen):
         raise ValueError(f"n: must be left out or {len(chosen)} (= strands marked as guides), got {n}")
-    sound = soundness_of(groom).ranks()[chosen] == 0
-    return chosen[sound] if sound.any() else chosen
+    found = soundness_of(groom)
+    is_sound = found.ranks()[chosen] == 0
+    if is_sound.all() or not is_sound.any():
+        return chosen
+    unfit = chosen[~is_sound]
+    first = int(unfit[0])
+    faults = " and ".join(FAULTS[name] for name, mask in found.found().items() if mask[first])
+    warnings.warn(
+        f"{len(unfit)} of {len(chosen)} strands that are marked as guides are left out, the first of them strand "
+        f"{first}; such {faults}",
+        GuideNotice,
+        stacklevel=3,
+    )
+    return chosen[is_sound]
 
 
 def _by_shape(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
@@ -142,13 +158,17 @@ def _by_shape(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray
 
 
 def _among_sound(method: Method) -> Method:
-    """Let a method choose from strands that are fit to guide others, and from the next best where those are too few."""
+    """Let a method choose from strands that are fit to guide others, and from the next best where those are too few.
+
+    The method sees strands sorted by place, so that the order in which they came does not matter.
+    """
 
     def choose(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
-        ranks = soundness_of(groom).ranks()
+        order = _order_of_place(groom)
+        ranks = soundness_of(groom).ranks()[order]
         wanted = _checked_count(groom, n)
         worst = next(rank for rank in range(ranks.max() + 1) if (ranks <= rank).sum() >= wanted)
-        fit = np.flatnonzero(ranks <= worst)
+        fit = order[ranks <= worst]
         return fit[method(groom.take(fit), n, rng)]
 
     return choose
@@ -169,7 +189,7 @@ def _checked_count(groom: Groom, n: int | None) -> int:
 
 
 def _order_of_place(groom: Groom) -> IntArray:
-    """Strands sorted by root, then by tip, so that the order in which they came does not matter."""
+    """Strands sorted by root, then by tip."""
     return np.lexsort((*groom.tips.T, *groom.roots.T))
 
 

@@ -46,7 +46,8 @@ __all__ = [
     "field_lines",
 ]
 
-ALL = "all"
+ALL = "all"  # [guides] count
+MARKED = "marked"  # [guides] method
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
 OPEN_TABLES = ("groom", "body", "source", "solids", "interactions", "skin", "passes")
 
@@ -141,18 +142,18 @@ class GuidesTable:
     register: bool = True
 
     def __post_init__(self) -> None:
-        require_choice("method", self.method, ("shape", "farthest", "random", "marked"))
+        require_choice("method", self.method, ("shape", "farthest", "random", MARKED))
         given = [name for name in ("file", "prim", "attribute") if getattr(self, name) is not None]
         if self.attribute is not None and len(given) > 1:
             raise ValueError(f"attribute: must be left out where {given[0]} is given")
         if given and self.count is not None:
             raise ValueError(f"count: must be left out with {given[0]}, which tells all guides")
-        if given and self.method not in ("shape", "marked"):
+        if given and self.method not in ("shape", MARKED):
             raise ValueError(f"method: must be left out with {given[0]}, which tells all guides")
         for name in ("unit", "up"):
             if getattr(self, name) is not None and self.file is None:
                 raise ValueError(f"{name}: is for a file of guides; that of the groom is in [groom]")
-        if self.method == "marked" and self.count is not None:
+        if self.method == MARKED and self.count is not None:
             raise ValueError('count: must be left out with method "marked", which takes all that are marked')
         require(not isinstance(self.count, int) or self.count >= 1, "count", "must be at least 1", self.count)
         require(self.vertices is None or self.vertices >= 3, "vertices", "must be at least 3", self.vertices)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mane.geometry.checks import require_choice
+
 
 def require(condition: bool, name: str, wanted: str, got: Any) -> None:
     """Raise ValueError, which begins with the name of the field, unless a condition holds."""
@@ -75,14 +77,14 @@ class BoundsTable:
     Attributes:
         guide_stretch: of the guides, over their length
         hair_stretch: of the full head, over its length
-        hair_penetration: depth of its deepest point inside body or solids, roots apart [m]
-        hair_fallen: share of hairs that the skin could not carry
+        hair_penetration: how much deeper a point of it is inside body or solids than it was groomed, roots apart [m]
+        hair_fallbacks: share of hairs that the skin's method could not carry, which follow the mean of their guides
     """
 
     guide_stretch: float = 0.05
     hair_stretch: float = 0.1
     hair_penetration: float = 0.01
-    hair_fallen: float = 0.01
+    hair_fallbacks: float = 0.01
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -95,7 +97,9 @@ class CameraTable:
 
     Attributes:
         size: width and height [pixels]
-        direction: three-quarter, front, left, right, back, rear, above or top
+        direction: three-quarter, front, left, right, back, rear, above or top; or from the head to the camera, "x,y,z"
+        frame: what fills the picture: all, hair or head
+        zoom: so many times larger in the picture
         follow: the camera travels along with the head
         look: brown, black, blond, red ...; see `mane render --list`
         finest: hairs thinner than this are drawn as fewer, wider ones [pixels]; 0 draws every hair
@@ -103,10 +107,20 @@ class CameraTable:
 
     size: tuple[int, int] = (960, 540)
     direction: str = "three-quarter"
+    frame: str = "all"
+    zoom: float = 1.0
     follow: bool = False
     look: str | None = None
     finest: float = 0.15
 
     def __post_init__(self) -> None:
+        from mane.render.cameras import FRAMED, direction_of
+        from mane.render.looks import LOOKS
+
+        direction_of(self.direction)
+        require_choice("frame", self.frame, list(FRAMED))
+        require(0 < self.zoom < 1e4, "zoom", "must be above 0 and below 10000", self.zoom)
+        if self.look is not None:
+            require_choice("look", self.look, list(LOOKS))
         require(0 <= self.finest < 100, "finest", "must be at least 0 pixels and below 100", self.finest)
         require(all(16 <= side <= 16384 for side in self.size), "size", "must be 16 to 16384 pixels", self.size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from mane.groom.select import select_guides
 from mane.io.formats import USD_SUFFIXES
 from mane.io.grooms import naming, read_groom
 from mane.io.notices import FileNotice
-from mane.scene.config import Scene
+from mane.scene.config import ALL, MARKED, Scene
 from mane.scene.config_body import Paths
 from mane.scene.hair import Hair
 
@@ -23,22 +23,40 @@ DEFAULT_GUIDES = 128
 
 
 def make_guides(scene: Scene, hair: Hair) -> Guides:
-    """Return the strands that [guides] describes."""
+    """Return the strands that [guides] describes: by the first key of `BY_KEY` that it has, or selected by a method."""
+    given = (make for key, make in BY_KEY.items() if getattr(scene.guides, key) is not None)
+    return next(given, _selected)(scene, hair)
+
+
+def _selected(scene: Scene, hair: Hair) -> Guides:
+    """Guides that a method selects from the groom."""
     table, groom = scene.guides, hair.groom
-    if table.file is not None:
-        return _from_file(scene, hair)
-    if table.prim is not None:
-        return Guides.chosen(groom, _strands_of(hair, _paths(table.prim)), table.vertices)
-    if table.attribute is not None:
-        return Guides.chosen(groom, _marked(groom, table.attribute), table.vertices)
-    if table.method == "marked":
-        return select_guides(groom, method="marked", vertices=table.vertices, seed=scene.seed)
-    if isinstance(table.count, str):  # "all" of them
-        return Guides.chosen(groom, np.arange(groom.strand_count), table.vertices)
-    count = min(DEFAULT_GUIDES, groom.strand_count) if table.count is None else table.count
-    if count > groom.strand_count:
-        raise ValueError(f"count: must be at most {groom.strand_count} (= number of strands), got {count}")
+    count = None
+    if table.method != MARKED:
+        count = min(DEFAULT_GUIDES, groom.strand_count) if table.count is None else int(table.count)
+        if count > groom.strand_count:
+            raise ValueError(f"count: must be at most {groom.strand_count} (= number of strands), got {count}")
     return select_guides(groom, count, method=table.method, vertices=table.vertices, seed=scene.seed)
+
+
+def _counted(scene: Scene, hair: Hair) -> Guides:
+    """As many as asked for, or every strand of the groom."""
+    table, groom = scene.guides, hair.groom
+    if table.count != ALL:
+        return _selected(scene, hair)
+    return Guides.chosen(groom, np.arange(groom.strand_count), table.vertices)
+
+
+def _at_prims(scene: Scene, hair: Hair) -> Guides:
+    """Strands of the groom's own USD file at or below prims."""
+    assert scene.guides.prim is not None
+    return Guides.chosen(hair.groom, _strands_of(hair, _paths(scene.guides.prim)), scene.guides.vertices)
+
+
+def _with_attribute(scene: Scene, hair: Hair) -> Guides:
+    """Strands of the groom that an attribute marks."""
+    assert scene.guides.attribute is not None
+    return Guides.chosen(hair.groom, _marked(hair.groom, scene.guides.attribute), scene.guides.vertices)
 
 
 def _from_file(scene: Scene, hair: Hair) -> Guides:
@@ -93,3 +111,12 @@ def _marked(groom: Groom, attribute: str) -> IntArray:
 
 def _paths(paths: Paths) -> tuple[str, ...]:
     return (paths,) if isinstance(paths, str) else paths
+
+
+# Keys of [guides] that tell which strands are guides, and who makes them of it; the first that is given counts.
+BY_KEY: dict[str, Callable[[Scene, Hair], Guides]] = {
+    "file": _from_file,
+    "prim": _at_prims,
+    "attribute": _with_attribute,
+    "count": _counted,
+}

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mane.body.packed import PackedSolid
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, IntArray
 from mane.metrics.length import length_error
 from mane.metrics.penetration import TOUCH, penetration_depth
 from mane.strand.frame import GuideFrame
 
 if TYPE_CHECKING:
+    from mane.body.solid import Solid
     from mane.scene.build import Assembly
     from mane.scene.config_output import BoundsTable
     from mane.strand.stepping import StepReport
@@ -31,19 +32,21 @@ class HairReport:
         stretch: how much longer a hair is than at rest, at most, over its length there.
         shortening: how much shorter, at most.
         penetration: depth of the deepest point, roots apart [m].
+        added_penetration: how much deeper than it was groomed a point is, at most, roots apart [m].
         points_inside: share of the points that are deeper than a hair's width, roots apart.
         root_penetration: depth of the deepest root [m].
         roots_inside: share of the roots that are deeper than a hair's width.
-        fallen: hairs that the skin could not carry, and that were carried plainly instead.
+        fallbacks: hairs that the skin could not carry, and that were carried plainly instead.
     """
 
     stretch: float = 0.0
     shortening: float = 0.0
     penetration: float = 0.0
+    added_penetration: float = 0.0
     points_inside: float = 0.0
     root_penetration: float = 0.0
     roots_inside: float = 0.0
-    fallen: int = 0
+    fallbacks: int = 0
 
     def worst(self, other: HairReport | None) -> HairReport:
         """Return the larger of each number."""
@@ -65,10 +68,12 @@ class HeadMeter:
         groom = assembly.hair.groom
         self._stage, self._last, self._rest = assembly.hair_stage, last, groom.as_uniform()
         source = assembly.source
+        self._body = source.provide("body")
         self._solids = {number: PackedSolid.of(source.solids[number]) for number in source.touched}
         self._usable = groom.lengths > NOT_MEASURED
         count = min(SAMPLED, groom.strand_count)
         self._sample = np.linspace(0, groom.strand_count - 1, count).astype(np.int64)
+        self._groomed: FloatArray | None = None
 
     def measure(self, index: int, frame: GuideFrame, points: FloatArray) -> HairReport:
         """Measure hairs (S, V', 3) [m] of a frame, as they come from the last finishing pass."""
@@ -78,17 +83,43 @@ class HeadMeter:
         error = np.zeros(1, np.float32)
         if has_length.any():
             error = length_error(hair[has_length], self._rest[rows[has_length]])
-        placed = [solid.sampled_at(frame.solid_poses[number], frame.time) for number, solid in self._solids.items()]
-        depth = penetration_depth(hair, placed)
+        depth, added = self._depth(frame, hair, rows)
         return HairReport(
             stretch=max(float(error.max()), 0.0),
             shortening=max(float(-error.min()), 0.0),
             penetration=float(depth[:, 1:].max()),
+            added_penetration=float(added[:, 1:].max()),
             points_inside=float((depth[:, 1:] > TOUCH).mean()),
             root_penetration=float(depth[:, 0].max()),
             roots_inside=float((depth[:, 0] > TOUCH).mean()),
-            fallen=len(self._stage.skin.fallen),
+            fallbacks=len(self._stage.skin.fallback_hairs),
         )
+
+    def _depth(self, frame: GuideFrame, hair: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Depth of points of hairs `rows` inside body and solids, and how much of it the groom has not, (H, V) [m].
+
+        No vertex is pushed farther out of the body than it was groomed (decision 23), so that what a groom has below
+        the skin is there in every frame, and is no fault of the run.
+        """
+        depth = np.zeros(hair.shape[:2], np.float32)
+        added = np.zeros_like(depth)
+        for number, solid in self._solids.items():
+            inside = penetration_depth(hair, [solid.sampled_at(frame.solid_poses[number], frame.time)])
+            np.maximum(depth, inside, out=depth)
+            if number == 0 and self._body is not None:
+                inside -= self._groomed_depth(self._body, rows)
+            np.maximum(added, inside, out=added)
+        return depth, added
+
+    def _groomed_depth(self, body: Solid, rows: IntArray) -> FloatArray:
+        """Depth of points of hairs `rows` inside the body as groomed (H, V) [m]."""
+        if self._groomed is not None and rows is self._sample:
+            return self._groomed
+        points = self._rest[rows]
+        depth: FloatArray = np.maximum(-body.rest_distance(points.reshape(-1, 3)).reshape(points.shape[:2]), 0)
+        if rows is self._sample:
+            self._groomed = depth
+        return depth
 
 
 def outside_bounds(bounds: BoundsTable, guides: StepReport | None, hair: HairReport | None, strands: int) -> str | None:
@@ -99,8 +130,8 @@ def outside_bounds(bounds: BoundsTable, guides: StepReport | None, hair: HairRep
     if hair is not None:
         found += [
             ("hair_stretch", hair.stretch, "hair is stretched by", "%"),
-            ("hair_penetration", hair.penetration, "hair is inside by", "mm"),
-            ("hair_fallen", hair.fallen / max(strands, 1), "hair that the skin could not carry:", "%"),
+            ("hair_penetration", hair.added_penetration, "hair is deeper inside than groomed by", "mm"),
+            ("hair_fallbacks", hair.fallbacks / max(strands, 1), "hair that the skin could not carry:", "%"),
         ]
     scale = {"%": 100.0, "mm": 1e3}
     lines = [

@@ -75,7 +75,7 @@ class RunSummary:
         stretch: largest of the guides in all frames.
         penetration: deepest of the guides in all frames [m].
         hair: the worst of the full head, of a sample of it in all frames but the last; None where none was made.
-        fallen_frames: frames in which the skin could not carry some hairs, which were carried plainly instead.
+        fallback_frames: frames in which the skin could not carry some hairs, which were carried plainly instead.
         outside: in what the last frame is outside the bounds of the scene, or None.
         note: what to know of the guides, in one line: which stand by themselves.
         files: that were made.
@@ -92,7 +92,7 @@ class RunSummary:
     stretch: float = 0.0
     penetration: float = 0.0
     hair: HairReport | None = None
-    fallen_frames: int = 0
+    fallback_frames: int = 0
     outside: str | None = None
     note: str = ""
     files: list[Path] = field(default_factory=list)
@@ -369,7 +369,7 @@ class _Run:
             summary.penetration = max(summary.penetration, made.report.penetration)
         if hair is not None:
             summary.hair = hair.worst(summary.hair)
-            summary.fallen_frames += hair.fallen > 0
+            summary.fallback_frames += hair.fallbacks > 0
         summary.outside = outside_bounds(self._assembly.scene.bounds, made.report, hair, summary.strands)
 
     def _hand_out(self, made: _MadeFrame, writer: BackgroundWriter) -> FloatArray | None:

@@ -295,6 +295,7 @@ def title(where: str) -> str:
 # Keys that had another name once, with their names of today.
 RENAMED = {
     "closing": ("drift_gain",),
+    "hair_fallen": ("hair_fallbacks",),
     "hold": ("stiffen_to_stand",),
     "refresh": ("broad_phase_interval", "shelter_interval"),
     "retouch": ("narrow_phase_interval",),

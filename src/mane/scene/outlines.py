@@ -12,20 +12,25 @@ from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray
 from mane.groom.binding import bind_roots
 from mane.groom.groom import Groom
-from mane.render.cameras import outline
+from mane.render.cameras import FRAMED
 from mane.strand.root_motion import body_pose, skin_of
 
 ENOUGH_STRANDS = 2000  # to know how far hair reaches
 
 
-def rigid_outlines(groom: Groom, body: Mesh | None, poses: Sequence[Pose]) -> list[FloatArray]:
-    """Outline of the groom and a rigid body at each pose of the head, (K, 3) [m] each."""
-    still = outline(groom, body)
+def rigid_outlines(groom: Groom, body: Mesh | None, poses: Sequence[Pose], framed: str) -> list[FloatArray]:
+    """Outline of the groom and a rigid body, or what of them is `framed`, at each pose of the head, (K, 3) [m] each."""
+    still = FRAMED[framed](groom, [] if body is None else [body])
     return [pose.apply(still) for pose in poses]
 
 
-def deforming_outlines(groom: Groom, body: Solid, poses: Sequence[Pose], times: Sequence[float]) -> list[FloatArray]:
-    """Outline of an animated body at each time [s] and pose of the head, and of hair that it carries as groomed."""
+def deforming_outlines(
+    groom: Groom, body: Solid, poses: Sequence[Pose], times: Sequence[float], framed: str
+) -> list[FloatArray]:
+    """Outline of an animated body at each time [s] and pose of the head, and of hair that it carries as groomed.
+
+    `framed` is what of them a picture must show, a name of `mane.render.cameras.FRAMED`.
+    """
     animation = body.animation
     assert animation is not None
     rows = np.unique(np.linspace(0, groom.strand_count - 1, ENOUGH_STRANDS).astype(np.int64))
@@ -34,7 +39,7 @@ def deforming_outlines(groom: Groom, body: Solid, poses: Sequence[Pose], times: 
     outlines = []
     for pose, time in zip(poses, times, strict=True):
         points = animation.points(time)
-        shown = outline(binding.carry(some, points), animation.mesh.with_points(points))
+        shown = FRAMED[framed](binding.carry(some, points), [animation.mesh.with_points(points)])
         outlines.append(body_pose(body, pose, time).apply(shown))
     return outlines
 

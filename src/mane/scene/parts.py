@@ -57,18 +57,19 @@ if TYPE_CHECKING:
     from mane.strand.material import Material
 
 MOTION_FILES = (".json", ".csv")
-TURNING = ("shake", "nod", "turn", "tilt", "random")  # named motions that turn the head, about its neck
 
 
 def make_head_motion(table: HeadTable, folder: Path, seed: int, find_pivot: Callable[[], ArrayLike]) -> Motion:
     """Return the motion of the head; `find_pivot` gives the point that it turns about where the table does not."""
+    from mane.body.motion_presets import turns_about_pivot
+
     names = ("amplitude", "rate", "ease_in", "stop", "pivot")
     chosen = {name: getattr(table, name) for name in names if getattr(table, name) is not None}
     if Path(table.motion).suffix in MOTION_FILES:
         for name in chosen:
             raise ValueError(f"{name}: is for named motions; {table.motion} has its own")
         return _motion(table.motion, folder, seed)
-    if table.motion in TURNING and table.pivot is None:
+    if table.pivot is None and turns_about_pivot(table.motion):
         chosen["pivot"] = find_pivot()
     return _motion(table.motion, folder, seed if table.seed is None else table.seed, **chosen)
 

@@ -101,7 +101,8 @@ class PictureSink(Sink):
             body_color=self._body_color,
         )
         if index == self._numbers[0] and is_blank(image, BACKDROP):
-            raise ValueError(f"{self._files(index)[0]}: would be blank; strands are too thin to be seen, widen them")
+            remedy = "strands are too thin to be seen, widen them" if table.zoom == 1 else "a smaller zoom shows more"
+            raise ValueError(f"{self._files(index)[0]}: would be blank; {remedy}")
         for file in self._files(index):
             write_png(file, image)
 
@@ -176,7 +177,7 @@ class PictureSink(Sink):
 
     @cached_property
     def _cameras(self) -> list[Camera]:
-        """One camera per frame: it frames the groomed head at every pose that the head will take."""
+        """One camera per frame: it frames what [camera] asks for, as groomed, at every pose that the head will take."""
         from mane.render.cameras import follow, look_at
         from mane.scene.outlines import deforming_outlines, head_poses, rigid_outlines
 
@@ -184,9 +185,12 @@ class PictureSink(Sink):
         times = [(index - scene.frames.start) / scene.frames.rate for index in self._numbers]
         poses = head_poses(source.head, times)
         if source.has_body and source.solids[0].animation is not None:
-            shown = deforming_outlines(groom, source.solids[0], poses, times)
+            shown = deforming_outlines(groom, source.solids[0], poses, times, scene.camera.frame)
         else:
-            shown = rigid_outlines(groom, self._still_meshes[0] if source.has_body else None, poses)
+            body = self._still_meshes[0] if source.has_body else None
+            shown = rigid_outlines(groom, body, poses, scene.camera.frame)
         preset = follow if scene.camera.follow else look_at
         aspect = scene.camera.size[0] / scene.camera.size[1]
-        return preset(shown, direction=scene.camera.direction, aspect=aspect)
+        cameras = preset(shown, direction=scene.camera.direction, aspect=aspect)
+        zoom = scene.camera.zoom
+        return cameras if zoom == 1 else [camera.zoomed(zoom) for camera in cameras]

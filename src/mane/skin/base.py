@@ -36,7 +36,7 @@ class Skin(Stage):
         guides: what carries it, at rest.
         may_return_load: whether some of its settings make it push the guides of the next frame (`guide_load`).
         length_range: lengths over those at rest that the method may give a hair. One that is not finite or beyond them
-            is made again by `_carried_plainly`, its length kept; `fallen` names those of the last frame.
+            is made again by `_carried_plainly`, its length kept; `fallback_hairs` names those of the last frame.
 
     On a body that deforms (`grow_on`), `_fill` sees all guides, and what they feel, as if the skin were in its rest
     pose, and fills in hairs in that pose; every hair is then carried by its own root (`root_carry`).
@@ -116,9 +116,9 @@ class Skin(Stage):
         return carried
 
     @property
-    def fallen(self) -> IntArray:
+    def fallback_hairs(self) -> IntArray:
         """Hairs of the last frame that the method could not carry, and that were carried plainly instead, (H,)."""
-        return self.safety.fallen
+        return self.safety.fallback_hairs
 
     def grow_on(self, body: Solid | None) -> None:
         """Let every hair ride on the skin of the body, where that deforms; on any other, hairs follow their guides."""

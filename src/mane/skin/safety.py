@@ -31,13 +31,13 @@ class HairSafety:
     Attributes:
         lengths: of the hairs as last measured [m], shape (S,), float32.
         rest: the same at rest.
-        fallen: hairs that had to be made again in the last frame, shape (H,).
+        fallback_hairs: those that had to be made again in the last frame, shape (H,).
     """
 
     def __init__(self, groom: Groom) -> None:
         self._groom, self.rest = groom, groom.lengths
         self.lengths = np.empty_like(self.rest)
-        self.fallen = NO_HAIR
+        self.fallback_hairs = NO_HAIR
         self._low, self._high = self.rest, self.rest
 
     def expect(self, low: NDArray[np.float64] | float, high: NDArray[np.float64] | float) -> None:
@@ -56,12 +56,12 @@ class HairSafety:
         if points is not None:
             kernels.fill_lengths(points, self.lengths)
         slack = np.float32(ROUNDING * reach * self._groom.vertex_counts[0])
-        self.fallen = NO_HAIR
+        self.fallback_hairs = NO_HAIR
         if kernels.count_outside(self.lengths, low, self._high, slack):
-            self.fallen = np.flatnonzero(
+            self.fallback_hairs = np.flatnonzero(
                 ~((self.lengths >= low - slack) & (self.lengths <= self._high + slack)) | ~np.isfinite(self.lengths)
             )
-        return self.fallen
+        return self.fallback_hairs
 
     def keep_lengths(self, rows: IntArray, points: FloatArray) -> None:
         """Give hairs `rows`, `points` (H, V, 3), their lengths at rest, in place; directions stay."""

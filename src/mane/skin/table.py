@@ -18,7 +18,7 @@ SKINS: Table[Skin] = Table(
         "rigid": "mane.skin.rigid.skin:RigidSkin",
         "linear": "mane.skin.linear.skin:LinearSkin",
         "physical": "mane.skin.physical.skin:PhysicalSkin",
-        "hsu2024": "mane.skin.hsu2024.skin:PrintedSkin",
+        "hsu2024": "mane.skin.hsu2024.skin:Hsu2024Skin",
     },
 )
 

@@ -59,6 +59,18 @@ def refused(text, settings=()):
             "scene.toml:7: [[solids]] comb.teeth: must be",
         ),
         (GROOM + "[[solids]]\nposition = [0, 0, 0]", "scene.toml:3: [[solids]] prop: must be given, or shape, or mesh"),
+        (
+            GROOM + '[[interactions]]\nkind = "ties"\npoint = [0, 0, 0]\nradius = 0.1\nholds = "wall"',
+            "scene.toml:7: [[interactions]] holds: 'wall' is unknown; choose from bundle, head",
+        ),
+        (
+            GROOM + '[[interactions]]\nkind = "ties"\nradius = 0.1',
+            "scene.toml:3: [[interactions]] ties: must have point and radius, or style, got radius",
+        ),
+        (
+            GROOM + '[[interactions]]\nkind = "ties"\nstyle = "brush"',
+            "scene.toml:5: [[interactions]] style: 'brush' has no ties",
+        ),
         (GROOM + '[[interactions]]\nkind = "atraction"', "scene.toml:4: [[interactions]] kind: 'atraction' is unknown"),
         (GROOM + "[interactions]\nkind = 1", "scene.toml:3: interactions: must be a list of tables, [[interactions]]"),
         (
@@ -80,6 +92,10 @@ def refused(text, settings=()):
         (
             GROOM + "[skin]\nclosing = 1.0",
             "scene.toml:4: [skin] has no key 'closing' any more; it is called 'drift_gain' now",
+        ),
+        (
+            GROOM + "[bounds]\nhair_fallen = 0.1",
+            "scene.toml:4: [bounds] has no key 'hair_fallen' any more; it is called 'hair_fallbacks' now",
         ),
         (
             GROOM + '[[interactions]]\nkind = "strips"\nrefresh = 0.0',

@@ -13,7 +13,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin.hsu2024 import _kernels as kernels
 from mane.skin.hsu2024 import _reference as printed
-from mane.skin.hsu2024.skin import PrintedSkin
+from mane.skin.hsu2024.skin import Hsu2024Skin
 
 BALL = Sphere((0.0, 0.15, 0.0), 0.06)
 
@@ -46,7 +46,7 @@ def by_hand(skin, frame, s, distance=None):
             if i < len(force):  # eq. 10
                 pulls = np.concatenate([frame.cut_force[g], np.zeros((1, 3))])
                 force[i] += weights[i, k] * at_place(pulls.astype(float), places[i, k])
-    hair = printed.PrintedHair(
+    hair = printed.ReferenceHair(
         skin._length[s].astype(float), skin._darboux[s].astype(float), skin._k_ss[s].astype(float),
         skin._k_bt[s].astype(float), skin._k_pen[s], skin.params.alpha,
     )  # fmt: skip
@@ -57,7 +57,7 @@ def by_hand(skin, frame, s, distance=None):
 def test_hairs_equal_the_algorithm_line_by_line(alpha):
     groom = curls(30, 9)
     guides = guides_of(groom, 6, 7)
-    skin = PrintedSkin(groom, guides, alpha=alpha)
+    skin = Hsu2024Skin(groom, guides, alpha=alpha)
     frame = moved_frame(guides)
     hair = skin(frame)
     for s in range(0, 30, 3):
@@ -70,7 +70,7 @@ def test_penetrating_segments_are_solved_again():
     guides = guides_of(groom, 8, 7)
     frame = moved_frame(guides)
     solid = Solid(BALL)
-    skin, blind = PrintedSkin(groom, guides, solids=[solid]), PrintedSkin(groom, guides)
+    skin, blind = Hsu2024Skin(groom, guides, solids=[solid]), Hsu2024Skin(groom, guides)
 
     def distance(point):
         depth, gradient = solid.distance_and_gradient(SOMEWHERE.inverse_apply(point[None]).astype(np.float32))
@@ -102,7 +102,7 @@ def test_the_inverse_of_theorem_4_1():
 def test_every_vertex_has_the_closest_places_and_its_coordinates_among_them():
     groom = curls(40, 12)
     guides = guides_of(groom, 8, 10)
-    skin = PrintedSkin(groom, guides)
+    skin = Hsu2024Skin(groom, guides)
     points, rest = groom.as_uniform().astype(float), guides.rest.astype(float)
     inside = 0
     for s in range(40):
@@ -131,7 +131,7 @@ def test_guides_without_force_give_the_groom():
     """The paper's rest shape is that without load; turned and carried, without any force, hair keeps it."""
     groom = curls(50, 9)
     guides = guides_of(groom, 6, 7)
-    hair = PrintedSkin(groom, guides)(frame_of(guides, SOMEWHERE))
+    hair = Hsu2024Skin(groom, guides)(frame_of(guides, SOMEWHERE))
     np.testing.assert_allclose(hair, SOMEWHERE.apply(groom.as_uniform()), atol=2e-6)
 
 
@@ -145,7 +145,7 @@ def test_below_three_alpha_hair_turns_into_a_zigzag(k_norm, is_calm):
     guides = Guides.from_groom(groom)
     aside = guides.rest.copy()
     aside[:, 2:, 0] += 1e-5
-    hair = PrintedSkin(groom, guides, alpha=0.05, k_norm=k_norm)(frame_of(guides, points=aside))
+    hair = Hsu2024Skin(groom, guides, alpha=0.05, k_norm=k_norm)(frame_of(guides, points=aside))
     off = np.abs(hair - aside)[0].max(axis=1)
     assert (off[-5:].max() < 1e-6) == is_calm
     assert (off[-5:].max() > 1e-4) != is_calm
@@ -162,4 +162,4 @@ def test_below_three_alpha_hair_turns_into_a_zigzag(k_norm, is_calm):
 def test_settings_are_checked(settings, message):
     groom = curls(3, 4)
     with pytest.raises(ValueError, match=message):
-        PrintedSkin(groom, guides_of(groom, 1), **settings)
+        Hsu2024Skin(groom, guides_of(groom, 1), **settings)

@@ -59,6 +59,7 @@ class Drag(Force):
     """
 
     name = "drag"
+    version = 2
     label = "air"
     needs = ("guides",)
     is_mutual = False
@@ -89,7 +90,7 @@ class Drag(Force):
         self._known: tuple[bytes, float, float] | None = None
         self._air: Float64Array = np.empty((0, 0, 3))
         self._passing: Float64Array = np.empty((0, 0))
-        self._next_look = -np.inf
+        self._next_update = -np.inf
 
     def prepare(self, model: StrandModel) -> None:
         """Lay the scale out over the strands."""
@@ -98,7 +99,7 @@ class Drag(Force):
         self._known = None
         self._air = np.zeros((model.strand_count, model.vertex_count, 3))
         self._passing = np.ones((model.strand_count, model.vertex_count))
-        self._next_look = -np.inf
+        self._next_update = -np.inf
         # Copies, since a shelter learns of its guides and may be given to another simulation as well.
         self._prepared = [copy(shelter) for shelter in self.shelters]
         for shelter in self._prepared:
@@ -135,7 +136,7 @@ class Drag(Force):
         return to_blocks(np.stack([rows[k].reshape(-1) for k in range(kernels.ROWS)], axis=1)).reshape(-1)
 
     def _look_upwind(self, strands: StrandView) -> None:
-        if strands.time < self._next_look:
+        if strands.time < self._next_update:
             return
         air = self._air.reshape(-1, 3)
         speed = np.linalg.norm(air, axis=1, keepdims=True)
@@ -143,17 +144,17 @@ class Drag(Force):
         self._passing.fill(1.0)
         for shelter in self._prepared:
             self._passing *= shelter.passing(strands, upwind).reshape(self._passing.shape)
-        self._next_look = strands.time + self.shelter_interval
+        self._next_update = strands.time + self.shelter_interval
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """What shelter there was when it was last looked at, and when to look again."""
-        return {"passing": self._passing.copy(), "next_look": np.array(self._next_look)}
+        return {"passing": self._passing.copy(), "next_update": np.array(self._next_update)}
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
         self._passing[...] = memory["passing"]
-        self._next_look = float(memory["next_look"])
+        self._next_update = float(memory["next_update"])
 
     def forget(self, strands: NDArray[np.bool_]) -> None:
         """Look upwind again at once: the hair is elsewhere."""
-        self._next_look = -np.inf
+        self._next_update = -np.inf

@@ -52,7 +52,7 @@ from mane.strand.variation import Layout, Varying, resolve
 
 # Part of what a strand can take in a step that links may use; the rest is left to collisions, which act beside them.
 SHARE = 0.5
-LOOKS = 4.0  # how often strands are looked at within the time after which links form again
+CHECKS = 4.0  # of whether strands are calm, within the time after which links form again
 
 
 class StaticLinks(Force):
@@ -78,7 +78,7 @@ class StaticLinks(Force):
     """
 
     name = "links"
-    version = 2  # frames follow their roots
+    version = 3  # frames follow their roots
     needs = ("guides",)
     examples = ({}, {"reforms_after": 0.2})
 
@@ -131,7 +131,7 @@ class StaticLinks(Force):
         self._compliance = Compliance(model)
         self._frames = SegmentFrames(model)
         self._restless = np.full(model.strand_count, -np.inf)  # when each strand was last seen to move [s]
-        self._next_look = -np.inf
+        self._next_check = -np.inf
         self._links = None
 
     def add(self, strands: StrandView, load: Load) -> None:
@@ -180,9 +180,9 @@ class StaticLinks(Force):
     def _reform(self, strands: StrandView, links: LinkTable, calm_for: float) -> None:
         """Tie strands anew that have come to rest with broken links."""
         start = strands.time - strands.dt
-        if start < self._next_look:
+        if start < self._next_check:
             return
-        self._next_look = start + calm_for / LOOKS
+        self._next_check = start + calm_for / CHECKS
         self._restless[_speed_beside_root(strands) > self.calm_speed] = start
         calm = start - self._restless >= calm_for
         is_broken = (links.health == 0) & calm[:, None, None]
@@ -228,7 +228,7 @@ class StaticLinks(Force):
     def reset(self) -> None:
         """The guides are back at rest, and so are the links, those of the groom."""
         self._restless.fill(-np.inf)
-        self._next_look = -np.inf
+        self._next_check = -np.inf
         if self._has_reformed:
             self._links, self._has_reformed = None, False
         self.mend()
@@ -243,14 +243,14 @@ class StaticLinks(Force):
         """All links and what is left of them, and since when strands are calm."""
         named = {"wants_current": np.array(self._wants_current)}
         named["has_reformed"] = np.array(self._has_reformed)
-        named.update(restless=self._restless.copy(), next_look=np.array(self._next_look))
+        named.update(restless=self._restless.copy(), next_check=np.array(self._next_check))
         return named if self._links is None else {**named, **self._links.arrays()}
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
         self._wants_current = bool(memory["wants_current"])
         self._has_reformed = bool(memory["has_reformed"])
-        self._restless[...], self._next_look = memory["restless"], float(memory["next_look"])
+        self._restless[...], self._next_check = memory["restless"], float(memory["next_check"])
         self._links = None
         if "other" in memory:
             self._tie(LinkTable.from_arrays(memory))

@@ -77,12 +77,7 @@ class Tie:
             raise ValueError("tie.strands: must hold at least one vertex, got none")
         require_positive("tie.radius", self.radius)
         require_choice("tie.holds", self.holds, HOLDS)
-        require_choice("tie.lets_go", self.lets_go, LETS_GO)
-        for name in ("stiffness", "strength"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"tie.{name}: must be above zero, got {getattr(self, name)}")
-        if not (math.isfinite(self.grip) and self.grip >= 0):
-            raise ValueError(f"tie.grip: must be a finite number, at least zero, got {self.grip}")
+        _require_grip("tie.", self)
         if self.centre is not None:
             centre = as_array("tie.centre", self.centre, (3,), np.float64)
             require_finite("tie.centre", centre)
@@ -116,6 +111,64 @@ class Tie:
         return cls(caught, nearest[caught] + 1, radius, centre=place, **settings)
 
 
+@dataclass(frozen=True)
+class TieParams:
+    """Settings of `Ties.around`, as far as they can be checked without guides.
+
+    Attributes:
+        point: centre of the tie in the rest pose [m], shape (3,).
+        radius: of the tie [m].
+        style: name of the style whose ties are meant, in place of point and radius.
+        reach: guides that come this close are tied [m]; by default twice the radius.
+        holds: "bundle" or "head"; by default what the style says, else a bundle.
+        stiffness: as in `Tie`, and so are the others.
+        grip: [1/s].
+        strength: [N].
+        lets_go: "strand" or "all".
+    """
+
+    point: Vector | None = None
+    radius: float | None = None
+    style: str | None = None
+    reach: float | None = None
+    holds: str | None = None
+    stiffness: float = math.inf
+    grip: float = 30.0
+    strength: float = math.inf
+    lets_go: str = "strand"
+
+    def __post_init__(self) -> None:
+        has_place = self.point is not None and self.radius is not None
+        if has_place == (self.style is not None) or (self.point is None) != (self.radius is None):
+            given = _given(self.point, self.radius, self.style)
+            raise ValueError(f"ties: must have point and radius, or style, got {given}")
+        if self.style is not None and not styles.ties(self.style):
+            raise ValueError(f"style: {self.style!r} has no ties")
+        if self.point is not None:
+            require_finite("point", as_array("point", self.point, (3,), np.float64))
+        for name in ("radius", "reach"):
+            if getattr(self, name) is not None:
+                require_positive(name, getattr(self, name))
+        if self.holds is not None:
+            require_choice("holds", self.holds, HOLDS)
+        _require_grip("", self)
+
+    def of_tie(self) -> dict[str, Any]:
+        """Those that `Tie.around` takes besides point and radius."""
+        names = ("reach", "holds", "stiffness", "grip", "strength", "lets_go")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+def _require_grip(prefix: str, tie: Tie | TieParams) -> None:
+    """Check how a tie holds what it holds."""
+    require_choice(f"{prefix}lets_go", tie.lets_go, LETS_GO)
+    for name in ("stiffness", "strength"):
+        if not getattr(tie, name) > 0:
+            raise ValueError(f"{prefix}{name}: must be above zero, got {getattr(tie, name)}")
+    if not (math.isfinite(tie.grip) and tie.grip >= 0):
+        raise ValueError(f"{prefix}grip: must be a finite number, at least zero, got {tie.grip}")
+
+
 class Ties(Force):
     """Holds groups of vertices until they are pulled too hard.
 
@@ -126,6 +179,7 @@ class Ties(Force):
     name = "ties"
     examples = ({"point": (0.0, 0.0, 0.0), "radius": 0.12},)
     needs = ("guides",)
+    settings = TieParams
 
     def __init__(self, ties: Sequence[Tie]) -> None:
         if not ties:
@@ -151,24 +205,22 @@ class Ties(Force):
 
         Args:
             guides: what to tie.
-            point: centre of the tie in the rest pose [m], shape (3,).
-            radius: of the tie [m].
-            style: name of the style whose ties are meant, in place of point and radius.
-            reach: guides that come this close are tied [m]; by default twice the radius.
-            holds: "bundle" or "head"; by default what the style says, else a bundle.
-            stiffness: as in `Tie`, and so are the others.
+            point: as in `TieParams`, and so are the others.
+            radius: [m].
+            style: in place of point and radius.
+            reach: [m].
+            holds: "bundle" or "head".
+            stiffness: [N/m].
             grip: [1/s].
             strength: [N].
             lets_go: "strand" or "all".
         """
-        settings: dict[str, Any] = {"stiffness": stiffness, "grip": grip, "strength": strength, "lets_go": lets_go}
-        settings |= {} if holds is None else {"holds": holds}
-        settings |= {} if reach is None else {"reach": reach}
-        if style is not None and point is None and radius is None:
-            return cls.of_style(style, guides, **settings)
-        if style is not None or point is None or radius is None:
-            raise ValueError("ties: must have point and radius, or style, got " + _given(point, radius, style))
-        return cls([Tie.around(guides, point, radius, **settings)])
+        params = TieParams(point, radius, style, reach, holds, stiffness, grip, strength, lets_go)
+        if params.style is not None:
+            return cls.of_style(params.style, guides, **params.of_tie())
+        assert params.point is not None
+        assert params.radius is not None
+        return cls([Tie.around(guides, params.point, params.radius, **params.of_tie())])
 
     for_scene = around  # type: ignore[assignment]  # what a scene file cannot write is a list of ties
 

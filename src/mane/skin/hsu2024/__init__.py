@@ -1,1 +1,1 @@
-"""Algorithm 1 of hsu2024 line by line: `skin.PrintedSkin`."""
+"""Algorithm 1 of hsu2024 line by line: `skin.Hsu2024Skin`."""

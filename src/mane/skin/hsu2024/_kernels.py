@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from mane.simd.jit import njit, prange
+from mane.skin._kernels_rotation import product, third_axis, turned
 from mane.skin._kernels_solids import nearest_solid
 
 GUIDES = 3  # of a hair, the edges of the prism of fig. 3
@@ -113,23 +114,6 @@ def bind_vertices(
 
 
 @njit(cache=True, error_model="numpy")
-def product(ax, ay, az, aw, bx, by, bz, bw):
-    """First quaternion b, then a."""
-    return (
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    )
-
-
-@njit(cache=True, error_model="numpy")
-def third_axis(x, y, z, w):
-    """Third axis of a unit quaternion."""
-    return 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
-
-
-@njit(cache=True, error_model="numpy")
 def orientation(vx, vy, vz, bx, by, bz, bw):
     """Eq. 17 with theorem 4.1: (A - lambda)^-1 b, normalised, lambda = |v| + |b|; the factor before it is negative."""
     multiplier = math.sqrt(vx * vx + vy * vy + vz * vz) + math.sqrt(bx * bx + by * by + bz * bz + bw * bw)
@@ -158,13 +142,6 @@ def skinned(motion, guide, place, weight, present):
         b += w * (own[j, 1] + u * (own[j + 1, 1] - own[j, 1]))
         c += w * (own[j, 2] + u * (own[j + 1, 2] - own[j, 2]))
     return a, b, c
-
-
-@njit(cache=True, error_model="numpy")
-def turned(qx, qy, qz, qw, x, y, z):
-    """Turn a vector by a unit quaternion."""
-    tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
-    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
 
 
 @njit(cache=True, error_model="numpy")

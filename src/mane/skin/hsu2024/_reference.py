@@ -16,7 +16,7 @@ E3 = np.array([0.0, 0.0, 1.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
-class PrintedHair:
+class ReferenceHair:
     """What does not change of one hair of N segments.
 
     Attributes:
@@ -51,7 +51,7 @@ def matrix_of(v: Array) -> Array:
 
 
 def interpolate_hair(
-    hair: PrintedHair, root: Array, rotation: Array, force: Array, target: Array, distance: Distance | None = None
+    hair: ReferenceHair, root: Array, rotation: Array, force: Array, target: Array, distance: Distance | None = None
 ) -> Array:
     """Points of one hair (N + 1, 3) [m].
 

@@ -1,4 +1,4 @@
-"""`PrintedSkin`: hsu2024 section 4 as the paper prints it, to compare `physical` with.
+"""`Hsu2024Skin`: hsu2024 section 4 as the paper prints it, to compare `physical` with.
 
 Algorithm 1 line by line: the closest segments of every vertex (eq. 9), forces alone (eq. 10), all of the gap closed
 with the tangent of the unloaded segment (eq. 21 and 22), the blended force both turns and stretches (eq. 12, 23),
@@ -38,8 +38,8 @@ ROWS_AT_ONCE = 4096  # hairs whose material is worked out together: it takes dou
 
 
 @dataclass(frozen=True)
-class PrintedParams:
-    """Settings of `PrintedSkin`.
+class Hsu2024Params:
+    """Settings of `Hsu2024Skin`.
 
     Attributes:
         alpha: share of the drift correction in the force (eq. 23), 0 to below 1; the paper has 0.05 to 0.1.
@@ -59,7 +59,7 @@ class PrintedParams:
         require_positive("k_pen", self.k_pen)
 
 
-class PrintedSkin(BoundSkin):
+class Hsu2024Skin(BoundSkin):
     """Carries hair as hsu2024 prints it.
 
     Meant for guides whose groom is their shape without load (`sag_free=False`), as in the paper. Of other guides it
@@ -72,13 +72,13 @@ class PrintedSkin(BoundSkin):
         guide_model: mechanics of the guides; taken for the direction and the size of gravity alone.
         rest: the guides at rest; without it they feel nothing then.
         solids: what segments are turned out of, in the order of `frame.solid_poses`.
-        settings: fields of `PrintedParams`.
+        settings: fields of `Hsu2024Params`.
 
     Limitations: guides that are inserted during a run are not followed.
     """
 
     name = "hsu2024"
-    settings = PrintedParams
+    settings = Hsu2024Params
     needs = ("material", "guide_model", "rest")
 
     def __init__(
@@ -95,7 +95,7 @@ class PrintedSkin(BoundSkin):
         self._spacing = HairSpacing(groom)
         groom = self._spacing.groom
         super().__init__(groom, guides, binding="triangle")
-        self.params = PrintedParams(**settings)
+        self.params = Hsu2024Params(**settings)
         gravity = STANDARD_GRAVITY if guide_model is None else guide_model.gravity
         points = groom.as_uniform()
         # Numbers near zero keep float32 exact for a figure that stands far from the origin.

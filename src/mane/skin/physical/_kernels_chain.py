@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from mane.simd.jit import njit, prange
-from mane.skin.physical._kernels_plain import product, turned
+from mane.skin._kernels_rotation import product, turned
 
 
 @njit(cache=True, error_model="numpy")

@@ -5,8 +5,9 @@
 import numpy as np
 
 from mane.simd.jit import njit, prange
+from mane.skin._kernels_rotation import FASTMATH, ONE, product
 from mane.skin._kernels_solids import nearest_solid
-from mane.skin.physical._kernels_plain import FASTMATH, ONE, ZERO, product, turn_one
+from mane.skin.physical._kernels_plain import ZERO, turn_one
 
 EIGHT = np.float32(8.0)
 

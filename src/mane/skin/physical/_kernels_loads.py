@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from mane.simd.jit import njit, prange
-from mane.skin.physical._kernels_plain import product, third_axis
+from mane.skin._kernels_rotation import product, third_axis
 
 # Of tan(theta / 2): joints that are bent by up to 33 degrees away from their rest are read as they are, others as less,
 # at most 53 degrees. What one sweep needs to bend a joint grows without bounds towards a right angle, and turns round

@@ -104,7 +104,7 @@ def row_times(row, m):
 
 
 @inline
-def product(a, b):
+def matrix_product(a, b):
     """Product of matrices."""
     return row_times(a[0], b), row_times(a[1], b), row_times(a[2], b)
 
@@ -199,8 +199,8 @@ def eliminate(rest, at, segments, pull, blend_yield, rows, steps):
             (xy, dv + 2.0 * d[1] * v[1], yz),
             (xz, yz, dv + 2.0 * d[2] * v[2]),
         )
-        up = product(u, p)
-        m = plus(plus(h, product(u, b)), times_cross(up, d, -2.0 * c * l))
+        up = matrix_product(u, p)
+        m = plus(plus(h, matrix_product(u, b)), times_cross(up, d, -2.0 * c * l))
         inverse, least = negative_inverse(m)
         stable = minimum(stable, least)
         w = (
@@ -210,7 +210,7 @@ def eliminate(rest, at, segments, pull, blend_yield, rows, steps):
         )
         a = applied(inverse, sum_of(g, applied(u, a)))
         u, stiff = coupling(r, k), k * r[3]
-        b, p = product(inverse, transposed(u)), product(inverse, w)
+        b, p = matrix_product(inverse, transposed(u)), matrix_product(inverse, w)
         store_vector(steps, i * STEP + A, a)
         store_matrix(steps, i * STEP + B, b)
         store_matrix(steps, i * STEP + P, p)
@@ -346,7 +346,7 @@ def converge_hairs(
     # in and out
     out,
 ):
-    """Sweep over hairs until they are in balance; arguments as of `_kernels_sweeps.sweep_often`."""
+    """Sweep over hairs until they are in balance; arguments as of `_kernels_sweeps.sweep_repeatedly`."""
     blocks, segments, flat = len(hair), force.shape[2], rest.reshape(-1)
     for task in prange((blocks + blocks_per_task - 1) // blocks_per_task):
         rows, weights = empty_rows((HEAD + (segments + 1) * VERTEX) // WIDTH), empty_rows(guide.shape[1])

@@ -111,7 +111,7 @@ def gather_forces(hair, lanes, weight, force, share, weights, rows):
 
 @njit(cache=True, error_model="numpy")
 def gather_hairs(hair, bundle, guide, weight, force, share, turn, targets, weights, rows):
-    """Fill the rows of a block: turns, targets and forces of its hairs; arguments as of `sweep_often`."""
+    """Fill the rows of a block: turns, targets and forces of its hairs; arguments as of `sweep_repeatedly`."""
     rows[HELD : HELD + LANES] = 0.0
     for half in range(2):
         lanes, own = half * WIDTH, bundle[half]

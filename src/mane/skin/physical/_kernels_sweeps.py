@@ -252,7 +252,7 @@ def copy_frames(source, start, step, segments, target, to, step_to):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def sweep_often(
+def sweep_repeatedly(
     rest,
     hair,
     bundle,

@@ -87,7 +87,7 @@ class ChainSolve:
             _kernels_newton.converge_hairs(*given, out)
             return
         more = params.sweeps - (0 if self._has_turned else 1)
-        _kernels_sweeps.sweep_often(*given, more, self._has_turned, self._turned, out)
+        _kernels_sweeps.sweep_repeatedly(*given, more, self._has_turned, self._turned, out)
         self._has_turned = len(self._turned) > 0
 
     def memory(self) -> dict[str, NDArray[Any]]:

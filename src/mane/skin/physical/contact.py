@@ -12,7 +12,7 @@ import numpy as np
 from mane.body._kernels_solid import SolidList
 from mane.geometry.checks import FloatArray
 from mane.skin.physical import _kernels_contact as kernels
-from mane.skin.physical import _kernels_contact_often as kernels_often
+from mane.skin.physical import _kernels_contact_sweeps as kernels_sweeps
 from mane.skin.physical.params import CONVERGED, PhysicalParams
 from mane.strand.model import Float64Array
 
@@ -60,7 +60,7 @@ def leave_solids(
 MOST_SWEEPS = 60
 
 
-def leave_solids_often(
+def leave_solids_repeatedly(
     solids: tuple[SolidList, FloatArray],
     rest: tuple[Float64Array, ...],
     force: Float64Array,
@@ -71,7 +71,7 @@ def leave_solids_often(
     """The same with further sweeps; `rest` as of `ChainSolve.rest_of`."""
     points = targets.copy()
     pull = params.alpha * params.drift
-    kernels_often.sweep_often_out_of_solids(
+    kernels_sweeps.sweep_repeatedly_out_of_solids(
         *solids,
         *rest,
         (1 - params.alpha) * force,

@@ -21,7 +21,7 @@ from mane.skin.linear_blend import LinearBlend
 from mane.skin.physical import _kernels, _kernels_general
 from mane.skin.physical.blocks import HairBlocks
 from mane.skin.physical.chain import ChainSolve
-from mane.skin.physical.contact import leave_solids, leave_solids_often
+from mane.skin.physical.contact import leave_solids, leave_solids_repeatedly
 from mane.skin.physical.forces import InheritedForces, rotations_at_roots
 from mane.skin.physical.guidance import Guidance
 from mane.skin.physical.loads import GuideLoads
@@ -369,7 +369,7 @@ class PhysicalSkin(LinearBlend):
         if self._chain is None:
             out[rows] = leave_solids(self._solids.at(frame), self._lanes.unpack(self._data, rows), *given)
         else:
-            out[rows] = leave_solids_often(self._solids.at(frame), self._chain.rest_of(rows), *given)
+            out[rows] = leave_solids_repeatedly(self._solids.at(frame), self._chain.rest_of(rows), *given)
 
     def reset(self) -> None:
         """Forget the frame before."""

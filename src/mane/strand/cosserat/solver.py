@@ -20,23 +20,21 @@ from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
 from mane.simd.align import zeros_aligned
 from mane.simd.f64x8 import WIDTH
 from mane.simd.layout import take_lanes, to_blocks
-from mane.strand import _kernels_rods
 from mane.strand._kernels_stage import THETA
 from mane.strand.cosserat import _kernels as kernels
 from mane.strand.cosserat import _kernels_rows as rows
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
 from mane.strand.rod_rest import RestShape, groomed_rest, sag_free_rest
+from mane.strand.rods import RodSolver
 from mane.strand.roots import RootPose
-from mane.strand.solver import StrandSolver
-from mane.strand.state import StrandState, carry_rigidly
+from mane.strand.state import StrandState
 
 # Solves of a stage, with one factorised matrix. That matrix leaves out how moments turn along with segments, so one
 # solve may overshoot a stiff joint, which going on from the stage would amplify. After two no overshoot is left: where
@@ -65,7 +63,7 @@ class CosseratParams:
             raise ValueError(f"theta: must be above 0.5 and at most 1, got {self.theta}")
 
 
-class CosseratSolver(StrandSolver):
+class CosseratSolver(RodSolver):
     """Steps Cosserat rods.
 
     Args:
@@ -79,23 +77,13 @@ class CosseratSolver(StrandSolver):
 
     name = "cosserat"
     settings = CosseratParams
-    has_twist = True
 
     def __init__(self, model: StrandModel, **settings: Any) -> None:
         self.model = model
         self.params = CosseratParams(**settings)
-        self.rest: RestShape = sag_free_rest(model) if self.params.sag_free else groomed_rest(model)
+        self.rest = sag_free_rest(model) if self.params.sag_free else groomed_rest(model)
         self._constants = pack_constants(model, self.rest)
         self._scratch = zeros_aligned((0, (model.vertex_count + 2) * rows.SCRATCH_ROWS * WIDTH))
-
-    def rest_state(self, roots: RootPose) -> StrandState:
-        """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
-        state = StrandState.at_rest(self.model.rest_points, self.rest.frames)
-        state.cut_force[...] = self.rest.cut_force
-        state.extra["clamp"] = self.rest.clamp.copy()
-        identity = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (self.model.strand_count, 4))
-        self.carry(state, RootPose(self.model.rest_points[:, 0], identity), roots)
-        return state
 
     def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
         """Go one step of `dt` [s]; see `StrandSolver.step`."""
@@ -121,29 +109,9 @@ class CosseratSolver(StrandSolver):
             self._scratch = zeros_aligned((threads, self._scratch.shape[1]))
         return self._scratch[:threads]
 
-    def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
-        """Turn the segments of changed strands to where their vertices now are; see `StrandSolver.adopt`."""
-        _kernels_rods.adopt_strands(state.points, state.velocity, strands, state.orientations, state.spin)
-
-    def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
-        """Move every strand rigidly with its root; see `StrandSolver.carry`."""
-        rotation = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
-        carry_rigidly(state, rotation, before.positions, after.positions)
-        state.extra["clamp"][...] = quaternion.multiply(rotation, state.extra["clamp"])
-
     def energy(self, state: StrandState) -> Float64Array:
         """Kinetic, elastic and gravitational energy of each strand [J], shape (G,)."""
         return self.kinetic_energy(state) + self.elastic_energy(state) + self.gravity_energy(state)
-
-    def kinetic_energy(self, state: StrandState) -> Float64Array:
-        """Energy of the vertices' motion [J], shape (G,); that of spinning segments is a millionth of it."""
-        result: Float64Array = 0.5 * (self.model.mass * (state.velocity**2).sum(axis=2)).sum(axis=1)
-        return result
-
-    def gravity_energy(self, state: StrandState) -> Float64Array:
-        """Potential of gravity [J], shape (G,), zero at the origin."""
-        result: Float64Array = -(self.model.mass * (state.points @ self.model.gravity)).sum(axis=1)
-        return result
 
     def elastic_energy(self, state: StrandState) -> Float64Array:
         """Energy of stretch-shear and bend-twist [J], shape (G,)."""
@@ -161,10 +129,6 @@ class CosseratSolver(StrandSolver):
         joints[model.root_kind != RootKind.CLAMPED, 0] = 0
         result: Float64Array = stretch.sum(axis=1) + joints.sum(axis=1)
         return result
-
-    def stretch(self, state: StrandState) -> Float64Array:
-        """Length of each segment over its own length without load, less one, shape (G, N)."""
-        return state.segment_lengths() / self.rest.length - 1
 
 
 def pack_constants(model: StrandModel, rest: RestShape) -> Float64Array:

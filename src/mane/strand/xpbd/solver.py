@@ -17,17 +17,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_positive
-from mane.strand import _kernels_rods
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
 from mane.strand.rod_rest import RestShape, groomed_rest, sag_free_rest
+from mane.strand.rods import RodSolver
 from mane.strand.roots import RootPose
-from mane.strand.solver import StrandSolver
-from mane.strand.state import StrandState, carry_rigidly
+from mane.strand.state import StrandState
 from mane.strand.xpbd import _kernels as kernels
 
 
@@ -55,7 +53,7 @@ class XpbdParams:
             require_positive("k_norm", self.k_norm)
 
 
-class XpbdSolver(StrandSolver):
+class XpbdSolver(RodSolver):
     """Steps Cosserat rods by extended position-based dynamics.
 
     Args:
@@ -69,7 +67,6 @@ class XpbdSolver(StrandSolver):
 
     name = "xpbd"
     settings = XpbdParams
-    has_twist = True
     is_converged = False
     max_substep = 1e-3  # as in hsu2024 5
 
@@ -77,7 +74,7 @@ class XpbdSolver(StrandSolver):
         self.model = model
         self.params = XpbdParams(**settings)
         rod = replace(model, stretch_stiffness=self._stretch(), twist_stiffness=model.bend_stiffness)
-        self.rest: RestShape = sag_free_rest(rod) if self.params.sag_free else groomed_rest(rod)
+        self.rest = sag_free_rest(rod) if self.params.sag_free else groomed_rest(rod)
         # A joint that is bent off its rest by theta has |C| = 2 sin(theta / 4): k_bt = 4 E I / L makes that E I theta.
         self._bend = 4 * model.bend_stiffness / self.rest.joint_length
         self._k_ss = rod.stretch_stiffness * self.rest.length
@@ -91,15 +88,6 @@ class XpbdSolver(StrandSolver):
         if self.params.k_norm is None:
             return model.stretch_stiffness
         return 4 * model.bend_stiffness / (model.rest_length**2 * self.params.k_norm)
-
-    def rest_state(self, roots: RootPose) -> StrandState:
-        """Return the groomed shape, carried by `roots`, without motion and with the cut forces of its equilibrium."""
-        state = StrandState.at_rest(self.model.rest_points, self.rest.frames)
-        state.cut_force[...] = self.rest.cut_force
-        state.extra["clamp"] = self.rest.clamp.copy()
-        identity = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (self.model.strand_count, 4))
-        self.carry(state, RootPose(self.model.rest_points[:, 0], identity), roots)
-        return state
 
     def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
         """Go one step of `dt` [s]; see `StrandSolver.step`."""
@@ -120,31 +108,14 @@ class XpbdSolver(StrandSolver):
         other._bend, other._k_ss, other._weight = self._bend[rows], self._k_ss[rows], self._weight[rows]
         return other
 
-    def adopt(self, state: StrandState, strands: NDArray[np.bool_]) -> None:
-        """Turn the segments of changed strands to where their vertices now are; see `StrandSolver.adopt`."""
-        _kernels_rods.adopt_strands(state.points, state.velocity, strands, state.orientations, state.spin)
-
-    def carry(self, state: StrandState, before: RootPose, after: RootPose) -> None:
-        """Move every strand rigidly with its root; see `StrandSolver.carry`."""
-        rotation = quaternion.multiply(after.rotations, quaternion.conjugate(before.rotations))
-        carry_rigidly(state, rotation, before.positions, after.positions)
-        state.extra["clamp"][...] = quaternion.multiply(rotation, state.extra["clamp"])
-
     def energy(self, state: StrandState) -> Float64Array:
         """Kinetic, elastic and gravitational energy of each strand [J], shape (G,); spinning segments left out."""
-        model = self.model
-        kinetic = 0.5 * (model.mass * (state.velocity**2).sum(axis=2)).sum(axis=1)
-        gravity = -(model.mass * (state.points @ model.gravity)).sum(axis=1)
         stretch, bend = constraints(state, self.rest)
         held = np.ones_like(self._bend)
-        held[model.root_kind != RootKind.CLAMPED, 0] = 0.0
+        held[self.model.root_kind != RootKind.CLAMPED, 0] = 0.0
         elastic = 0.5 * self._k_ss * (stretch**2).sum(axis=2) + 0.5 * held * self._bend * (bend**2).sum(axis=2)
-        result: Float64Array = kinetic + gravity + elastic.sum(axis=1)
+        result: Float64Array = self.kinetic_energy(state) + self.gravity_energy(state) + elastic.sum(axis=1)
         return result
-
-    def stretch(self, state: StrandState) -> Float64Array:
-        """Length of each segment over its own length without load, less one, shape (G, N)."""
-        return state.segment_lengths() / self.rest.length - 1
 
 
 def constraints(state: StrandState, rest: RestShape) -> tuple[Float64Array, Float64Array]:

@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from mane.simd.jit import njit, prange
+from mane.skin._kernels_rotation import product, third_axis
 from mane.skin._kernels_solids import nearest_solid
-from mane.skin.physical._kernels_plain import product, third_axis
 
 BISECTIONS = 60
 AT_REST = 1e-6  # largest change of four numbers of an orientation
@@ -63,7 +63,7 @@ def right_side(before, first, again, stiffness, own, is_first):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def sweep_often_out_of_solids(
+def sweep_repeatedly_out_of_solids(
     solids,
     poses,
     length,
