@@ -124,3 +124,21 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert again.returncode == 0, errors
     assert f"{150 - there} sequences simulated, {there} were there" in out
     assert check_dataset(open_dataset(store)) == []
+
+
+def die_or_count(folder, number):
+    """A task of which number 1 takes its worker with it; every start leaves a file."""
+    import tempfile
+
+    tempfile.mkstemp(prefix=f"{number}-", dir=folder)
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_a_task_that_kills_its_workers_is_given_up_after_four_of_them(tmp_path):
+    with cluster.open_cluster(2) as workers:
+        results = dict(workers.run(die_or_count, [(str(tmp_path), number) for number in range(6)]))
+    assert isinstance(results.pop(1), cluster.TaskDied)
+    assert results == {number: number for number in (0, 2, 3, 4, 5)}
+    assert len(list(tmp_path.glob("1-*"))) == 2 * (cluster.ALLOWED_DEATHS + 1)

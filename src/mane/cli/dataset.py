@@ -247,11 +247,12 @@ def _export(path: Path, args: argparse.Namespace) -> int:
 def _render(path: Path, args: argparse.Namespace) -> int:
     from mane.cli._render_request import size_of
     from mane.dataset.cluster import TaskDied, open_cluster
-    from mane.dataset.pictures import draw_sequence
+    from mane.dataset.pictures import draw_sequence, remove_old_movies
 
     dataset, output = _opened(path), _output(args, "a folder for the movies")
     output.mkdir(parents=True, exist_ok=True)
     size, numbers = size_of(args.size), [reader.index for reader in dataset]
+    remove_old_movies(dataset, output, size, args.every)
     tasks = [(str(path.resolve()), index, str(output.resolve()), size, args.every) for index in numbers]
     with (
         CountBar("drawing", "sequences", quiet=args.quiet) as bar,

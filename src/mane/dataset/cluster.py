@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 CONNECT_SECONDS = 20.0  # for a scheduler to answer
-ALLOWED_DEATHS = 10  # of workers on one task before Dask gives it up; it is then handed out three times more
+ALLOWED_DEATHS = 1  # of workers on a task before it is put aside, and again when it is run by itself at the end
 # Threads of a worker's libraries; each worker has its own cores.
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -62,32 +62,42 @@ class DaskCluster(Cluster):
     def run(
         self, function: Callable[..., T], arguments: Iterable[tuple[Any, ...]]
     ) -> Iterator[tuple[int, T | TaskDied]]:
-        """Call a function for each of the arguments on the workers; a task whose worker dies is run again."""
+        """Call a function for each of the arguments on the workers; a task whose worker dies is run again.
+
+        One that has taken several workers with it, or was near when they died, is put aside and run again by itself
+        when all others are done. If that fails too, it is given up.
+        """
+        waiting = list(arguments)
+        aside: list[int] = []
+        for number, result in self._completed(function, dict(enumerate(waiting))):
+            if isinstance(result, TaskDied):
+                aside.append(number)
+            else:
+                yield number, result
+        for number in aside:
+            yield from self._completed(function, {number: waiting[number]})
+
+    def _completed(
+        self, function: Callable[..., T], arguments: Mapping[int, tuple[Any, ...]]
+    ) -> Iterator[tuple[int, T | TaskDied]]:
+        """Hand tasks out by number and yield their results as they come."""
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker, as_completed
         from distributed.comm.core import CommClosedError
 
-        waiting, run = list(arguments), secrets.token_hex(8)
+        run = secrets.token_hex(8)
         numbers = {
             self._client.submit(function, *given, pure=False, retries=0, key=f"sequence-{run}-{number}"): number
-            for number, given in enumerate(waiting)
+            for number, given in arguments.items()
         }
-        deaths: dict[int, int] = {}
-        results = as_completed(list(numbers))
-        for future in results:
+        for future in as_completed(list(numbers)):
             number = numbers.pop(future)
+            result: T | TaskDied
             try:
                 result = future.result()
             except KilledWorker:
-                deaths[number] = deaths.get(number, 0) + 1
-                if deaths[number] * 3 > ALLOWED_DEATHS:
-                    yield number, TaskDied("its worker died, again and again: out of memory?")
-                    continue
-                again = self._client.submit(function, *waiting[number], pure=False)
-                numbers[again] = number
-                results.add(again)
-                continue
+                result = TaskDied("its worker died, again and again: out of memory?")
             except (CancelledError, CommClosedError, TimeoutError) as error:
                 raise ClusterLost(
                     "the cluster's scheduler is gone; the same command goes on where it stopped"
@@ -96,6 +106,12 @@ class DaskCluster(Cluster):
             yield number, result
         if numbers:
             raise ClusterLost("the cluster's scheduler is gone; the same command goes on where it stopped")
+
+
+def check_choice(workers: int | None, scheduler: str | None) -> None:
+    """Raise ValueError where both workers of this machine and a cluster are asked for."""
+    if scheduler is not None and workers is not None:
+        raise ValueError(f"--workers {workers}: must be left out with --scheduler, which has its own")
 
 
 @contextmanager
@@ -108,9 +124,11 @@ def open_cluster(workers: int | None = None, threads: int = 1, scheduler: str | 
         scheduler: address of a cluster, such as tcp://host:8786, in place of workers of this machine.
 
     Raises:
+        ValueError: both workers and a scheduler are given.
         OSError: there is no such cluster.
         ModuleNotFoundError: Dask is not installed.
     """
+    check_choice(workers, scheduler)
     if scheduler is None and workers == 0:
         yield Cluster()
         return

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any
-
-from mane.body.cache import cache_directory
 
 _state = {"is_warm": False}
 
@@ -37,14 +38,19 @@ def compiling_alone() -> Iterator[Callable[[], None]]:
 
 
 def _taken_lock() -> IO[Any] | None:
-    folder = cache_directory()
-    if folder is None or sys.platform == "win32":
+    """Wait for the lock of this machine and user, in its own temporary folder: a home may be shared by a cluster."""
+    if sys.platform == "win32":
         return None
     import fcntl
 
     with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / "compiling.lock", "a")  # noqa: SIM115 - closed by `release`
+        descriptor = os.open(lock_file(), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        file = os.fdopen(descriptor, "a")
         fcntl.flock(file, fcntl.LOCK_EX)
         return file
     return None
+
+
+def lock_file() -> Path:
+    """Path of the lock: one per user, since nobody else can write it."""
+    return Path(tempfile.gettempdir()) / f"mane-{os.getuid()}-compiling.lock"

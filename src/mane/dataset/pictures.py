@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from mane.body.cache import content_key
 from mane.body.mesh import Mesh
 from mane.body.motion import Pose
 from mane.dataset.dataset import Dataset, SequenceReader, open_dataset
 from mane.dataset.export import rest_groom, strands_field
 from mane.dataset.simulate import assemble
+from mane.io.atomic import atomic_write
 from mane.render.cameras import follow, outline
 from mane.render.renderer import render
 from mane.render.sheet import Image, contact_sheet
@@ -108,12 +111,41 @@ def draw_movie(dataset: Dataset, reader: SequenceReader, path: Path, size: tuple
 
 def draw_sequence(path: str, index: int, folder: str, size: tuple[int, int], every: int) -> dict[str, Any]:
     """Write the movie of one sequence; what a worker runs. One that is there already is left alone."""
-    file = Path(folder) / f"{index:06d}.mp4"
+    file = movie_file(Path(folder), index)
     if not file.exists():
         dataset = open_dataset(path)
         reader = next(one for one in dataset if one.index == index)
         draw_movie(dataset, reader, file, size, every)
     return {"index": index, "file": os.fspath(file)}
+
+
+def movie_file(folder: Path, index: int) -> Path:
+    """Path of the movie of a sequence."""
+    return folder / f"{index:06d}.mp4"
+
+
+MOVIES = "movies.json"  # beside the movies: what each of them shows
+
+
+def remove_old_movies(dataset: Dataset, folder: Path, size: tuple[int, int], every: int) -> int:
+    """Remove movies of another size, of other frames or of other data, and return how many; the others stay.
+
+    What the movies show is written beside them after the old ones are gone, so a run may be killed at any moment.
+    """
+    wanted = {}
+    for reader in dataset:
+        wanted[f"{reader.index:06d}"] = content_key(*size, every, reader.attributes["sha256"][strands_field(reader)])
+    try:
+        there = json.loads((folder / MOVIES).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        there = {}
+    old = [movie_file(folder, int(name)) for name, key in wanted.items() if there.get(name) != key]
+    old = [file for file in old if file.exists()]
+    for file in old:
+        file.unlink()
+    with atomic_write(folder / MOVIES) as opened:
+        opened.write(json.dumps(wanted, indent=1).encode())
+    return len(old)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------

@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mane.dataset.cluster import Cluster, TaskDied, open_cluster
+from mane.dataset.cluster import Cluster, TaskDied, check_choice, open_cluster
 from mane.dataset.sequences import PlannedSequence, plan_sequences
-from mane.dataset.simulate import DONE, FAILED, assemble, facts, simulate_sequence
+from mane.dataset.simulate import DONE, FAILED, assemble, facts, simulate_sequence, stage_versions
 from mane.dataset.spec import Spec
 from mane.dataset.store import DatasetStore
+from mane.scene.build import Assembly
+
+PROBES = 8  # sequences that are tried before a spec is said to be one that cannot be built
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ def run_dataset(
         spec: from `read_spec`.
         path: of the dataset, a folder; a shared one where the workers are on other machines.
         workers: on this machine; 0 simulates in this process, None takes one per core.
-        threads: of each of them.
+        threads: that each of them simulates with, as far as it has them.
         scheduler: address of a Dask cluster in place of workers of this machine.
         retry_failed: simulate those again that failed in an earlier run.
         progress: is told after every sequence.
@@ -93,27 +96,46 @@ def run_dataset(
         OSError: the dataset cannot be written, or the cluster is gone; what is finished stays, the same call goes on.
     """
     started = time.perf_counter()
+    check_choice(workers, scheduler)
     planned = plan_sequences(spec)
-    is_new = not Path(path).exists()
-    if is_new:
-        assemble(planned[0].scene(spec))  # one that cannot be built is said here, and leaves nothing in the way
+    if not Path(path).exists():
+        _built(spec, planned)  # a spec that cannot be built is said here, and leaves nothing in the way
     store = DatasetStore.make(Path(path), spec)
     with _only_run(store):
         store.remove_unfinished()
-        summary, pending = _pending(store, planned, retry_failed)
+        summary, pending, stages = _pending(store, planned, retry_failed)
         if pending:
-            if not is_new:
-                assemble(pending[0].scene(spec))
+            stages = stage_versions(_built(spec, pending), spec) | stages
             with open_cluster(workers, threads, scheduler) as cluster:
-                _run_all(store, pending, cluster, summary, progress)
+                _run_all(store, [(one, stages, threads) for one in pending], cluster, summary, progress)
     summary.seconds = time.perf_counter() - started
     return summary
 
 
+def _built(spec: Spec, planned: list[PlannedSequence]) -> Assembly:
+    """Build the first sequence that can be built of some that are spread over all; where none can, its error.
+
+    So a fault of the spec is said before anything is begun, and one of a few sequences stops nobody.
+    """
+    tried: list[PlannedSequence] = []
+    for position in range(min(PROBES, len(planned))):
+        tried.append(planned[position * len(planned) // min(PROBES, len(planned))])
+    first: Exception | None = None
+    for sequence in tried:
+        try:
+            return assemble(sequence.scene(spec))
+        except (ValueError, OSError, MemoryError) as error:
+            first = first or error
+    assert first is not None
+    raise first
+
+
 def _pending(
     store: DatasetStore, planned: list[PlannedSequence], retry_failed: bool
-) -> tuple[DatasetSummary, list[PlannedSequence]]:
+) -> tuple[DatasetSummary, list[PlannedSequence], dict[str, int]]:
+    """What is there, what is still to be simulated, and the versions of the methods that made what is there."""
     summary, pending = DatasetSummary(store.path, len(planned)), []
+    stages: dict[str, int] = {}
     for sequence in planned:
         if not store.has(sequence.index):
             pending.append(sequence)
@@ -124,23 +146,24 @@ def _pending(
             pending.append(sequence)
             continue
         summary.kept += 1
+        stages |= known.get("stages", {})
         if known["status"] == FAILED:
             summary.failures[sequence.index] = known["reason"]
-    return summary, pending
+    return summary, pending, stages
 
 
 def _run_all(
     store: DatasetStore,
-    pending: list[PlannedSequence],
+    tasks: list[tuple[PlannedSequence, dict[str, int], int]],
     cluster: Cluster,
     summary: DatasetSummary,
     progress: ProgressCallback | None,
 ) -> None:
     began = time.perf_counter()
     path = str(store.path.resolve())
-    outcomes = cluster.run(simulate_sequence, [(path, sequence) for sequence in pending])
+    outcomes = cluster.run(simulate_sequence, [(path, *task) for task in tasks])
     for finished, (number, outcome) in enumerate(outcomes, start=1):
-        sequence = pending[number]
+        sequence = tasks[number][0]
         if isinstance(outcome, TaskDied):
             store.write_failure(sequence.index, {**facts(sequence), "status": FAILED, "reason": str(outcome)})
             outcome = {"index": sequence.index, "status": FAILED, "reason": str(outcome), "frames": 0, "seconds": 0.0}

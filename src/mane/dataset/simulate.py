@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,21 @@ from numpy.typing import NDArray
 
 from mane.body.cache import content_key
 from mane.dataset.fields import FIELDS, ORIGIN, FrameRecord, origin_of
+from mane.dataset.inputs import InputsChanged, digests_of, require_unchanged, stamp
 from mane.dataset.machine import compiling_alone
 from mane.dataset.sequences import PlannedSequence
 from mane.dataset.spec import Spec, StoreTable
 from mane.dataset.store import DatasetStore, SequenceWriter
 from mane.geometry.checks import FloatArray
+from mane.geometry.threads import using_threads
 from mane.groom.guides import Guides
 from mane.scene.build import Assembly, build
 from mane.scene.config import Scene
+from mane.scene.files import scene_files
 from mane.scene.hair import Hair
 from mane.scene.loop import run_into
 from mane.scene.sinks import Job, Sink
+from mane.stage.memory import versions
 from mane.strand.frame import GuideFrame
 from mane.strand.stepping import SolverDiverged
 
@@ -90,20 +93,29 @@ class SequenceSink(Sink):
         return stored
 
 
-def simulate_sequence(path: str, sequence: PlannedSequence) -> dict[str, Any]:
+def simulate_sequence(
+    path: str, sequence: PlannedSequence, stages: Mapping[str, int] | None = None, threads: int = 1
+) -> dict[str, Any]:
     """Simulate a sequence into the dataset at `path` and return how it went: index, status, seconds, frames.
 
-    A sequence that is there already is left alone. One that cannot be simulated is recorded with the reason.
+    A sequence that is there already is left alone. One that cannot be simulated is recorded with the reason: it does
+    not build, diverges, needs more memory than there is, or meets any other fault of its own.
+
+    Args:
+        path: of the dataset.
+        sequence: which one.
+        stages: versions of the methods that made what is there, by the key of each; None asks for none.
+        threads: that kernels run on.
 
     Raises:
         OSError: the dataset cannot be written.
-        ValueError: this worker has other versions than the dataset was begun with.
+        ValueError: this worker has other versions, or finds other files, than the dataset was begun with.
     """
-    with _ONE_AT_A_TIME:
-        return _simulate_sequence(path, sequence)
+    with _ONE_AT_A_TIME, using_threads(threads):
+        return _simulate_sequence(path, sequence, stages or {})
 
 
-def _simulate_sequence(path: str, sequence: PlannedSequence) -> dict[str, Any]:
+def _simulate_sequence(path: str, sequence: PlannedSequence, stages: Mapping[str, int]) -> dict[str, Any]:
     started = time.perf_counter()
     store = DatasetStore.open(path)
     store.require_versions(f"that of worker {socket.gethostname()}")
@@ -111,18 +123,33 @@ def _simulate_sequence(path: str, sequence: PlannedSequence) -> dict[str, Any]:
     outcome = {"index": sequence.index, "status": DONE, "reason": "", "frames": 0}
     if not store.has(sequence.index):
         try:
-            outcome["frames"] = store_sequence(store, spec, sequence)
-        except (ValueError, SolverDiverged) as error:
-            reason = " ".join(str(error).split())
+            outcome["frames"] = store_sequence(store, spec, sequence, stages)
+        except (OSError, InputsChanged):
+            raise
+        except Exception as error:
+            reason = reason_of(error)
+            forget_hair()
             store.write_failure(sequence.index, {**facts(sequence), "status": FAILED, "reason": reason})
             outcome |= {"status": FAILED, "reason": reason}
     return {**outcome, "seconds": time.perf_counter() - started}
 
 
-def store_sequence(store: DatasetStore, spec: Spec, sequence: PlannedSequence) -> int:
-    """Simulate a sequence, store it, and return the number of its frames."""
+def reason_of(error: Exception) -> str:
+    """Why a sequence failed, in one line; faults that nobody foresaw with the name of their kind."""
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"not enough memory{text and ': '}{text}; fewer workers leave more for each"
+    return text if isinstance(error, ValueError | SolverDiverged) else f"{type(error).__name__}: {text}"
+
+
+def store_sequence(
+    store: DatasetStore, spec: Spec, sequence: PlannedSequence, stages: Mapping[str, int] | None = None
+) -> int:
+    """Simulate a sequence, store it, and return the number of its frames; `stages` as of `simulate_sequence`."""
     with compiling_alone() as release:
-        assembly = _assembled(spec, sequence)
+        assembly = _assembled(store, sequence.scene(spec))
+        used = stage_versions(assembly, spec)
+        _require_stages(store, stages or {}, used)
         frames = math.ceil(assembly.scene.frames.count / spec.store.every)
         writer = SequenceWriter(store, sequence.index, frames)
         try:
@@ -132,6 +159,7 @@ def store_sequence(store: DatasetStore, spec: Spec, sequence: PlannedSequence) -
             attributes = {**facts(sequence), "status": DONE, "frame_rate": assembly.scene.frames.rate, "rest": rest}
             if spec.store.precision == "float16":
                 attributes["largest_error"] = {name: sink.largest_error[name] for name in spec.store.fields}
+            attributes["stages"] = used
             attributes |= {"largest_stretch": summary.stretch, "deepest_penetration": summary.penetration}
             writer.finish(attributes)
         except BaseException:
@@ -140,10 +168,31 @@ def store_sequence(store: DatasetStore, spec: Spec, sequence: PlannedSequence) -
     return frames
 
 
-def _assembled(spec: Spec, sequence: PlannedSequence) -> Assembly:
-    """Build a sequence; where a file of it cannot be read, ValueError, since OSError is one of the dataset."""
+def stage_versions(assembly: Assembly, spec: Spec) -> dict[str, int]:
+    """Version of every method that decides what is stored of a sequence, by the key of each."""
+    stages = assembly.source.stages
+    if assembly.may_return_load or any(FIELDS[name].needs_hair for name in spec.store.fields):
+        stages = (*stages, *assembly.hair_stage.stages)
+    return versions(stages)
+
+
+def _require_stages(store: DatasetStore, known: Mapping[str, int], used: Mapping[str, int]) -> None:
+    for key, version in used.items():
+        if known.get(key, version) != version:
+            raise InputsChanged(
+                f"{store.path}: was begun with version {known[key]} of {key} and {socket.gethostname()} has version "
+                f"{version}, which moves hair otherwise; install the mane that began it, or choose another name with -o"
+            )
+
+
+def _assembled(store: DatasetStore, scene: Scene) -> Assembly:
+    """Build a sequence of the files that its dataset was begun with.
+
+    Where one of them cannot be read, ValueError, since OSError is one of the dataset.
+    """
     try:
-        return assemble(sequence.scene(spec))
+        require_unchanged(store.path, store.header.get("files", {}), digests_of([scene]))
+        return assemble(scene)
     except OSError as error:
         raise ValueError(str(error)) from error
 
@@ -201,6 +250,11 @@ _HAIR: dict[str, tuple[Hair, Guides]] = {}  # of the last scenes, by what decide
 MOST_HAIR = 4
 
 
+def forget_hair() -> None:
+    """Let go of the hair of earlier scenes: the next sequence has all memory to itself."""
+    _HAIR.clear()
+
+
 def assemble(scene: Scene) -> Assembly:
     """Build a scene; hair and guides are kept for other scenes with the same ones."""
     key = _hair_key(scene)
@@ -217,15 +271,5 @@ def assemble(scene: Scene) -> Assembly:
 def _hair_key(scene: Scene) -> str:
     """All that decides hair and guides, as text; files by their size and time, so that a new one is read anew."""
     plain: Mapping[str, Any] = scene.to_dict()
-    files = [scene.path(name) for name in (scene.groom.file, scene.guides.file) if name is not None]
-    files += [scene.path(scene.body.mesh)] if scene.body.is_file else []
-    marks = [(str(file), *_stamp(file)) for file in files]
+    marks = [stamp(file) for file in scene_files(scene).values()]
     return json.dumps([plain["groom"], plain["guides"], plain["body"], scene.seed, marks], default=str)
-
-
-def _stamp(file: Path) -> tuple[int, int]:
-    try:
-        found = file.stat()
-    except OSError:
-        return (0, 0)
-    return (found.st_size, found.st_mtime_ns)

@@ -23,7 +23,7 @@ import json
 import os
 import tomllib
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from mane.geometry.checks import require_choice
 from mane.scene.config import Scene
 from mane.scene.config_body import Settings, Vector3
 from mane.scene.config_output import OutputTable, require
+from mane.scene.files import names_file
 from mane.scene.scene_file import (
     Locations,
     SceneError,
@@ -56,7 +57,7 @@ class MotionTable:
     """A motion of the head, or several that differ in their seeds.
 
     Attributes:
-        motion: still, shake, nod, turn, tilt, walk, jump, random, or a motion file
+        motion: still, shake, nod, turn, tilt, walk, jump, random, or a motion file, seen from the spec's folder
         count: how many, each with a seed of its own
         split: "train", "validation" or "test"; without it [splits] shares motions out
         amplitude: of a named motion, or two numbers to draw it between
@@ -292,7 +293,39 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
         raise SceneError(f"{file}: {error}") from None
     locations = {key: f"{file}:{line}" for key, line in key_lines(text).items()}
     locations[""] = f"{file}:1"
-    return _spec_of(values, locations, _scene_of(values, locations, file.parent), text)
+    scene = _scene_of(values, locations, file.parent)
+    return _seen_from_scene(_spec_of(values, locations, scene, text), file.parent)
+
+
+def _seen_from_scene(spec: Spec, folder: Path) -> Spec:
+    """Files that a spec in `folder` names, as its scene names them: their paths from the folder of the scene."""
+    to_scene = spec.scene.folder.resolve()
+
+    def moved(key: str, value: Any) -> Any:
+        is_file = names_file(key, value)
+        return Path(os.path.relpath((folder / value).resolve(), to_scene)).as_posix() if is_file else value
+
+    if folder.resolve() == to_scene:
+        return spec
+    motions = tuple(
+        replace(
+            table,
+            motion=moved("head.motion", table.motion),
+            values={key: moved(key, value) for key, value in table.values.items()},
+        )
+        for table in spec.motions
+    )
+    axes = tuple(
+        replace(axis, values=tuple(_moved_values(axis, value, moved) for value in axis.values)) for axis in spec.axes
+    )
+    return replace(spec, motions=motions, axes=axes)
+
+
+def _moved_values(axis: AxisTable, value: Any, moved: Callable[[str, Any], Any]) -> Any:
+    """A value of an axis, or of its several keys, with files as the scene names them."""
+    if axis.key is not None:
+        return moved(axis.key, value)
+    return tuple(moved(key, item) for key, item in zip(axis.keys, value, strict=True))
 
 
 def _scene_of(values: Mapping[str, Any], locations: Locations, folder: Path) -> Scene:

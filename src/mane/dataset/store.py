@@ -2,7 +2,7 @@
 
 ```
 hair.zarr/
-  zarr.json                 attributes "mane": format, spec, versions
+  zarr.json                 attributes "mane": format, spec, versions, SHA-256 of all files that it reads
   sequences/000000/         attributes: split, motion, factors, scene keys, checksums; or the reason of a failure
     points  (F, G, V, 3)    one array per field, in chunks of a few frames
     origin  (F, 3)          what float16 positions are stored from
@@ -30,8 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.dataset.inputs import require_unchanged, spec_digests
 from mane.dataset.spec import Spec
-from mane.io.atomic import explained, sync_folder
+from mane.io.atomic import atomic_write, explained, sync_folder
 from mane.scene.cache import program_versions
 
 FORMAT = 1
@@ -46,7 +47,7 @@ class DatasetStore:
 
     Attributes:
         path: its folder.
-        header: what its attributes say: format, spec, versions.
+        header: what its attributes say: format, spec, versions, files.
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
@@ -55,11 +56,13 @@ class DatasetStore:
     @classmethod
     def make(cls, path: Path, spec: Spec) -> DatasetStore:
         """Begin an empty dataset, or go on with one of the same spec; ValueError where something else is there."""
-        header = {"format": FORMAT, "spec": spec.to_dict(), "versions": program_versions()}
+        header: dict[str, Any] = {"format": FORMAT, "spec": spec.to_dict(), "versions": program_versions()}
+        header["files"] = spec_digests(spec)
         header["scene_folder"] = os.path.relpath(spec.scene.folder.resolve(), path.resolve())
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             store = cls.open(path)
             store.require_same(header)
+            store._add_files(header["files"])
             store._make_groups()
             return store
         import zarr
@@ -72,6 +75,18 @@ class DatasetStore:
         store = cls(path, json.loads(json.dumps(header)))
         store._make_groups()
         return store
+
+    def _add_files(self, digests: Mapping[str, str]) -> None:
+        """Note files that were missing when the dataset was begun; all sequences that name them had failed."""
+        known = self.header.setdefault("files", {})
+        if digests.keys() <= known.keys():
+            return
+        known |= digests
+        file = self.path / "zarr.json"
+        written = json.loads(file.read_text(encoding="utf-8"))
+        written["attributes"][KEY] = self.header
+        with atomic_write(file) as opened:
+            opened.write(json.dumps(written, indent=2).encode())
 
     def _make_groups(self) -> None:
         """Make what is in every dataset and not there yet, as where the first run was killed at once."""
@@ -107,7 +122,7 @@ class DatasetStore:
         return Spec.from_dict(self.header["spec"], folder)
 
     def require_same(self, header: Mapping[str, Any]) -> None:
-        """Raise ValueError where the dataset is of another spec or was made by another program."""
+        """Raise ValueError where the dataset is of another spec, of other files, or was made by another program."""
         ours, theirs = _flat(self.header["spec"]), _flat(json.loads(json.dumps(header["spec"])))
         for name in {**ours, **theirs}:
             if ours.get(name) != theirs.get(name):
@@ -116,6 +131,7 @@ class DatasetStore:
                     f"{theirs.get(name)!r}; choose another name with -o, or remove it"
                 )
         self.require_versions("this")
+        require_unchanged(self.path, self.header.get("files", {}), header["files"])
 
     def require_versions(self, who: str) -> None:
         """Raise ValueError where the dataset was begun with other versions than `who`, this process, has."""

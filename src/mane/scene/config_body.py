@@ -22,6 +22,11 @@ REST_POSES = (AUTO, "bind", "first")
 LONGEST_PREROLL = 1e4  # [s]
 
 
+def is_mesh_file(mesh: str) -> bool:
+    """Whether a body's mesh is the name of a file, not that of a body made in code."""
+    return mesh not in (OWN_BODY, NO_BODY, *CHARACTERS)
+
+
 @dataclass(frozen=True)
 class BodyTable:
     """What the hair grows on; it moves with the head, and hair collides with it. A file that moves deforms it.
@@ -73,7 +78,7 @@ class BodyTable:
     @property
     def is_file(self) -> bool:
         """Whether the body comes from a file."""
-        return self.mesh not in (OWN_BODY, NO_BODY, *CHARACTERS)
+        return is_mesh_file(self.mesh)
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,18 @@ if TYPE_CHECKING:
 MOTION_FILES = (".json", ".csv")
 
 
+def is_motion_file(motion: str) -> bool:
+    """Whether a motion is the name of a file, not that of a motion made in code."""
+    return Path(motion).suffix in MOTION_FILES
+
+
 def make_head_motion(table: HeadTable, folder: Path, seed: int, find_pivot: Callable[[], ArrayLike]) -> Motion:
     """Return the motion of the head; `find_pivot` gives the point that it turns about where the table does not."""
     from mane.body.motion_presets import turns_about_pivot
 
     names = ("amplitude", "rate", "ease_in", "stop", "pivot")
     chosen = {name: getattr(table, name) for name in names if getattr(table, name) is not None}
-    if Path(table.motion).suffix in MOTION_FILES:
+    if is_motion_file(table.motion):
         for name in chosen:
             raise ValueError(f"{name}: is for named motions; {table.motion} has its own")
         return _motion(table.motion, folder, seed)
@@ -75,7 +80,7 @@ def make_head_motion(table: HeadTable, folder: Path, seed: int, find_pivot: Call
 
 
 def _motion(name: str, folder: Path, seed: int, **settings: Any) -> Motion:
-    if Path(name).suffix in MOTION_FILES:
+    if is_motion_file(name):
         from mane.body.motion_files import read_motion
 
         return read_motion(folder / name)

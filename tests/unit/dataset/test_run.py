@@ -84,10 +84,10 @@ def test_a_sequence_that_diverges_is_recorded_and_stops_nobody(write_spec, tmp_p
     spec = read_spec(write_spec(("count = 3", "count = 1")))
     simulated = simulate.store_sequence
 
-    def diverging(store, spec, sequence):
+    def diverging(store, spec, sequence, stages):
         if sequence.index == 1:
             raise SolverDiverged("frame 3: strand 2 has left the finite numbers")
-        return simulated(store, spec, sequence)
+        return simulated(store, spec, sequence, stages)
 
     monkeypatch.setattr(simulate, "store_sequence", diverging)
     summary = run_dataset(spec, tmp_path / "hair.zarr", workers=0)

@@ -16,29 +16,24 @@ import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from numpy.typing import ArrayLike
 
-from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
-from mane.io.atomic import explained, sync_folder
+from mane.io.atomic import sync_folder
 from mane.io.usd.clips import MANIFEST_NAME, FrameTimes, author_clips, finished_times, frame_name
 from mane.io.usd.diagnostics import writing
 from mane.io.usd.files import check_target, export_layer
-from mane.io.usd.frame_layout import FrameLayout, PrimRows, find_layout, write_frame
+from mane.io.usd.frame_files import FrameFiles
 from mane.io.usd.layer import (
     attribute_spec,
-    author_frame,
     block_stale,
     check_rising,
     checked_frame,
     over_layer,
     set_time_range,
 )
-from mane.io.usd.prim_writer import PrimWriter
 from mane.io.usd.source import UsdSource
-from mane.io.usd.stage import author_units
 from mane.io.usd.write import GroomPlan, UsdOptions
 
 
@@ -52,6 +47,7 @@ class UsdSequenceWriter:
         path: of the stage.
         folder: where the frames are.
         source: the prims that are animated.
+        files: writes the file of a frame.
     """
 
     def __init__(self, path: str | os.PathLike[str], source: UsdSource, *, resume: bool = False) -> None:
@@ -60,10 +56,9 @@ class UsdSequenceWriter:
         self.source = source
         self.folder = frames_folder(self.path)
         _make_folder(self.folder)
-        self._back = PrimWriter(source)
+        self.files = FrameFiles(self.folder, source)
         self._times = finished_times(self.path) if resume else FrameTimes()
         self._has_velocities = bool(self._times.values) and _manifest_has_velocities(self._manifest)
-        self._layouts: dict[bool, FrameLayout | None] = {}  # of frames without and with velocities
         self._write_stage()
 
     @classmethod
@@ -109,13 +104,28 @@ class UsdSequenceWriter:
         """
         check_rising(self._times.values, time)
         moved, speeds = checked_frame(self.source, points, velocities)
-        if self._times.values and self._has_velocities != (speeds is not None):
+        self._begin(has_velocities=speeds is not None)
+        self.files.write(float(time), moved, speeds)
+        self._list(float(time))
+
+    def add(self, time: float) -> None:
+        """Make a frame part of the stage whose file somebody else wrote, with `files` of another writer or process."""
+        check_rising(self._times.values, time)
+        if not (self.folder / frame_name(time)).is_file():
+            raise FileNotFoundError(f"{self.folder / frame_name(time)}: is not there (any more)")
+        self._begin(has_velocities=False)
+        self._list(float(time))
+
+    def _begin(self, *, has_velocities: bool) -> None:
+        """Say what frames hold, before the first of them; all others hold the same."""
+        if self._times.values and self._has_velocities != has_velocities:
             raise ValueError("velocities: must be given for all frames or for none")
-        self._has_velocities = speeds is not None
+        self._has_velocities = has_velocities
         if not self._times.values:
             self._write_manifest()
-        self._write_frame(float(time), moved, speeds)
-        self._times.append(float(time))
+
+    def _list(self, time: float) -> None:
+        self._times.append(time)
         self._write_stage(sync_name=False)
 
     def close(self) -> None:
@@ -135,52 +145,12 @@ class UsdSequenceWriter:
     def _manifest(self) -> Path:
         return self.folder / MANIFEST_NAME
 
-    def _write_frame(self, time: float, points: FloatArray, velocities: FloatArray | None) -> None:
-        """Write the file of one frame from checked arrays (P, 3)."""
-        file = self.folder / frame_name(time)
-        with writing(file):
-            layout = self._layout(file, has_velocities=velocities is not None)
-            frames = self._back.frames(time, points, velocities)
-            if layout is not None:
-                write_frame(file, layout, time, frames)
-                return
-            layer = self._side_layer(file.name)
-            for frame in frames:
-                author_frame(layer, frame, time)
-        export_layer(layer, file)
-
-    def _layout(self, file: Path, *, has_velocities: bool) -> FrameLayout | None:
-        """Layout of the files of frames, found before the first of them; None where OpenUSD has to write them."""
-        if has_velocities not in self._layouts:
-            prims = [PrimRows(prim.path, prim.layout.vertex_count, has_velocities) for prim in self.source.prims]
-            try:
-                found = find_layout(self.folder, lambda: self._side_layer(file.name), prims)
-            except OSError as error:
-                raise explained(error, file) from error
-            self._layouts[has_velocities] = found
-        return self._layouts[has_velocities]
-
-    def _side_layer(self, name: str) -> Any:
-        """Return an unsaved layer in the units and time of the stage."""
-        from pxr import Sdf
-
-        layer = Sdf.Layer.CreateAnonymous(name)
-        layer.defaultPrim = self._roots()[0]
-        author_units(layer, self.source.units)
-        layer.timeCodesPerSecond = self.source.timing.time_codes_per_second
-        layer.framesPerSecond = self.source.timing.frames_per_second
-        return layer
-
-    def _roots(self) -> list[str]:
-        """Names of the root prims above the animated ones."""
-        return list(dict.fromkeys(prim.path.split("/")[1] for prim in self.source.prims))
-
     def _write_manifest(self) -> None:
         from pxr import Sdf
 
         types = Sdf.ValueTypeNames
         with writing(self._manifest):
-            layer = self._side_layer(self._manifest.name)
+            layer = self.files.side_layer(self._manifest.name)
             for prim in self.source.prims:
                 attribute_spec(layer, prim.path, "points", types.Point3fArray)
                 attribute_spec(layer, prim.path, "extent", types.Float3Array)
@@ -197,7 +167,7 @@ class UsdSequenceWriter:
             layer = over_layer(self.source, self.path)
             if self._times.values:
                 set_time_range(layer, self.source, self._times.values[0], self._times.values[-1])
-                for root in self._roots():
+                for root in self.files.roots:
                     author_clips(layer, root, self.path, self.folder, self._times)
                 block_stale(layer, self.source, has_velocities=self._has_velocities)
         export_layer(layer, self.path, sync_name=sync_name)
