@@ -139,6 +139,12 @@ def test_the_stub_and_the_short_segments_of_the_report():
     check([], [(0, short, 0.2), (3, short, 0.5)], 1)
 
 
+def test_loads_of_guides_with_short_segments_are_read_exactly():
+    """Directions of a guide's short segments were rounded to float32, and the load of each is k_bt / l times as large:
+    a hair was 1.5 um off at rest."""
+    check([(5, bunched, 1.0)], [(2, bunched, 0.0)], 36)
+
+
 @pytest.mark.parametrize("name", list(SKINS))
 def test_guides_that_are_thrown_do_not_throw_hair(name):
     """Whatever comes of the guides: hair stays finite, keeps its length, and what was made again is named."""

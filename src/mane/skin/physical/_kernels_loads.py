@@ -101,9 +101,11 @@ def fill_loads(
             p, l = first[g, i], length[g, i]
             hx, hy, hz, hw = product(ax, ay, az, aw, p[0], p[1], p[2], p[3])
             dx, dy, dz = third_axis(hx, hy, hz, hw)
-            tx = points[g, i + 1, 0] - points[g, i, 0]
-            ty = points[g, i + 1, 1] - points[g, i, 1]
-            tz = points[g, i + 1, 2] - points[g, i, 2]
+            # In double precision: rounded to float32, the direction of a short segment shows in its load, which is
+            # k_bt over its length times as large.
+            tx = np.float64(points[g, i + 1, 0]) - points[g, i, 0]
+            ty = np.float64(points[g, i + 1, 1]) - points[g, i, 1]
+            tz = np.float64(points[g, i + 1, 2]) - points[g, i, 2]
             size = math.sqrt(tx * tx + ty * ty + tz * tz)
             if not size > 0.0:  # nowhere to look at, as in a slot without a guide
                 tx, ty, tz, size = dx, dy, dz, 1.0
