@@ -19,7 +19,7 @@ from mane.io.raw import RawGroom
 from mane.io.sniff import suffix_of_contents
 
 SHORT_RUN = 300
-LONG_RUN = 100_000
+LONG_RUN = 25_000  # of each format: half a minute of processor time
 
 
 # -- valid files to start from ---------------------------------------------------------------------------------------
