@@ -7,6 +7,8 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mane.cli._cluster_arguments import add_cluster, check_cluster, is_spread, workers_text
+from mane.cli._dataset_bar import CountBar
 from mane.cli._run_bar import RunBar, print_summary
 from mane.cli._scene_arguments import add_command, add_settings, add_telling
 from mane.cli._waiting import busy
@@ -26,6 +28,8 @@ examples:
   mane bake curls.cache -o linear.usda --skin linear
   mane bake hero.cache -o hero_hair.usda --layer
   mane bake curls.cache --movie curls.mp4 --set camera.direction=rear
+  mane bake shot.cache --movie shot.mp4 --workers 8                     frames shared out over this machine
+  mane bake shot.cache -o shot.usda --scheduler tcp://head-node:8786    or over a Dask cluster
 """
 BAKED_TABLES = ("skin", "finish", "passes", "camera")
 
@@ -43,6 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--every", metavar="N", type=int, default=1, help="every so many frames (1)")
     parser.add_argument("--strands", metavar="N", type=int, help="a random choice of so many strands")
     add_settings(parser, "another setting of skin, finish or camera, e.g. skin.alpha=0.2")
+    add_cluster(parser, "all in this process, one frame after the other")
     add_telling(parser)
     parser.set_defaults(run=run)
 
@@ -53,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--every: must be at least 1, got {args.every}")
     if args.layer and args.strands is not None:
         raise ValueError("--layer: must be left out with --strands, for a layer moves all strands of the file")
+    check_cluster(args)
     with busy(f"reading {args.cache}"):
         from mane.scene.cache import Cache
         from mane.scene.loop import bake_cache
@@ -60,8 +66,26 @@ def run(args: argparse.Namespace) -> int:
         cache = Cache.open(args.cache)
         output = _output(args)
         scene = _scene(args, cache, output)
+    if is_spread(args):
+        return _spread(args, output, scene)
     with RunBar("baking", quiet=args.quiet) as bar:
         summary = bake_cache(cache, output, scene=scene, strands=args.strands, every=args.every, progress=bar.tell)
+    return print_summary(summary, as_json=args.json, quiet=args.quiet, simulated=False)
+
+
+def _spread(args: argparse.Namespace, output: OutputTable, scene: Scene) -> int:
+    """Bake on workers, and say what was done."""
+    from mane.dataset.spread import BakeRequest, bake_on_cluster
+
+    scene = dataclasses.replace(scene, folder=scene.folder.absolute())  # workers may stand elsewhere
+    request = BakeRequest(str(args.cache.absolute()), output, scene, args.strands, args.every, args.threads)
+    with CountBar("baking", "frames", quiet=args.quiet) as bar:
+        summary = bake_on_cluster(
+            request,
+            workers=args.workers,
+            scheduler=args.scheduler,
+            progress=lambda now: bar.tell(now.done, now.count, workers_text(now)),
+        )
     return print_summary(summary, as_json=args.json, quiet=args.quiet, simulated=False)
 
 

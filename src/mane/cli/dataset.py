@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mane.cli._cluster_arguments import add_cluster, check_cluster, workers_text
 from mane.cli._dataset_bar import CountBar
 from mane.cli._scene_arguments import add_command, add_telling
 from mane.cli._waiting import busy
 
 if TYPE_CHECKING:
     from mane.dataset.dataset import Dataset, SequenceReader
-    from mane.dataset.run import DatasetProgress
 
 DESCRIPTION = """\
 Simulate every sequence that a spec describes: a scene with other motions, grooms, materials, winds, any key of it, over
@@ -43,12 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = add_command(subparsers, "dataset", "simulate many sequences from one spec", DESCRIPTION, EXAMPLES)
     parser.add_argument("words", metavar="[ACTION] FILE", nargs="+", help="a spec, or an action and a dataset")
     parser.add_argument("-o", "--output", metavar="PATH", type=Path, help="dataset, picture, file or folder to write")
-    cluster = parser.add_argument_group("where it runs")
-    cluster.add_argument(
-        "--workers", metavar="N", type=int, help="on this machine (one per core); 0 runs in this process, without Dask"
-    )
-    cluster.add_argument("--threads", metavar="N", type=int, default=1, help="of each worker (%(default)s)")
-    cluster.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://host:8786")
+    add_cluster(parser, "one per core; 0 runs in this process, without Dask")
     making = parser.add_argument_group("of a spec")
     making.add_argument(
         "--dry-run", action="store_true", help="measure a little, say what the whole takes, write nothing"
@@ -66,10 +61,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Do what the first word says; without one, run the spec."""
-    for name, least in (("threads", 1), ("workers", 0), ("every", 1), ("count", 1)):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            raise ValueError(f"--{name}: must be at least {least}, got {value}")
+    check_cluster(args)
+    for name in ("every", "count"):
+        if getattr(args, name) < 1:
+            raise ValueError(f"--{name}: must be at least 1, got {getattr(args, name)}")
     words = args.words
     action = words[0] if words[0] in ACTIONS else None
     files = words[1:] if action else words
@@ -103,7 +98,7 @@ def run_spec(file: Path, args: argparse.Namespace) -> int:
             threads=args.threads,
             scheduler=args.scheduler,
             retry_failed=args.retry_failed,
-            progress=lambda progress: bar.tell(progress.done, progress.count, _notes(progress)),
+            progress=lambda now: bar.tell(now.done, now.count, workers_text(now, now.failed)),
         )
     made = {
         "dataset": str(summary.path),
@@ -123,12 +118,6 @@ def run_spec(file: Path, args: argparse.Namespace) -> int:
         text += f"sequence {index} failed: {reason}\n"
     _print(text, made, args)
     return 1 if summary.failures else 0
-
-
-def _notes(progress: DatasetProgress) -> str:
-    failed = f", {progress.failed} failed" if progress.failed else ""
-    where = f", {progress.dashboard}" if progress.dashboard else ""
-    return f"{progress.workers} workers{failed}{where}"
 
 
 def _dry_run(spec: Any, args: argparse.Namespace) -> int:

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mane.cli import _render_request as request
+from mane.cli._cluster_arguments import add_cluster, check_cluster, is_spread
 from mane.cli._frames import FrameProgress
 from mane.cli._option_names import INPUT_NAMES, add_any_scale, called, require_fit
+from mane.cli._render_spread import draw_on_cluster
 from mane.cli._waiting import busy
 from mane.cli.info import add_input_arguments, add_up
 
@@ -39,6 +41,7 @@ examples:
   mane render animated.usd -o stretch.mp4 --debug stretch
   mane render curly.usd -o traced.png --renderer mitsuba
   mane render curly.usd --export-mitsuba scene
+  mane render shot.usd -o shot.mp4 --workers 8              frames shared out; --scheduler for a Dask cluster
   mane render --list                                        the looks
 """
 
@@ -95,6 +98,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     how.add_argument("--renderer", metavar="NAME", default="mane", help="mane (default) or mitsuba, a path tracer")
     how.add_argument("--samples", metavar="N", type=int, default=64, help="paths per pixel of mitsuba (64)")
     how.add_argument("--export-mitsuba", type=Path, metavar="DIR", help="write the scene as files for Mitsuba 3")
+    add_cluster(parser, "all in this process, one frame after the other")
     add_input_arguments(parser)
     add_any_scale(parser)
     parser.add_argument("--list", action="store_true", help="list the looks with their numbers and stop")
@@ -134,6 +138,7 @@ class Shoot:
         from mane.render.cameras import direction_of
 
         self.args = args
+        check_cluster(args)
         request.check(args)
         self.size = request.size_of(args.size)
         self.direction = direction_of(args.direction)
@@ -151,7 +156,7 @@ class Shoot:
             first = self.frame(self.times[0])
             if first.groom is not None:
                 require_fit(args, args.file, first.groom, first.bodies[0])
-        self._summary: str | None = None
+        self.summary: str | None = None  # of false colours
 
     def run(self) -> dict[str, Any]:
         """Draw all frames and return what was done."""
@@ -163,7 +168,7 @@ class Shoot:
             with busy(f"writing {args.export_mitsuba}"):
                 files.append(str(self.export(cameras[0])))
         if args.output is not None:
-            files += self.write(self.pictures(cameras))
+            files += draw_on_cluster(self, cameras) if is_spread(args) else self.write(self.pictures(cameras))
         seconds = time.perf_counter() - started
         groom = self.frame(self.times[0]).groom
         return {
@@ -173,7 +178,7 @@ class Shoot:
             "size": list(self.size),
             "renderer": args.renderer,
             "look": None if args.debug else self.look_name(groom),
-            "debug": self._summary,
+            "debug": self.summary,
             "strands": 0 if groom is None else groom.strand_count,
             "points": 0 if groom is None else groom.point_count,
             "camera": {"position": cameras[0].position, "look_at": cameras[0].look_at, "fov": cameras[0].fov},
@@ -221,12 +226,25 @@ class Shoot:
         groom = frame.groom
         if self.painter is not None and groom is not None:
             painted, colors = self.painter.paint(groom, frame.bodies[0] if frame.bodies else None)
-            self._summary = colors.summary + (" in the last frame" if self.is_sequence else "")
+            self.summary = colors.summary + (" in the last frame" if self.is_sequence else "")
             return painted, frame, FLAT, colors.legend
         return groom, frame, replace(as_look(self.look_name(groom)), **self.settings), None
 
     def pictures(self, cameras: Sequence[Camera]) -> Iterator[Any]:
         """Draw the frames, one after the other."""
+        has_content = False
+        with FrameProgress("drawing", len(self.times)) as progress:
+            for position, camera in enumerate(cameras):
+                with nullcontext() if self.is_sequence else busy("drawing"):
+                    image, shows = self.draw(position, camera)
+                has_content = has_content or shows
+                if not has_content and position == len(self.times) - 1:
+                    self.refuse_blank()
+                yield image
+                progress.advance()
+
+    def draw(self, position: int, camera: Camera) -> tuple[Any, bool]:
+        """Draw one of the frames; returns its picture and whether it shows anything."""
         from mane.render.develop import BACKDROP
         from mane.render.panels import with_legend
         from mane.render.renderer import is_blank, render
@@ -234,30 +252,27 @@ class Shoot:
         args = self.args
         is_linear = args.output.suffix.lower() == request.LINEAR
         background = self.background if self.background is not None else ("none" if is_linear else BACKDROP)
-        has_content = False
-        with FrameProgress("drawing", len(self.times)) as progress:
-            for number, (at, camera) in enumerate(zip(self.times, cameras, strict=True), start=1):
-                groom, frame, look, legend = self.scene(at)
-                with nullcontext() if self.is_sequence else busy("drawing"):
-                    image = render(
-                        groom,
-                        frame.bodies,
-                        camera=camera,
-                        look=look,
-                        size=self.size,
-                        supersample=args.supersample,
-                        background=None if background == "none" else background,
-                        tone="linear" if is_linear else args.tone,
-                        hair_width=self.hair_width,
-                        finest=args.finest,
-                        renderer=args.renderer,
-                        samples=args.samples,
-                    )
-                has_content = has_content or not is_blank(image, background)
-                if not has_content and number == len(self.times):
-                    raise ValueError(f"{args.output}: would be blank; {self.blank_hint(groom)}")
-                yield image if legend is None or image.shape[2] != 3 or is_linear else with_legend(image, legend)
-                progress.advance()
+        groom, frame, look, legend = self.scene(self.times[position])
+        image = render(
+            groom,
+            frame.bodies,
+            camera=camera,
+            look=look,
+            size=self.size,
+            supersample=args.supersample,
+            background=None if background == "none" else background,
+            tone="linear" if is_linear else args.tone,
+            hair_width=self.hair_width,
+            finest=args.finest,
+            renderer=args.renderer,
+            samples=args.samples,
+        )
+        shows = not is_blank(image, background)
+        return image if legend is None or image.shape[2] != 3 or is_linear else with_legend(image, legend), shows
+
+    def refuse_blank(self) -> None:
+        """Raise ValueError with what may be done about pictures that show nothing."""
+        raise ValueError(f"{self.args.output}: would be blank; {self.blank_hint(self.frame(self.times[-1]).groom)}")
 
     def blank_hint(self, groom: Groom | None) -> str:
         """What may be done about a picture that shows nothing."""

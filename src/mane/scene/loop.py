@@ -24,7 +24,7 @@ from mane.scene.background import WAITING, BackgroundWriter
 from mane.scene.build import Assembly, build
 from mane.scene.cache import Cache
 from mane.scene.cached import CachedSource
-from mane.scene.config import OutputTable, Scene
+from mane.scene.config import BoundsTable, OutputTable, Scene
 from mane.scene.head_meter import LABEL, HairReport, HeadMeter, outside_bounds
 from mane.scene.outputs import cache_folder, check_output, make_log, open_or_make
 from mane.scene.run_log import RunLog
@@ -97,6 +97,16 @@ class RunSummary:
     note: str = ""
     files: list[Path] = field(default_factory=list)
 
+    def add(self, bounds: BoundsTable, report: StepReport | None, hair: HairReport | None) -> None:
+        """Take in how a frame went; the last one that comes is held against the bounds."""
+        if report is not None:
+            self.stretch = max(self.stretch, report.stretch)
+            self.penetration = max(self.penetration, report.penetration)
+        if hair is not None:
+            self.hair = hair.worst(self.hair)
+            self.fallback_frames += hair.fallbacks > 0
+        self.outside = outside_bounds(bounds, report, hair, self.strands)
+
     @property
     def frames_per_second(self) -> float:
         """Frames over the time that they took, preparation apart."""
@@ -163,6 +173,38 @@ def bake_cache(
         progress: is told after every frame.
     """
     started = time.perf_counter()
+    bake = prepare_bake(cache, output, scene=scene, strands=strands, every=every)
+    summary = play_cache(bake.cache, bake.assembly, bake.sinks, bake.numbers, progress)
+    summary.seconds = time.perf_counter() - started
+    return summary
+
+
+@dataclass(frozen=True, eq=False)
+class Bake:
+    """Frames of a cache, and what they become.
+
+    Attributes:
+        cache: where the guides are.
+        assembly: the hair that they carry.
+        sinks: that take the full head, not opened yet.
+        numbers: of the frames.
+    """
+
+    cache: Cache
+    assembly: Assembly
+    sinks: Sequence[Sink]
+    numbers: range
+
+
+def prepare_bake(
+    cache: Cache | str | os.PathLike[str],
+    output: OutputTable,
+    *,
+    scene: Scene | None = None,
+    strands: int | None = None,
+    every: int = 1,
+) -> Bake:
+    """Get ready for `bake_cache` with the same arguments; nothing is written yet."""
     cache = cache if isinstance(cache, Cache) else Cache.open(cache)
     assembly = build(cache.scene if scene is None else scene)
     different = cache.changed(assembly.keys)
@@ -174,10 +216,7 @@ def bake_cache(
     if not frames:
         raise ValueError(f"{cache.path}: holds no finished frame yet; `mane simulate --resume` goes on with it")
     numbers = range(frames[0], frames[-1] + 1, every)
-    sinks = make_sinks(OutputRequest(assembly, output, None, numbers))
-    summary = play_cache(cache, assembly, sinks, numbers, progress)
-    summary.seconds = time.perf_counter() - started
-    return summary
+    return Bake(cache, assembly, make_sinks(OutputRequest(assembly, output, None, numbers)), numbers)
 
 
 def play_cache(
@@ -210,10 +249,10 @@ def _play_into(
         sink.open(resume=False)
     run = _Run(assembly, sinks)
     assembly.clock.end_setup()
-    summary = _summary_of(assembly)
+    summary = summary_of(assembly)
     with BackgroundWriter(assembly.clock) as writer:
         run.play(frames(run), writer, summary, _Reporter(progress, len(numbers), 0), numbers)
-    _close(sinks, summary)
+    close_sinks(sinks, summary)
     summary.beside = dict(assembly.clock.beside)
     summary.seconds = time.perf_counter() - started
     return summary
@@ -236,7 +275,7 @@ def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: Pr
     clock.end_setup()
     if log is not None and last is None:
         log.write("setup", clock.setup)
-    summary = _summary_of(assembly)
+    summary = summary_of(assembly)
     summary.resumed_after = last
     first = frames.start if last is None else last + 1
     with BackgroundWriter(clock) as writer:
@@ -249,7 +288,7 @@ def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: Pr
         reporter = _Reporter(progress, frames.count, first - frames.start, log)
         numbers = range(first, frames.end + 1)
         run.play(run.simulated(numbers), writer, summary, reporter, numbers)
-    _close(sinks, summary)
+    close_sinks(sinks, summary)
     summary.beside = dict(clock.beside)
     if log is not None:
         summary.files.append(log.path)
@@ -356,21 +395,12 @@ class _Run:
             seconds = self._clock.end_frame()
             summary.frames += 1
             summary.stages = dict(self._clock.total)
-            self._sum_up(made, hair, summary)
+            summary.add(self._assembly.scene.bounds, made.report, hair)
             reporter.tell(made.index, made.report, hair, seconds)
         with self._clock.stage(WAITING):
             writer.flush()
         self._clock.end_frame()
         summary.stages = dict(self._clock.total)
-
-    def _sum_up(self, made: _MadeFrame, hair: HairReport | None, summary: RunSummary) -> None:
-        if made.report is not None:
-            summary.stretch = max(summary.stretch, made.report.stretch)
-            summary.penetration = max(summary.penetration, made.report.penetration)
-        if hair is not None:
-            summary.hair = hair.worst(summary.hair)
-            summary.fallback_frames += hair.fallbacks > 0
-        summary.outside = outside_bounds(self._assembly.scene.bounds, made.report, hair, summary.strands)
 
     def _hand_out(self, made: _MadeFrame, writer: BackgroundWriter) -> FloatArray | None:
         """Give a frame to the sinks that lack it, and show it to those that have it; returns its hair, if made."""
@@ -442,12 +472,14 @@ def _first_needed(sink: Sink, start: int, last: int, is_forgotten: bool) -> int:
     return max(start, missing - sink.history) if is_forgotten or missing <= last else last + 1
 
 
-def _close(sinks: Sequence[Sink], summary: RunSummary) -> None:
+def close_sinks(sinks: Sequence[Sink], summary: RunSummary) -> None:
+    """Finish all sinks after the last frame and note what they made."""
     for sink in sinks:
         summary.files += sink.close()
 
 
-def _summary_of(assembly: Assembly) -> RunSummary:
+def summary_of(assembly: Assembly) -> RunSummary:
+    """Return the summary of a run that has made no frame yet."""
     return RunSummary(
         strands=assembly.hair.groom.strand_count,
         guides=assembly.guides.count,

@@ -89,6 +89,11 @@ class MetricsSink(Sink):
             window.clear()
             window.extend(np.array(memory[f"{name}.{index}"]) for index in range(WINDOW) if f"{name}.{index}" in memory)
 
+    def reset(self) -> None:
+        """Forget the last frames, as where the next one does not follow them."""
+        self._window.clear()
+        self._guide_window.clear()
+
     def open(self, *, resume: bool) -> None:
         """Read the frames that were measured."""
         if resume and self.path.is_file():
@@ -110,6 +115,10 @@ class MetricsSink(Sink):
 
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Measure the frame and write all frames so far."""
+        self.add_part(index, self.make_part(index, frame, points))
+
+    def make_part(self, index: int, frame: GuideFrame, points: FloatArray | None) -> dict[str, float]:
+        """Measure the frame."""
         assert points is not None
         self.recall(index, frame, points)
         placed = [
@@ -125,7 +134,11 @@ class MetricsSink(Sink):
             measured[SQUARED_FLICKER] = _mean_square(flicker(*self._window))
             if len({len(guides) for guides in self._guide_window}) == 1:  # none was inserted or removed meanwhile
                 measured[SQUARED_GUIDE_FLICKER] = _mean_square(flicker(*self._guide_window))
-        self._measured[index] = measured
+        return measured
+
+    def add_part(self, index: int, part: dict[str, float]) -> None:
+        """Write all frames so far, and this one."""
+        self._measured[index] = part
         with atomic_write(self.path) as file:
             file.write(json.dumps(self._document(), indent=1, allow_nan=False).encode())
 

@@ -106,6 +106,11 @@ class PictureSink(Sink):
         for file in self._files(index):
             write_png(file, image)
 
+    def make_part(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
+        """Draw the frame, if a picture of it is wanted; files are all that there is to add."""
+        if self._files(index):
+            self.write(index, frame, points)
+
     def close(self) -> list[Path]:
         """Encode the movie and name what was made."""
         made = [] if self._folder is None else [self._folder]

@@ -11,6 +11,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ from mane.stage.table import Table
 from mane.strand.frame import GuideFrame
 
 if TYPE_CHECKING:
+    from mane.groom.groom import Groom
+    from mane.io.usd.frame_files import FrameFiles
     from mane.io.usd.sequence import UsdSequenceWriter
     from mane.scene.build import Assembly
     from mane.scene.config import OutputTable, Scene
@@ -95,6 +98,19 @@ class Sink(Stage):
     def recall(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Look at a frame that is there already."""
 
+    # Frames that do not depend on each other may be made by several processes. Each calls `make_part`, on a sink that
+    # was not opened; the one that opened its sink calls `add_part` with what comes back, in the order of the frames.
+
+    def make_part(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Any:
+        """Do what is a frame's own, in any process, and return the rest for `add_part`: little, that can be pickled.
+
+        A sink with `history` has seen that many frames before by `recall`.
+        """
+        raise ValueError(f"{self.name}: takes one frame after the other; leave --scheduler and --workers out")
+
+    def add_part(self, index: int, part: Any) -> None:
+        """Take in a frame that `make_part` of another process has made."""
+
     def close(self) -> list[Path]:
         """Finish, after the last frame, and return what was made."""
         return []
@@ -130,10 +146,40 @@ class UsdSink(Sink):
                 raise ValueError(f"{self.path}: must lie over the groom's own USD file, and this hair has none")
             self._writer = UsdSequenceWriter(self.path, assembly.hair.usd, resume=resume)
         else:
-            still = assembly.hair_stage.drawn(assembly.source.rest) if self._is_finer else assembly.hair.source
             rate = assembly.scene.frames.rate
-            self._writer = UsdSequenceWriter.new(self.path, still, time_codes_per_second=rate, resume=resume)
+            self._writer = UsdSequenceWriter.new(self.path, self._still, time_codes_per_second=rate, resume=resume)
         self._done = set(self._writer.times)
+
+    def make_part(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
+        """Write the file of the frame, which no stage lists yet."""
+        from mane.io.usd.layer import checked_frame
+
+        moved, _ = checked_frame(self._files.source, self._own_points(frame, points), None)
+        self._files.write(self._time_code(index), moved)
+
+    def add_part(self, index: int, part: Any) -> None:
+        """Let the stage list the frame."""
+        assert self._writer is not None
+        self._writer.add(self._time_code(index))
+
+    @cached_property
+    def _files(self) -> FrameFiles:
+        """What writes files of frames beside a stage that somebody else has opened."""
+        from mane.io.usd.frame_files import FrameFiles
+        from mane.io.usd.sequence import frames_folder, still_plan
+        from mane.io.usd.write import UsdOptions
+
+        source = self._assembly.hair.usd
+        if not self._layer or source is None:
+            options = UsdOptions(time_codes_per_second=self._assembly.scene.frames.rate)
+            source = still_plan(self.path, self._still, None, options).source
+        return FrameFiles(frames_folder(self.path), source)
+
+    @property
+    def _still(self) -> Groom:
+        """The strands of a new stage, at rest."""
+        assembly = self._assembly
+        return assembly.hair_stage.drawn(assembly.source.rest) if self._is_finer else assembly.hair.source
 
     @property
     def _is_finer(self) -> bool:

@@ -21,19 +21,15 @@ from mane.io.usd.stage import author_units
 class FrameFiles:
     """Writes the file of one frame after the other.
 
-    Args:
+    Attributes:
         folder: where the files go; it is there.
         source: the prims that are animated.
     """
 
     def __init__(self, folder: Path, source: UsdSource) -> None:
-        self._folder, self._source = folder, source
+        self.folder, self.source = folder, source
         self._back = PrimWriter(source)
         self._layouts: dict[bool, FrameLayout | None] = {}  # of frames without and with velocities
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel to another process as what it is made from."""
-        return FrameFiles, (self._folder, self._source)
 
     def write(self, time: float, points: FloatArray, velocities: FloatArray | None = None) -> Path:
         """Write the file of one frame from checked arrays (P, 3), and return it; it is complete when it has its name.
@@ -43,7 +39,7 @@ class FrameFiles:
             points: of all strands [m], world frame, float32.
             velocities: of all points [m/s], or None.
         """
-        file = self._folder / frame_name(time)
+        file = self.folder / frame_name(time)
         with writing(file):
             layout = self._layout(file, has_velocities=velocities is not None)
             frames = self._back.frames(time, points, velocities)
@@ -59,9 +55,9 @@ class FrameFiles:
     def _layout(self, file: Path, *, has_velocities: bool) -> FrameLayout | None:
         """Layout of the files of frames, found before the first of them; None where OpenUSD has to write them."""
         if has_velocities not in self._layouts:
-            prims = [PrimRows(prim.path, prim.layout.vertex_count, has_velocities) for prim in self._source.prims]
+            prims = [PrimRows(prim.path, prim.layout.vertex_count, has_velocities) for prim in self.source.prims]
             try:
-                found = find_layout(self._folder, lambda: self.side_layer(file.name), prims)
+                found = find_layout(self.folder, lambda: self.side_layer(file.name), prims)
             except OSError as error:
                 raise explained(error, file) from error
             self._layouts[has_velocities] = found
@@ -73,12 +69,12 @@ class FrameFiles:
 
         layer = Sdf.Layer.CreateAnonymous(name)
         layer.defaultPrim = self.roots[0]
-        author_units(layer, self._source.units)
-        layer.timeCodesPerSecond = self._source.timing.time_codes_per_second
-        layer.framesPerSecond = self._source.timing.frames_per_second
+        author_units(layer, self.source.units)
+        layer.timeCodesPerSecond = self.source.timing.time_codes_per_second
+        layer.framesPerSecond = self.source.timing.frames_per_second
         return layer
 
     @cached_property
     def roots(self) -> list[str]:
         """Names of the root prims above the animated ones."""
-        return list(dict.fromkeys(prim.path.split("/")[1] for prim in self._source.prims))
+        return list(dict.fromkeys(prim.path.split("/")[1] for prim in self.source.prims))

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from numpy.typing import ArrayLike
@@ -78,12 +77,12 @@ class UsdSequenceWriter:
         """Return a writer of a new groom; the arguments are those of `write_usd_groom`."""
         target = check_target(path)
         _make_folder(frames_folder(target))
-        still = frames_folder(target) / "still.usdc"
-        plan = GroomPlan(still, groom, guides, UsdOptions(unit or "m", up or "y", curve, time_codes_per_second))
-        with writing(still):
+        options = UsdOptions(unit or "m", up or "y", curve, time_codes_per_second)
+        plan = still_plan(target, groom, guides, options)
+        with writing(plan.source.path):
             layer = plan.layer(rest, None)
-        export_layer(layer, still)
-        return cls(target, replace(plan.source, path=still), resume=resume)
+        export_layer(layer, plan.source.path)
+        return cls(target, plan.source, resume=resume)
 
     @property
     def times(self) -> tuple[float, ...]:
@@ -171,6 +170,11 @@ class UsdSequenceWriter:
                     author_clips(layer, root, self.path, self.folder, self._times)
                 block_stale(layer, self.source, has_velocities=self._has_velocities)
         export_layer(layer, self.path, sync_name=sync_name)
+
+
+def still_plan(path: Path, groom: Groom, guides: Groom | None, options: UsdOptions) -> GroomPlan:
+    """Return what `UsdSequenceWriter.new` writes of the groom itself, below the stage `path`."""
+    return GroomPlan(frames_folder(path) / "still.usdc", groom, guides, options)
 
 
 def frames_folder(path: Path) -> Path:
