@@ -15,6 +15,8 @@ STRAYS = 0.01  # share of the strands that may be longer
 TYPICAL_STRAND = 0.15  # [m]
 # What may be a body, from a mouse's head to an ox [m, diagonal]: tells which of two sizes that disagree is wrong.
 BODY_SIZES = (0.03, 5.0)
+# Hair and a body that fit each other and are smaller than this were both read in too small a unit [m, diagonal].
+SMALLEST_BODY = 0.01
 # Hair down to the ground is some five times as large as the head; ten times is no hair.
 LARGEST_HAIR = 10.0
 # Eyelashes are a fortieth of a whole person; a head in centimetres is at least sixty times its hair.
@@ -39,10 +41,11 @@ class ScaleError(ValueError):
         text: what is wrong, with sizes and without a remedy.
         thing: "hair" or "body", whichever is likely to be in another unit; "" where it is not the unit.
         factor: by which to scale it.
+        fits: hair and body fit each other, and are both to be scaled.
     """
 
-    def __init__(self, text: str, thing: str = "", factor: float = 1.0) -> None:
-        self.text, self.thing, self.factor = text, thing, factor
+    def __init__(self, text: str, thing: str = "", factor: float = 1.0, *, fits: bool = False) -> None:
+        self.text, self.thing, self.factor, self.fits = text, thing, factor, fits
         super().__init__(f"scale: {text}; {self._remedy()}")
 
     def _remedy(self) -> str:
@@ -73,10 +76,19 @@ def check_scale(hair: ArrayLike | Any, body: ArrayLike | Any | None) -> None:
         _check_sizes(*bounds, None if lengths is None else float(np.median(lengths)))
         if has_roots:
             _check_roots(roots, body)
+        _check_body(bounds[1])
     except ScaleError as error:
-        # Where roots lie tells more than sizes do.
-        found = _fitting_factor(roots, body) if has_roots else None
+        # Where roots lie tells more than sizes do, unless they lie where they should.
+        found = _fitting_factor(roots, body) if has_roots and not error.fits else None
         raise error if found is None else ScaleError(error.text, *found) from None
+
+
+def _check_body(body: FloatArray) -> None:
+    """Refuse a body that is none by its size, though its hair fits it."""
+    size = _diagonal(body)
+    if size < SMALLEST_BODY:
+        text = f"a body must be larger than 1 cm, got one of {_size_text(body)} with hair that fits it"
+        raise ScaleError(text, "hair", _nearest_factor(USUAL_BODY / size), fits=True)
 
 
 def _check_roots(roots: Any, body: Any) -> None:

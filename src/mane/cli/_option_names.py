@@ -41,9 +41,9 @@ def require_fit(args: argparse.Namespace, hair_path: str, groom: Groom, mesh: Me
 
     if args.any_scale:
         return
-    hair = fit.ReadFile(hair_path, args.from_unit, args.from_up, "--from-unit ", "--from-up ")
+    hair = fit.ReadFile(hair_path, args.from_unit, args.from_up, "--from-unit {}", "--from-up {}")
     is_file = os.path.exists(args.body)
-    body = fit.ReadFile(args.body, args.body_unit, args.body_up, "--body-unit ", "--body-up ") if is_file else None
+    body = fit.ReadFile(args.body, args.body_unit, args.body_up, "--body-unit {}", "--body-up {}") if is_file else None
     fit.require_fit(groom, mesh, hair=hair, body=body, override=OVERRIDE)
 
 

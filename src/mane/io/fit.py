@@ -27,8 +27,8 @@ class ReadFile:
         path: of the file.
         unit: that it was told to be in, or None.
         up: axis that it was told to have up, or None.
-        unit_option: what the caller calls the unit, e.g. "--from-unit ".
-        up_option: what the caller calls the up axis.
+        unit_option: how the caller tells the unit, e.g. "--from-unit {}".
+        up_option: how the caller tells the up axis.
     """
 
     path: str | os.PathLike[str]
@@ -79,7 +79,7 @@ def _unit_remedy(error: ScaleError, file: ReadFile | None) -> str:
         return f"the {error.thing} looks {times}"
     name = unit_name(file.metres_per_unit() * error.factor)
     looks = f"these look like {WORDS[name]}" if name in WORDS else f"the {error.thing} looks {times}"
-    return f"{looks}: {file.unit_option}{name}"
+    return f"{looks}: {file.unit_option.format(name)}"
 
 
 def _axis_remedy(groom: Groom, mesh: Mesh | None, hair: ReadFile | None) -> str:
@@ -92,5 +92,5 @@ def _axis_remedy(groom: Groom, mesh: Mesh | None, hair: ReadFile | None) -> str:
         }
         best = min(distances, key=distances.__getitem__)
         if distances[best] < min(MUCH_NEARER * root_distance(roots, mesh), FAR_ROOTS * body_radius(mesh)):
-            return f"the up axis looks wrong: {hair.up_option}{best}"
+            return f"the up axis looks wrong: {hair.up_option.format(best)}"
     return "check the origin and the up axis of both"

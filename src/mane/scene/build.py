@@ -111,9 +111,9 @@ def _check_scale(scene: Scene, hair: Hair, context: SceneContext) -> None:
     solid = context.body
     hair_file = None
     if groom.file is not None:
-        hair_file = ReadFile(scene.path(groom.file), groom.unit, groom.up, "[groom] unit = ", "[groom] up = ")
+        hair_file = ReadFile(scene.path(groom.file), groom.unit, groom.up, '[groom] unit = "{}"', '[groom] up = "{}"')
     body_file = None
     if body.is_file:
-        body_file = ReadFile(scene.path(body.mesh), body.unit, body.up, "[body] unit = ", "[body] up = ")
+        body_file = ReadFile(scene.path(body.mesh), body.unit, body.up, '[body] unit = "{}"', '[body] up = "{}"')
     mesh = None if solid is None else solid.mesh
     require_fit(hair.source, mesh, hair=hair_file, body=body_file, override="[groom] any_scale = true")

@@ -39,6 +39,8 @@ def read_scene(path: str | os.PathLike[str], settings: Sequence[str] = ()) -> Sc
         OSError: the file cannot be read.
     """
     file = Path(path)
+    if not file.exists():
+        raise FileNotFoundError(f"{file}: does not exist; check the path, or write a scene to start from by `mane new`")
     try:
         text = file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:

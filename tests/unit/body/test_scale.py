@@ -98,6 +98,17 @@ def test_a_few_long_strays_and_many_stubs_are_no_wrong_unit():
     check_scale(Groom.from_uniform(strands), None)
 
 
+@pytest.mark.parametrize("scale", [0.01, 0.02])
+def test_hair_and_body_that_are_both_too_small_are_noticed(scale):
+    """Files in metres that are read as centimetres: hair of 2 mm on a head of 2 mm."""
+    body = HEAD.with_points(scale * HEAD.points)
+    with pytest.raises(
+        ScaleError, match=r"a body must be larger than 1 cm, got one of .* with hair that fits it"
+    ) as error:
+        check_scale(groom_on(HEAD, scale=scale), body)
+    assert (error.value.thing, error.value.factor) == ("hair", 100.0)
+
+
 @pytest.mark.parametrize(("scale", "factor"), [(0.01, 100.0), (100.0, 0.01), (1000.0, 0.001)])
 def test_the_body_is_at_fault_where_the_hair_is_like_hair(scale, factor):
     """A body a hundred times too small ran to its end with `penetration 0`."""

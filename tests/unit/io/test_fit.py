@@ -53,7 +53,7 @@ CASES = [
     ("z.data", "head.obj", "the up axis looks wrong: {hair_up}z"),
 ]
 OPTIONS = {"hair_unit": "--from-unit ", "body_unit": "--body-unit ", "hair_up": "--from-up "}
-KEYS = {"hair_unit": "[groom] unit = ", "body_unit": "[body] unit = ", "hair_up": "[groom] up = "}
+KEYS = {"hair_unit": '[groom] unit = "', "body_unit": '[body] unit = "', "hair_up": '[groom] up = "'}
 
 
 @pytest.mark.parametrize(("groom", "body", "text"), CASES, ids=lambda value: value if " " not in value else "")
