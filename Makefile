@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 OUT    ?= out
 NUMBA_ENDS := 0.62.0 0.68.1
 
-.PHONY: help demo test lint stress bounds narrow numba bench gallery blender lock clean
+.PHONY: help demo test lint stress bounds narrow numba bench gallery blender learn lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,12 @@ gallery: $(READY)  ## redraw the pictures of the README
 blender:  ## Blender as a Python module in an environment of its own (Python 3.11), for Alembic; see docs/blender.md
 	$(PYTHON) -m venv .venv-blender
 	.venv-blender/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/blender.txt
+
+learn: $(READY)  ## PyTorch and JAX for the CPU over the environment of mane, for the stress test of docs/datasets.md
+	$(PYTHON) -m venv .venv-learn
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > "$$(.venv-learn/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mane.pth"
+	.venv-learn/bin/python -m pip install --quiet --disable-pip-version-check jax torch==2.13.0
 
 lock: $(READY)  ## renew requirements/lock.txt after a change of dependencies
 	$(BIN)/python -m pip install --quiet uv

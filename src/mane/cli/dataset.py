@@ -48,6 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     making.add_argument(
         "--dry-run", action="store_true", help="measure a little, say what the whole takes, write nothing"
     )
+    making.add_argument("--share", metavar="S", type=float, default=1.0, help="simulate this share for now, e.g. 0.1")
     making.add_argument("--retry-failed", action="store_true", help="simulate those again that failed before")
     reading = parser.add_argument_group("of a dataset")
     reading.add_argument("--sequence", metavar="N", type=int, default=0, help="which one to export (%(default)s)")
@@ -98,6 +99,7 @@ def run_spec(file: Path, args: argparse.Namespace) -> int:
             threads=args.threads,
             scheduler=args.scheduler,
             retry_failed=args.retry_failed,
+            share=args.share,
             progress=lambda now: bar.tell(now.done, now.count, workers_text(now, now.failed)),
         )
     made = {

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
+from mane.dataset.cluster import TaskDied, open_cluster
 from mane.dataset.sequences import PlannedSequence, plan_sequences
 from mane.dataset.simulate import store_sequence
 from mane.dataset.spec import Spec
 from mane.dataset.store import SEQUENCES, DatasetStore
 from mane.geometry.threads import using_threads
 
-SAMPLED = 3  # sequences that are tried, spread over the spec
-SHORT, LONG = 4, 20  # frames of the two tries of each; their difference is what a frame takes
+SAMPLED = 8  # sequences that are tried, spread over the spec
+SHORT, LONG = 4, 40  # frames of the two tries of each; their difference is what a frame takes
 STARTING_SECONDS = 6.0  # of Dask and of a worker that loads its kernels
 
 
@@ -47,44 +49,52 @@ class Estimate:
 def estimate_dataset(
     spec: Spec, workers: int, progress: Callable[[str], None] | None = None, *, threads: int = 1
 ) -> Estimate:
-    """Simulate a few frames of a few sequences for real, as a worker of so many threads would, and scale up."""
-    with using_threads(threads):
-        return _estimate(spec, workers, progress)
-
-
-def _estimate(spec: Spec, workers: int, progress: Callable[[str], None] | None) -> Estimate:
+    """Simulate a few frames of a few sequences for real, on so many workers at once, and scale up."""
     planned = plan_sequences(spec)
-    chosen = [planned[(2 * i + 1) * len(planned) // (2 * SAMPLED)] for i in range(min(SAMPLED, len(planned)))]
-    frame_seconds, setup_seconds, frame_bytes = [], [], []
-    _timed(spec, chosen[0], SHORT)  # compiles, and grows the hair that all sequences with it share
-    for number, sequence in enumerate(chosen):
-        if progress is not None:
-            progress(f"measuring sequence {sequence.index}, {number + 1} of {len(chosen)}")
-        short, long = min(SHORT, _length(spec)), min(LONG, _length(spec))
-        _timed(spec, sequence, short)
-        fast, _ = _timed(spec, sequence, short)
-        slow, size = _timed(spec, sequence, long)
-        each = max(slow - fast, 0.0) / max(long - short, 1)
-        frame_seconds.append(each)
-        setup_seconds.append(max(fast - short * each, 0.0))
-        frame_bytes.append(size / long)
+    count = min(SAMPLED, len(planned))
+    chosen = [planned[(2 * i + 1) * len(planned) // (2 * count)] for i in range(count)]
+    measured: list[Measured] = []
+    with open_cluster(0 if workers == 1 else workers, threads) as cluster:
+        for number, found in cluster.run(measure_sequence, [(spec, sequence, threads) for sequence in chosen]):
+            if isinstance(found, TaskDied):
+                raise OSError(f"sequence {chosen[number].index} could not be measured: {found}")
+            measured.append(found)
+            if progress is not None:
+                progress(f"measured sequence {chosen[number].index}, {len(measured)} of {len(chosen)}")
+    frame_seconds, setup_seconds, frame_bytes = (sum(column) / count for column in zip(*measured, strict=True))
     length, stored = _length(spec), -(-_length(spec) // spec.store.every)
-    setup = sum(setup_seconds) / len(chosen)
-    seconds = setup + length * sum(frame_seconds) / len(chosen)
-    total_bytes = len(planned) * length * sum(frame_bytes) / len(chosen)
+    seconds = setup_seconds + length * frame_seconds
     splits: dict[str, int] = {}
     for sequence in planned:
         splits[sequence.split] = splits.get(sequence.split, 0) + 1
-    rounds = len(planned) / workers
     return Estimate(
         sequences=splits,
         frames=len(planned) * stored,
-        megabytes=total_bytes / 1e6,
+        megabytes=len(planned) * length * frame_bytes / 1e6,
         seconds_each=seconds,
-        setup_seconds=setup,
-        hours=(STARTING_SECONDS + rounds * seconds) / 3600,
+        setup_seconds=setup_seconds,
+        hours=(STARTING_SECONDS + len(planned) / workers * seconds) / 3600,
         workers=workers,
     )
+
+
+class Measured(NamedTuple):
+    """What was measured of a sequence: seconds of a frame, seconds before the first one, bytes of a frame."""
+
+    frame_seconds: float
+    setup_seconds: float
+    frame_bytes: float
+
+
+def measure_sequence(spec: Spec, sequence: PlannedSequence, threads: int) -> Measured:
+    """Simulate the first frames of a sequence twice, as a worker of so many threads does."""
+    short, long = min(SHORT, _length(spec)), min(LONG, _length(spec))
+    with using_threads(threads):
+        _timed(spec, sequence, short)  # compiles, and grows the hair that all sequences with it share
+        fast, _ = _timed(spec, sequence, short)
+        slow, size = _timed(spec, sequence, long)
+    each = max(slow - fast, 0.0) / max(long - short, 1)
+    return Measured(each, max(fast - short * each, 0.0), size / long)
 
 
 def _length(spec: Spec) -> int:

@@ -1,4 +1,4 @@
-"""What the workers of one machine share: a lock, so that only one of them compiles what all of them need."""
+"""What the workers of one machine share: its memory, and a lock, so that only one compiles what all of them need."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ from pathlib import Path
 from typing import IO, Any
 
 _state = {"is_warm": False}
+
+
+def peak_megabytes() -> float:
+    """Most memory that this process has used so far [MB]; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    unit = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 @contextmanager

@@ -77,6 +77,7 @@ def run_dataset(
     threads: int = 1,
     scheduler: str | None = None,
     retry_failed: bool = False,
+    share: float = 1.0,
     progress: ProgressCallback | None = None,
 ) -> DatasetSummary:
     """Simulate all sequences of a spec that are not there yet.
@@ -88,6 +89,7 @@ def run_dataset(
         threads: that each of them simulates with, as far as it has them.
         scheduler: address of a Dask cluster in place of workers of this machine.
         retry_failed: simulate those again that failed in an earlier run.
+        share: of the sequences, spread over the spec; a later call goes on with the others.
         progress: is told after every sequence.
 
     Raises:
@@ -98,12 +100,14 @@ def run_dataset(
     started = time.perf_counter()
     check_choice(workers, scheduler)
     planned = plan_sequences(spec)
+    if not 0 < share <= 1:
+        raise ValueError(f"share: must be above 0 and at most 1, got {share}")
     if not Path(path).exists():
         _built(spec, planned)  # a spec that cannot be built is said here, and leaves nothing in the way
     store = DatasetStore.make(Path(path), spec)
     with _only_run(store):
         store.remove_unfinished()
-        summary, pending, stages = _pending(store, planned, retry_failed)
+        summary, pending, stages = _pending(store, _spread(planned, share), retry_failed)
         if pending:
             stages = stage_versions(_built(spec, pending), spec) | stages
             with open_cluster(workers, threads, scheduler) as cluster:
@@ -128,6 +132,12 @@ def _built(spec: Spec, planned: list[PlannedSequence]) -> Assembly:
             first = first or error
     assert first is not None
     raise first
+
+
+def _spread(planned: list[PlannedSequence], share: float) -> list[PlannedSequence]:
+    """A share of the sequences, at least one, evenly over all."""
+    count = max(1, round(share * len(planned)))
+    return [planned[(2 * i + 1) * len(planned) // (2 * count)] for i in range(count)]
 
 
 def _pending(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mane.body.cache import content_key
 from mane.dataset.fields import FIELDS, ORIGIN, FrameRecord, origin_of
 from mane.dataset.inputs import InputsChanged, digests_of, require_unchanged, stamp
-from mane.dataset.machine import compiling_alone
+from mane.dataset.machine import compiling_alone, peak_megabytes
 from mane.dataset.sequences import PlannedSequence
 from mane.dataset.spec import Spec, StoreTable
 from mane.dataset.store import DatasetStore, SequenceWriter
@@ -131,7 +131,7 @@ def _simulate_sequence(path: str, sequence: PlannedSequence, stages: Mapping[str
             forget_hair()
             store.write_failure(sequence.index, {**facts(sequence), "status": FAILED, "reason": reason})
             outcome |= {"status": FAILED, "reason": reason}
-    return {**outcome, "seconds": time.perf_counter() - started}
+    return {**outcome, "seconds": time.perf_counter() - started, "peak_megabytes": peak_megabytes()}
 
 
 def reason_of(error: Exception) -> str:

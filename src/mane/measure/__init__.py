@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "character": partial(_load, "bench.character"),
     "pipeline": partial(_load, "bench.pipeline"),
     "dataset": partial(_load, "bench.dataset"),
+    "every_strand": partial(_load, "bench.every_strand"),
 }
 VALIDATIONS: dict[str, Callable[[], Any]] = {
     "sdf": partial(_load, "validate.sdf"),

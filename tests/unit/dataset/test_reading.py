@@ -95,12 +95,12 @@ def test_an_estimate_is_measured_with_the_threads_of_a_worker(write_spec, monkey
 
     monkeypatch.setattr("mane.dataset.estimate.using_threads", using_threads)
     monkeypatch.setattr("mane.dataset.estimate._timed", lambda *_: (1.0, 10))
-    estimate_dataset(read_spec(write_spec()), workers=2)
-    assert set(asked) == {1}
+    estimate_dataset(read_spec(write_spec()), workers=1, threads=3)
+    assert set(asked) == {3}
 
 
 def test_an_estimate_counts_what_the_spec_asks_for(write_spec):
-    found = estimate_dataset(read_spec(write_spec()), workers=2)
+    found = estimate_dataset(read_spec(write_spec()), workers=1)
     assert found.sequences == {"train": 6, "test": 2}
     assert found.frames == 48
     assert found.megabytes > 0

@@ -205,3 +205,14 @@ def test_a_sequence_whose_file_is_missing_is_recorded_and_stops_nobody(write_spe
     monkeypatch.setattr(simulate, "assemble", assemble)
     summary = run_dataset(spec, tmp_path / "hair.zarr", workers=0)
     assert (summary.made, set(summary.failures.values())) == (4, {"curls.abc: no such file"})
+
+
+def test_a_share_for_now_and_the_rest_later(dataset_copy):
+    spec, store = read_spec(dataset_copy.parent / "spec.toml"), open_dataset(dataset_copy).store
+    for index in range(8):
+        store.forget(index)
+    assert run_dataset(spec, dataset_copy, workers=0, share=0.25).made == 2
+    assert open_dataset(dataset_copy).missing == [0, 1, 3, 4, 5, 7]
+    assert run_dataset(spec, dataset_copy, workers=0).made == 6
+    with pytest.raises(ValueError, match="share: must be above 0 and at most 1, got 0"):
+        run_dataset(spec, dataset_copy, workers=0, share=0)

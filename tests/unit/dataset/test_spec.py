@@ -1,5 +1,7 @@
 """Specs: what they say, and one line with file and line number for what cannot be meant."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -121,3 +123,13 @@ def test_bad_specs_are_refused_in_one_line(write_spec, old, new, message):
     with pytest.raises(SceneError, match=message) as caught:
         plan_sequences(read_spec(write_spec((old, new))))
     assert "\n" not in str(caught.value)
+
+
+def test_the_example_has_the_size_of_its_paper():
+    spec = read_spec(Path(__file__).parents[3] / "examples" / "06_datasets" / "01_many_motions.toml")
+    planned = plan_sequences(spec)
+    assert len({sequence.motion for sequence in planned}) == 42
+    assert len({sequence.factors["style"][0] for sequence in planned}) == 4
+    frames = [sequence.scene(spec).frames.count for sequence in planned]
+    assert 12_000 <= sum(frames) / 4 <= 12_100
+    assert (planned[0].scene(spec).groom.strands, planned[0].scene(spec).groom.vertices) == (962, 15)

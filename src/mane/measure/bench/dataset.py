@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import time
@@ -19,21 +20,18 @@ from mane.dataset.run import run_dataset
 from mane.dataset.sequences import plan_sequences
 from mane.dataset.simulate import assemble
 from mane.dataset.spec import MotionTable, Spec, StoreTable
+from mane.geometry.threads import using_threads
+from mane.measure.bench import every_strand
 from mane.measure.figures import Figures
-from mane.scene.build import build
-from mane.scene.config import FramesTable, GroomTable, GuidesTable, HeadTable, InteractionTable, Scene
+from mane.scene.config import GroomTable, GuidesTable, Scene
 
 Progress = Callable[[str], None]
 
 GUIDES, VERTICES, FRAMES = 200, 25, 96  # four seconds of film
-SEQUENCES = 12
+SEQUENCES = 24
+BARE = 9  # of them, those that are simulated without a store
 WINDOW, WINDOWS = 16, 200
-STRANDS = (1_000, 10_000, 80_000)
-SALON = 150_000
-FULL_RATE = 100.0  # steps of 10 ms, as in chai2017
-WARM_STEPS, STEPS = 3, 6
-OVERHEAD_TARGET, SPEEDUP_TARGET, STRAND_TARGET = 5.0, 1.8, 1.3
-CALM_TARGET, LIVELY_TARGET = 3.0, 7.0  # [s] per step of 150,000 strands
+OVERHEAD_TARGET, SPEEDUP_TARGET = 5.0, 1.8
 
 
 def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
@@ -42,7 +40,7 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     figures = Figures("dataset")
     with tempfile.TemporaryDirectory() as folder:
         _measure_runner(figures, Path(folder), tell, quick)
-    _measure_full(figures, tell, quick)
+    figures.rows += every_strand.run(quick=quick, progress=progress).rows
     return figures
 
 
@@ -63,7 +61,7 @@ def _spec(sequences: int, frames: int, guides: int) -> Spec:
 
 
 def _measure_runner(figures: Figures, folder: Path, tell: Progress, quick: bool) -> None:
-    count, frames, guides = (2, 4, 8) if quick else (SEQUENCES, FRAMES, GUIDES)
+    count, frames, guides = (3, 4, 8) if quick else (SEQUENCES, FRAMES, GUIDES)
     spec = _spec(count, frames, guides)
     case = f"{count} sequences of {frames} frames, {guides} guides x {VERTICES}"
     tell("dataset: one sequence without a store")
@@ -72,51 +70,49 @@ def _measure_runner(figures: Figures, folder: Path, tell: Progress, quick: bool)
     for workers in (1,) if quick else (1, 2):
         tell(f"dataset: {workers} workers")
         path = folder / f"{workers}.zarr"
-        summary = run_dataset(spec, path, workers=workers)
-        times = _log_times(path)
-        seconds[workers] = sum(times) / len(times)
-        steady = len(times) / (summary.seconds - _starting(path, summary.seconds))
-        figures.add(case, f"sequences per hour, {workers} workers", 3600 * steady, "1", better="higher")
-        figures.add(case, f"one sequence, {workers} workers", 1e3 * seconds[workers], "ms")
+        run_dataset(spec, path, workers=workers)
+        seconds[workers] = _seconds_each(path, workers)
+        figures.add(case, f"sequences per hour, {workers} workers", 3600 / seconds[workers], "1", better="higher")
+        figures.add(case, f"memory of a worker, {workers} workers", _peak_megabytes(path), "MB")
     overhead = 100 * (seconds[1] - bare) / bare
     figures.add(case, "building, simulating and nothing else", 1e3 * bare, "ms")
     target = None if quick else OVERHEAD_TARGET
     figures.add(case, "overhead of Dask and Zarr on a sequence", overhead, "%", target=target)
     if not quick:
-        ratio = 2 * seconds[1] / seconds[2]
+        ratio = seconds[1] / seconds[2]
         figures.add(case, "two workers over one", ratio, "1", target=SPEEDUP_TARGET, better="higher")
     _measure_store(figures, folder / "1.zarr", folder, quick)
 
 
 def _bare_seconds(spec: Spec) -> float:
-    """Seconds of building and simulating one sequence with nothing stored, as a worker that has its hair does."""
+    """Seconds of building and simulating a sequence on one thread, with its hair there already and nothing stored."""
     found = []
-    for sequence in plan_sequences(spec)[:2]:
-        scene = sequence.scene(spec)
-        assemble(scene)
-        started = time.perf_counter()
-        source = assemble(scene).source
-        source.reset()
-        for _ in range(scene.frames.count - 1):
-            source.step()
-        found.append(time.perf_counter() - started)
-    return found[-1]
+    with using_threads(1):
+        for sequence in plan_sequences(spec)[:BARE]:
+            scene = sequence.scene(spec)
+            assemble(scene)
+            started = time.perf_counter()
+            source = assemble(scene).source
+            source.reset()
+            for _ in range(scene.frames.count - 1):
+                source.step()
+            found.append(time.perf_counter() - started)
+    return sum(found[1:]) / len(found[1:])  # the first one loads kernels
 
 
-def _log_times(path: Path) -> list[float]:
-    """Seconds of every sequence but the first of each worker, which loads its kernels."""
-    import json
-
-    lines = [json.loads(line) for line in (path / "log.jsonl").read_text().splitlines()]
-    times = sorted(line["seconds"] for line in lines)
-    return times[: max(1, len(times) - 2)]
+def _log(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (path / "log.jsonl").read_text().splitlines()]
 
 
-def _starting(path: Path, total: float) -> float:
-    """Seconds of a run before its first sequence is done, which scale with nothing."""
-    files = sorted((path / "sequences").iterdir(), key=lambda one: one.stat().st_mtime)
-    spread = files[-1].stat().st_mtime - files[0].stat().st_mtime
-    return max(0.0, total - spread * len(files) / max(1, len(files) - 1))
+def _peak_megabytes(path: Path) -> float:
+    return float(max(line["peak_megabytes"] for line in _log(path)))
+
+
+def _seconds_each(path: Path, workers: int) -> float:
+    """Seconds from one finished sequence to the next, Dask and disk included, once every worker has its kernels."""
+    made = sorted(one.stat().st_mtime for one in (path / "sequences").iterdir() if one.is_dir())
+    steady = made[workers - 1 :]
+    return (steady[-1] - steady[0]) / max(1, len(steady) - 1)
 
 
 # -- the store -------------------------------------------------------------------------------------------------------
@@ -191,46 +187,3 @@ def _best(call: Callable[[], Any], repeats: int = 3) -> float:
         call()
         found.append(time.perf_counter() - started)
     return min(found)
-
-
-# -- every strand ----------------------------------------------------------------------------------------------------
-
-
-def _measure_full(figures: Figures, tell: Progress, quick: bool) -> None:
-    sizes = (60, 120) if quick else STRANDS
-    calm = {count: _step_seconds(count, "still", tell) for count in sizes}
-    for count, seconds in calm.items():
-        case = f"every strand of {count:,} x {VERTICES} with the volume grid, 10 ms step, calm"
-        figures.add(case, "strands x steps per second", count / seconds, "1/s", better="higher")
-    exponent = float(np.polyfit(np.log(list(calm)), np.log(list(calm.values())), 1)[0])
-    figures.add("every strand", "time grows with strands to the power", exponent, "1")
-    guides = _step_seconds(sizes[0], "still", tell, guides=min(400, sizes[0] // 2)) / min(400, sizes[0] // 2)
-    ratio = calm[sizes[-1]] / sizes[-1] / guides
-    target = None if quick else STRAND_TARGET
-    figures.add(f"every strand of {sizes[-1]:,}", "cost of a strand over that of a guide", ratio, "1", target=target)
-    if quick:
-        return
-    for motion, wanted in (("still", CALM_TARGET), ("shake", LIVELY_TARGET)):
-        seconds_each = _step_seconds(SALON, motion, tell)
-        case = f"every strand of {SALON:,} x {VERTICES}, {'calm' if motion == 'still' else 'lively'}"
-        paper = {"reference": 60.0, "source": "chai2017 table 2"}
-        figures.add(case, "one step of 10 ms", seconds_each, "s", target=wanted, **paper)
-
-
-def _step_seconds(count: int, motion: str, tell: Progress, guides: int | None = None) -> float:
-    """Seconds of a step of 10 ms once the hair moves."""
-    tell(f"dataset: {guides or 'every strand'} of {count:,}, {motion}")
-    scene = Scene(
-        groom=GroomTable(style="straight", strands=count, vertices=VERTICES),
-        guides=GuidesTable(count="all" if guides is None else guides, method="farthest"),
-        frames=FramesTable(rate=FULL_RATE),
-        head=HeadTable(motion=motion),
-        interactions=(InteractionTable("grid"),),
-    )
-    source = build(scene).source
-    for _ in range(WARM_STEPS if motion == "still" else 4 * WARM_STEPS):
-        source.step()
-    started = time.perf_counter()
-    for _ in range(STEPS):
-        source.step()
-    return (time.perf_counter() - started) / STEPS
