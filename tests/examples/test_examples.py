@@ -24,6 +24,7 @@ def test_every_example_is_tested_here():
         "03_motion/01_shake_a_head.py",
         "03_motion/02_adaptive_guides.py",
         "04_methods/01_your_own_force_and_skin.py",
+        "04_methods/02_hair_around_a_comb.py",
         "05_characters/01_fur_on_a_walking_creature.py",
     }
 
@@ -81,3 +82,11 @@ def test_fur_on_a_walking_creature(tmp_path):
     assert (tmp_path / "strip.jpg").exists()
     assert inside < 1.0  # per cent
     assert deepest < 2e-3
+
+
+def test_hair_around_a_comb(tmp_path):
+    output = tmp_path / "comb.png"
+    short = ["--strands", "300", "--guides", "40", "--frames", "24", "--size", "40", "40", "--output", str(output)]
+    linear, adaptive = load("04_methods/02_hair_around_a_comb.py").main(short)
+    assert output.exists()
+    assert adaptive < 0.5 * linear

@@ -20,6 +20,7 @@ COMMANDS = (
     "bake",
     "compare",
     "dataset",
+    "learn",
     "style",
     "info",
     "convert",

@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "strands": partial(_load, "bench.strands"),
     "contact": partial(_load, "bench.contact"),
     "skin": partial(_load, "bench.skin"),
+    "adaptive": partial(_load, "bench.adaptive"),
     "mutual": partial(_load, "bench.mutual"),
     "character": partial(_load, "bench.character"),
     "pipeline": partial(_load, "bench.pipeline"),

@@ -129,6 +129,7 @@ class GuidesTable:
         unit: unit of `file` where it does not say
         up: up axis of `file` where it does not say
         register: guides of `file` that lie off the groom are scaled, turned and moved onto it
+        model: a file that `mane learn` made of this groom; its guides are simulated
     """
 
     count: int | Literal["all"] | None = None
@@ -140,10 +141,13 @@ class GuidesTable:
     unit: str | None = None
     up: str | None = None
     register: bool = True
+    model: str | None = None
 
     def __post_init__(self) -> None:
         require_choice("method", self.method, ("shape", "farthest", "random", MARKED))
-        given = [name for name in ("file", "prim", "attribute") if getattr(self, name) is not None]
+        given = [name for name in ("model", "file", "prim", "attribute") if getattr(self, name) is not None]
+        if self.model is not None and len(given) > 1:
+            raise ValueError(f"{given[1]}: must be left out with model, which tells all guides")
         if self.attribute is not None and len(given) > 1:
             raise ValueError(f"attribute: must be left out where {given[0]} is given")
         if given and self.count is not None:

@@ -59,6 +59,18 @@ def _with_attribute(scene: Scene, hair: Hair) -> Guides:
     return Guides.chosen(hair.groom, _marked(hair.groom, scene.guides.attribute), scene.guides.vertices)
 
 
+def _of_model(scene: Scene, hair: Hair) -> Guides:
+    """Guides that a model of this groom was learned with."""
+    from mane.skin.adaptive.model import AdaptiveModel
+
+    table, groom = scene.guides, hair.groom
+    assert table.model is not None
+    model = AdaptiveModel.load(scene.path(table.model))
+    guides = Guides.chosen(groom, np.minimum(model.guides, groom.strand_count - 1), table.vertices)
+    model.require_fit(groom, guides)
+    return guides
+
+
 def _from_file(scene: Scene, hair: Hair) -> Guides:
     """Guides of a file, laid onto the groom where its frame is another one."""
     table = scene.guides
@@ -115,6 +127,7 @@ def _paths(paths: Paths) -> tuple[str, ...]:
 
 # Keys of [guides] that tell which strands are guides, and who makes them of it; the first that is given counts.
 BY_KEY: dict[str, Callable[[Scene, Hair], Guides]] = {
+    "model": _of_model,
     "file": _from_file,
     "prim": _at_prims,
     "attribute": _with_attribute,

@@ -49,7 +49,9 @@ class HairStage:
 
     def _make_skin(self, groom: Groom, source: GuideSource) -> Skin:
         table, given = self._scene.skin, {"groom": groom, "guides": source.guides}
-        skin: Skin = parts.make_stage(SKINS.find(table.method), table.settings, *self._providers, given=given)
+        method = SKINS.find(table.method)
+        found = {name: str(self._scene.path(table.settings[name])) for name in method.files if name in table.settings}
+        skin: Skin = parts.make_stage(method, {**table.settings, **found}, *self._providers, given=given)
         skin.grow_on(source.provide("body"))
         return skin
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Options = dict[str, Any]  # name -> type
 
 PLAIN = (bool, int, float, str, float | None, int | None, str | None, int | Literal["converged"])
-PROPS = ("comb", "gear", "hairbrush", "hand", "rod")
+PROPS = ("comb", "gear", "hairbrush", "hand", "horse", "rod", "urchin")
 SHAPES = ("box", "capsule", "plane", "sphere", "torus")
 
 
@@ -62,7 +62,7 @@ def arguments_of(function: Any) -> Options:
 
 def stage_options(stage: type[Stage]) -> Options:
     """Settings of a stage that a scene file can write: arguments of what makes it, and fields of its settings class."""
-    options = arguments_of(maker_of(stage))
+    options = arguments_of(maker_of(stage)) | dict.fromkeys(stage.files, str | None)
     if stage.settings is not None:
         hints = typing.get_type_hints(stage.settings)
         options |= {f.name: _written_as(hints[f.name]) for f in dataclasses.fields(stage.settings)}

@@ -85,7 +85,7 @@ def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: i
     chosen = np.empty((groom.strand_count, places), np.int32)
     weights = np.empty((groom.strand_count, places), np.float32)
     slots = canonical_order(guides)
-    for hairs, eligible in _by_group(groom, guides, slots):
+    for hairs, eligible in by_group(groom, guides, slots):
         own = guides.roots[eligible]
         for start in range(0, len(hairs), ROWS_AT_ONCE):
             rows = hairs[start : start + ROWS_AT_ONCE]
@@ -103,7 +103,7 @@ def canonical_order(guides: Guides) -> IntArray:
     return slots[np.lexsort(rest.T[::-1])]
 
 
-def _by_group(groom: Groom, guides: Guides, slots: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+def by_group(groom: Groom, guides: Guides, slots: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Hairs that share their eligible guides, and those guides."""
     every = np.arange(groom.strand_count)
     if "group_id" not in groom.strand or "group_id" not in guides.strands.strand:

@@ -19,6 +19,7 @@ SKINS: Table[Skin] = Table(
         "linear": "mane.skin.linear.skin:LinearSkin",
         "physical": "mane.skin.physical.skin:PhysicalSkin",
         "hsu2024": "mane.skin.hsu2024.skin:Hsu2024Skin",
+        "adaptive": "mane.skin.adaptive.skin:AdaptiveSkin",
     },
 )
 

@@ -84,6 +84,7 @@ class Stage(Owned, ABC):
         settings: dataclass of its settings, whose fields are keyword arguments of the class and keys of scene files;
             None where the arguments of the class itself are all there is.
         needs: what it takes from the scene besides its settings, names of `NEEDS`; not for solvers and sinks.
+        files: settings that name files; those of a scene are looked for from its folder.
         examples: settings to try it with, the first for a start; also what the contract tests run.
         save_every: frames between two times that its memory is saved; more than 1 for a memory so large that writing
             it every frame would take longer than making the frames again.
@@ -95,6 +96,7 @@ class Stage(Owned, ABC):
     label: ClassVar[str]
     settings: ClassVar[type | None] = None
     needs: ClassVar[tuple[str, ...]] = ()
+    files: ClassVar[tuple[str, ...]] = ()
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     save_every: int = 1
 

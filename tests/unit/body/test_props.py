@@ -11,12 +11,24 @@ import pytest
 from mane.body.motion import Motion, Pose
 from mane.body.motion_presets import make_motion
 from mane.body.motion_spin import SpinMotion
-from mane.body.props import Prop, make_comb, make_gear, make_gears, make_hairbrush, make_hand, make_rod
+from mane.body.props import (
+    Prop,
+    make_comb,
+    make_gear,
+    make_gears,
+    make_hairbrush,
+    make_hand,
+    make_horse,
+    make_rod,
+    make_urchin,
+)
 from mane.body.props.gears import ADDENDUM, BACKLASH, DEDENDUM, gear_outline
 from mane.geometry import quaternion
 
 PROPS = {
     "rod": make_rod,
+    "horse": make_horse,
+    "urchin": make_urchin,
     "comb": make_comb,
     "hairbrush": make_hairbrush,
     "hand": make_hand,
@@ -84,6 +96,17 @@ def test_comb_tips_and_gaps_are_where_they_are_said_to_be() -> None:
     np.testing.assert_allclose(comb.shape.distance(tips), 0.0, atol=1e-8)
     between = [[(i - 1.5) * 0.004, -0.015, 0.0] for i in range(4)]
     np.testing.assert_allclose(comb.shape.distance(between), 0.002 - 0.0005, atol=1e-8)
+
+
+def test_toys_have_their_sizes() -> None:
+    horse = make_horse(length=0.3)
+    low, high = horse.mesh.bounds
+    assert high[0] - low[0] == pytest.approx(0.3 * 1.16, rel=0.02)
+    assert abs(low[1]) < 1e-3  # it stands on the ground
+    urchin = make_urchin(radius=0.05, spike=0.02, spikes=30)
+    reach = np.linalg.norm(urchin.mesh.points, axis=1)
+    assert reach.max() == pytest.approx(0.07, rel=1e-3)
+    assert reach.min() == pytest.approx(0.05, rel=0.03)
 
 
 def test_hairbrush_has_bristles_below_and_handle_behind() -> None:

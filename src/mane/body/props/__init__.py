@@ -1,4 +1,4 @@
-"""Things made in code that hair meets: comb, rod, hairbrush, hand and gears."""
+"""Things made in code that hair meets: comb, rod, hairbrush, hand, gears and toys."""
 
 from __future__ import annotations
 
@@ -8,5 +8,16 @@ from mane.body.props.gears import make_gear, make_gears
 from mane.body.props.hairbrush import make_hairbrush
 from mane.body.props.hand import make_hand
 from mane.body.props.rod import make_rod
+from mane.body.props.toys import make_horse, make_urchin
 
-__all__ = ["Prop", "make_comb", "make_gear", "make_gears", "make_hairbrush", "make_hand", "make_rod"]
+__all__ = [
+    "Prop",
+    "make_comb",
+    "make_gear",
+    "make_gears",
+    "make_hairbrush",
+    "make_hand",
+    "make_horse",
+    "make_rod",
+    "make_urchin",
+]

@@ -35,6 +35,10 @@ class Paper:
 
 
 PAPERS: dict[str, Paper] = {
+    "chai2017": Paper(
+        "Chai, Zheng, Zhou: Adaptive Skinning for Interactive Hair-Solid Simulation",
+        {name: f"reproduce.chai2017:{name}" for name in ("comb", "curly", "criteria", "hand", "toys", "choice")},
+    ),
     "chang2002": Paper(
         "Chang, Jin, Yu: A Practical Model for Hair Mutual Interactions",
         {name: f"reproduce.chang2002_{name}" for name in ("shake", "braid", "brush", "wind", "adaptive", "dense")},

@@ -1,0 +1,63 @@
+"""Toys: something smooth to slide over, and something spiky to be caught by (after chai2017 fig. 12)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mane.body.props.base import Prop, check_count, check_sizes
+from mane.body.shapes import Capsule, Shape, Sphere, Union
+
+# Parts of a little horse 1 m long: from, to and radius [of its length]; it looks along +X and stands on y = 0.
+HORSE = (
+    ((-0.28, 0.46, 0.0), (0.22, 0.48, 0.0), 0.16),  # trunk
+    ((0.24, 0.54, 0.0), (0.40, 0.82, 0.0), 0.085),  # neck
+    ((0.40, 0.84, 0.0), (0.55, 0.74, 0.0), 0.065),  # head
+    ((-0.26, 0.40, 0.09), (-0.28, 0.045, 0.09), 0.045),  # legs
+    ((-0.26, 0.40, -0.09), (-0.28, 0.045, -0.09), 0.045),
+    ((0.20, 0.40, 0.09), (0.22, 0.045, 0.09), 0.045),
+    ((0.20, 0.40, -0.09), (0.22, 0.045, -0.09), 0.045),
+    ((-0.42, 0.50, 0.0), (-0.50, 0.26, 0.0), 0.035),  # tail
+)
+GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
+SPIKE_RADIUS = 0.06  # of the ball's
+
+
+def make_horse(*, length: float = 0.2, resolution: int = 24) -> Prop:
+    """Make a smooth little horse of round parts, which looks along +X and stands on the origin.
+
+    Args:
+        length: of its body, head and tail included [m].
+        resolution: segments around a leg in the mesh.
+    """
+    check_sizes("horse", length=length)
+    parts: list[Shape] = [
+        Capsule(tuple(length * x for x in start), tuple(length * x for x in end), length * radius)
+        for start, end, radius in HORSE
+    ]
+    shape = Union(parts)
+    return Prop("horse", shape.mesh(resolution), shape)
+
+
+def make_urchin(*, radius: float = 0.04, spike: float = 0.03, spikes: int = 24, resolution: int = 16) -> Prop:
+    """Make a ball with round spikes spread evenly over it, its middle at the origin.
+
+    Args:
+        radius: of the ball [m].
+        spike: length of the spikes beyond it [m].
+        spikes: how many.
+        resolution: segments around a spike in the mesh.
+    """
+    check_sizes("urchin", radius=radius, spike=spike)
+    check_count("urchin.spikes", spikes, 1)
+    parts: list[Shape] = [Sphere((0.0, 0.0, 0.0), radius)]
+    thin = SPIKE_RADIUS * radius
+    for k in range(spikes):
+        # A spiral over the sphere has points at about equal distances.
+        height = 1 - (2 * k + 1) / spikes
+        around, wide = GOLDEN_ANGLE * k, math.sqrt(1 - height * height)
+        way = np.array([wide * math.cos(around), height, wide * math.sin(around)])
+        parts.append(Capsule(tuple(0.5 * radius * way), tuple((radius + spike - thin) * way), thin))
+    shape = Union(parts)
+    return Prop("urchin", shape.mesh(resolution), shape)

@@ -1,0 +1,126 @@
+"""`mane learn`: a model from full simulations of a scene's head."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+import typing
+from pathlib import Path
+from typing import Any
+
+from mane.cli._scene_arguments import add_command, add_telling
+from mane.cli._waiting import busy
+
+DESCRIPTION = """\
+Simulate every hair of a scene's head under random motions, without solids, and learn from that how a few guides carry
+the rest. Motions that are not learned from tell the error. Writes the model, a report (.json) and a picture (.png), and
+keeps what was simulated beside them (.zarr): whatever stops a run, the same command goes on with it.
+
+  mane learn adaptive SCENE.toml -o hair.model     guides, eligible sets and weights of the adaptive skin (chai2017)
+
+A scene uses it by  [guides] model = "hair.model"  and  [skin] method = "adaptive", model = "hair.model".
+"""
+EXAMPLES = """\
+examples:
+  mane learn adaptive head.toml -o hair.model --set guides=400
+  mane learn adaptive head.toml -o hair.model --set degree=2 --set method="sparse_coding"
+  mane learn adaptive head.toml -o hair.model --paper          each line as chai2017 prints it
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the subcommand."""
+    parser = add_command(subparsers, "learn", "learn a model from full simulation", DESCRIPTION, EXAMPLES)
+    parser.add_argument("kind", metavar="KIND", help="what is learned: adaptive")
+    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (.toml); `mane new` writes one")
+    parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="file to write")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="a setting")
+    parser.add_argument("--paper", action="store_true", help="the values and methods that the paper prints")
+    parser.add_argument("--data", metavar="STORE", type=Path, help="what was simulated (beside the model, .zarr)")
+    parser.add_argument(
+        "--workers", metavar="N", type=int, help="processes that simulate (one per core); 0 for this one"
+    )
+    add_telling(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Learn a model and print what it is worth."""
+    from mane.dataset.learn.table import LEARNERS
+    from mane.geometry.checks import require_choice
+
+    require_choice("kind", args.kind, list(LEARNERS))
+    if args.workers is not None and args.workers < 0:
+        raise ValueError(f"--workers: must be at least 0, got {args.workers}")
+    with busy(f"reading {args.scene}"):
+        from mane.scene.scene_file import read_scene
+
+        scene = read_scene(args.scene)
+        kind = LEARNERS[args.kind]
+        settings, learn = kind.load()
+        given = _settings(settings, args.settings)
+        training = getattr(settings, kind.printed)(**given) if args.paper else settings(**given)
+    model = learn(
+        scene, args.output, training, data=args.data, workers=args.workers, tell=None if args.quiet else _Teller()
+    )
+    facts = dict(model.facts)
+    if args.json:
+        sys.stdout.write(json.dumps({"model": str(args.output), **facts}, indent=2) + "\n")
+    elif not args.quiet:
+        sys.stdout.write(_text(args.output, facts))
+    return 0
+
+
+def _settings(kind: type, words: list[str]) -> dict[str, Any]:
+    """Values of `--set key=value` as the settings class has them."""
+    import tomllib
+
+    from mane.geometry.checks import require_choice
+    from mane.scene.values import fit
+
+    hints = typing.get_type_hints(kind)
+    known = [f.name for f in dataclasses.fields(kind)]
+    found: dict[str, Any] = {}
+    for word in words:
+        name, sign, text = word.partition("=")
+        if not sign:
+            raise ValueError(f"--set {word}: must be KEY=VALUE")
+        require_choice("--set", name, known)
+        try:
+            value = tomllib.loads(f"x = {text}")["x"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        try:
+            found[name] = fit(hints[name], value)
+        except ValueError as error:
+            raise ValueError(f"--set {name}: {error}") from None
+    return found
+
+
+def _text(output: Path, facts: dict[str, Any]) -> str:
+    errors = {name.removeprefix("test_error_"): v for name, v in facts.items() if name.startswith("test_error_")}
+    compared = ", ".join(f"{name} {1e3 * value:.2f}" for name, value in errors.items())
+    spent = ", ".join(f"{name} {value:.0f}" for name, value in facts["seconds"].items())
+    return (
+        f"{facts['hairs']:,} hairs on {facts['guide_count']} guides, {facts['sets_per_hair']:.0f} sets per hair, "
+        f"{facts['megabytes']:.3g} MB\n"
+        f"error on motion that was not learned from [mm]: {compared}\nseconds: {spent}\n{output}\n"
+    )
+
+
+class _Teller:
+    """A line whenever something else is done, and now and then."""
+
+    def __init__(self) -> None:
+        self._last, self._told = "", 0.0
+
+    def __call__(self, text: str, share: float) -> None:
+        from mane.cli._measuring import progress_line
+
+        now = time.monotonic()
+        if text != self._last or now - self._told > 10:
+            progress_line(f"{text}: {100 * share:.0f} %" if share else text)
+            self._last, self._told = text, now

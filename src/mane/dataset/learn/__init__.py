@@ -1,0 +1,1 @@
+"""Learning from full simulation: what `mane learn` makes of datasets."""

@@ -1,0 +1,279 @@
+"""`learn_adaptive`: a model of the adaptive skin from full simulations of a head (chai2017 section 6)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.dataset.dataset import Dataset, open_dataset
+from mane.dataset.learn.choice import METHODS, GuideChoice, motion_features
+from mane.dataset.learn.motion import TrainingMotion, mean_and_percentile, read_motion
+from mane.dataset.learn.weights import learn_sets
+from mane.dataset.run import run_dataset
+from mane.dataset.spec import MotionTable, Spec, StoreTable
+from mane.geometry.checks import require_choice, require_positive
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.scene.config import GuidesTable, Scene, SkinTable
+from mane.skin.adaptive.graph import shared_pairs
+from mane.skin.adaptive.model import AdaptiveModel, groom_key
+from mane.skin.adaptive.params import MAX_ELIGIBLE, AdaptiveParams
+from mane.skin.adaptive.rows import GuideRows
+
+STORED_RATE = 25.0  # frames per second that suffice to learn from
+PERCENTILE = 99.0
+CODE_EPSILON = 0.01  # chai2017 6.3
+
+Tell = Callable[[str, float], None]
+
+
+def _silent(text: str, share: float) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class AdaptiveTraining:
+    """How a model is learned.
+
+    Attributes:
+        guides: how many hairs are simulated when the model is used.
+        method: how they are chosen: "k_medoids", "sparse_coding", "sparse_coding_printed" or "random"
+        eligible: guides per hair that its sets are made of, 1 to 10
+        largest: guides in a set at most; beyond three or four nothing is gained
+        epsilon: sets with a guide of less weight are left out
+        most_sets: of a hair that are kept
+        degree: of the weights along a hair: 0, 1 or 2
+        train: motions to learn from
+        test: motions that are kept back to measure errors on
+        seconds: of each motion [s]
+        amplitude: of the motions [rad], drawn between two numbers
+        seed: of everything random
+    """
+
+    guides: int = 200
+    method: str = "k_medoids"
+    eligible: int = MAX_ELIGIBLE
+    largest: int = 4
+    epsilon: float = 0.1
+    most_sets: int = 100
+    degree: int = 0
+    train: int = 4
+    test: int = 2
+    seconds: float = 3.0
+    amplitude: tuple[float, float] = (0.3, 0.8)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_choice("method", self.method, list(METHODS))
+        for name, low, high in (
+            ("guides", 1, 100_000),
+            ("eligible", 1, MAX_ELIGIBLE),
+            ("largest", 1, MAX_ELIGIBLE),
+            ("most_sets", 1, 1023),
+            ("degree", 0, 2),
+            ("train", 1, 10_000),
+            ("test", 1, 10_000),
+        ):
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name}: must be from {low} to {high}, got {getattr(self, name)}")
+        require_positive("seconds", self.seconds)
+        if not 0 <= self.epsilon < 1:
+            raise ValueError(f"epsilon: must be at least 0 and below 1, got {self.epsilon}")
+
+    @classmethod
+    def printed(cls, **settings: Any) -> AdaptiveTraining:
+        """As chai2017 prints it: sparse coding in metres, all subsets, quadratic weights, epsilon of 0.01."""
+        given = {"method": "sparse_coding_printed", "largest": 9, "eligible": 9, "epsilon": 0.01, "degree": 2}
+        return cls(**{**given, "most_sets": 511, **settings})
+
+
+def training_spec(scene: Scene, training: AdaptiveTraining) -> Spec:
+    """What is simulated to learn from: every strand of the scene, random motions of the head, no solids."""
+    full = replace(scene, guides=GuidesTable(count="all"), solids=(), skin=SkinTable("rigid"), passes=())
+    every = max(1, round(scene.frames.rate / STORED_RATE))
+    common: dict[str, Any] = {"motion": "random", "amplitude": training.amplitude}
+    motions = (
+        MotionTable(count=training.train, split="train", **common),
+        MotionTable(count=training.test, split="test", **common),
+    )
+    return Spec(
+        scene=full,
+        motions=motions,
+        seed=training.seed,
+        frames=max(3 * every, round(training.seconds * scene.frames.rate)),
+        store=StoreTable(fields=("points", "head"), every=every),
+    )
+
+
+def learn_adaptive(
+    scene: Scene,
+    output: Path,
+    training: AdaptiveTraining,
+    *,
+    data: Path | None = None,
+    workers: int | None = 0,
+    tell: Tell | None = None,
+) -> AdaptiveModel:
+    """Simulate, learn, measure on motion that was not learned from, and write a model, a report and a picture.
+
+    What is simulated goes to `data`, by default beside the model. A run that was stopped goes on there: no sequence is
+    simulated twice.
+
+    Args:
+        scene: the head; its solids are left out.
+        output: file of the model.
+        training: how.
+        data: folder of the dataset.
+        workers: processes that simulate; 0 for this one alone.
+        tell: is told what is done, and which part of it.
+
+    Raises:
+        ValueError: a sequence cannot be simulated, or there are fewer hairs than guides.
+    """
+    from mane.dataset.learn.report import write_report
+    from mane.io.atomic import atomic_write, check_writable
+
+    say = tell or _silent
+    check_writable(output)
+    store = output.with_suffix(".zarr") if data is None else data
+    seconds: dict[str, float] = {}
+    began = time.perf_counter()
+    summary = run_dataset(
+        training_spec(scene, training),
+        store,
+        workers=workers,
+        progress=lambda progress: say("simulating every hair", progress.done / progress.count),
+    )
+    if summary.failures:
+        index, reason = next(iter(summary.failures.items()))
+        raise ValueError(f"{store}: sequence {index} could not be simulated: {reason}")
+    seconds["simulation"] = time.perf_counter() - began
+    dataset = open_dataset(store)
+    model = learn_from(dataset, training, seconds, say)
+    model = write_report(dataset, model, output, seconds, say)
+    with atomic_write(output) as file:
+        model.to_file().write(file)
+    return model
+
+
+def learn_from(
+    dataset: Dataset, training: AdaptiveTraining, seconds: dict[str, float] | None = None, say: Tell | None = None
+) -> AdaptiveModel:
+    """Learn a model from a dataset of full simulations; `seconds` is filled with what each stage takes."""
+    spent = {} if seconds is None else seconds
+    with _Stages(spent, say or _silent)("reading"):
+        motion = read_motion(dataset, "train")
+    return learn_from_motion(motion, training, spent, say)
+
+
+def learn_from_motion(
+    motion: TrainingMotion, training: AdaptiveTraining, seconds: dict[str, float] | None = None, say: Tell | None = None
+) -> AdaptiveModel:
+    """Learn a model from the motion of every hair; `seconds` is filled with what each stage takes."""
+    tell = say or _silent
+    stage = _Stages({} if seconds is None else seconds, tell)
+    groom = Groom.from_uniform(motion.rest)
+    if training.guides > groom.strand_count:
+        raise ValueError(f"guides: must be at most {groom.strand_count} (= number of strands), got {training.guides}")
+    with stage("choosing guides"):
+        features = motion_features(motion.displacement[:, :, 1:], training.seed)
+        choice = METHODS[training.method](features, training.guides, training.seed)
+    guides = Guides.chosen(groom, choice.guides)
+    slots, counts = eligible_guides(features, choice, training.eligible)
+    with stage("comparing guides"):
+        pairs = shared_pairs(slots, counts, guides.capacity)
+        scale = motion_scale(motion, choice.guides, pairs)
+    rows, row_of = GuideRows.of(groom, guides, slots)
+    with stage("weights"):
+        sets = learn_sets(
+            np.ascontiguousarray(motion.displacement[choice.guides]),
+            motion.displacement,
+            slots,
+            counts,
+            rows,
+            row_of,
+            degree=training.degree,
+            largest=training.largest,
+            epsilon=training.epsilon,
+            most_sets=training.most_sets,
+            done=lambda share: tell("weights", share),
+        )
+    frames, vertices = motion.displacement.shape[1:3]
+    facts = {
+        "groom": groom_key(groom),
+        "hairs": groom.strand_count,
+        "guide_count": guides.capacity,
+        "vertices": vertices,
+        "frames": frames,
+        "method": training.method,
+        "degree": training.degree,
+        "sets_per_hair": len(sets.masks) / groom.strand_count,
+        "training_error": float(np.sqrt(sets.best_error.sum() / (groom.strand_count * frames * (vertices - 1)))),
+    }
+    return AdaptiveModel(
+        guides=choice.guides,
+        slots=slots,
+        counts=counts,
+        first=sets.first,
+        masks=sets.masks,
+        log_error=sets.log_error,
+        coefficients=sets.coefficients,
+        scale=sets.scale,
+        pairs=pairs,
+        position=scale[0],
+        velocity=scale[1],
+        usual=scale[2],
+        facts=facts,
+    )
+
+
+def eligible_guides(
+    features: NDArray[np.float64], choice: GuideChoice, count: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Eligible guides of every hair, (S, M), and how many there are, (S,).
+
+    With codes those that count for a hair (chai2017 6.3), at least one; without, those that move most like it.
+    """
+    from scipy.spatial import cKDTree
+
+    places = min(count, len(choice.guides))
+    if choice.codes is None:
+        _, near = cKDTree(features[choice.guides]).query(features, k=np.arange(1, places + 1))
+        return near.astype(np.int32), np.full(len(features), places, np.int32)
+    size = np.abs(choice.codes)
+    order = np.argsort(-size, axis=1, kind="stable")[:, :places]
+    counts = np.maximum((np.take_along_axis(size, order, axis=1) > CODE_EPSILON).sum(axis=1), 1)
+    return order.astype(np.int32), counts.astype(np.int32)
+
+
+def motion_scale(
+    motion: TrainingMotion, guides: NDArray[np.int64], pairs: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """A and B of chai2017 eq. 2 for pairs of guides, and what d reaches in training."""
+    position = motion.displacement[guides] + motion.rest[guides][:, None]
+    return mean_and_percentile(position, motion.velocity(guides), pairs, AdaptiveParams().sigma, PERCENTILE)
+
+
+class _Stages:
+    """Says what is done, and counts its seconds."""
+
+    def __init__(self, seconds: dict[str, float], tell: Tell) -> None:
+        self._seconds, self._tell = seconds, tell
+        self._name, self._began = "", 0.0
+
+    def __call__(self, name: str) -> _Stages:
+        self._name = name
+        return self
+
+    def __enter__(self) -> None:
+        self._tell(self._name, 0.0)
+        self._began = time.perf_counter()
+
+    def __exit__(self, *exception: object) -> None:
+        self._seconds[self._name] = time.perf_counter() - self._began

@@ -1,0 +1,164 @@
+"""Which hairs become guides, by how they moved in training (chai2017 6.3): a table of methods.
+
+All work on features: the motion of a hair, as seen from the head, in the space of its principal components, which keeps
+distances between hairs. `k_medoids` is the default: as good as sparse coding and much cheaper (docs/adaptive.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry.checks import FloatArray, IntArray
+
+Float64Array = NDArray[np.float64]
+
+COMPONENTS = 64
+SAMPLE = 20_000  # hairs that suffice to choose by
+SPREAD_ITERATIONS = 30
+BETA = 0.15  # chai2017 6.3
+EPSILON = 0.01
+CODING_STEPS, LEARNING_ROUNDS = 60, 12
+
+
+def motion_features(motion: FloatArray, seed: int = 0, components: int = COMPONENTS) -> Float64Array:
+    """Coordinates of hairs (S, ...) among the principal components of their motion, (S, D) [m], not centred.
+
+    Found by a randomised projection: distances between hairs are kept but for what is beyond D components.
+    """
+    flat = motion.reshape(len(motion), -1)
+    rng = np.random.default_rng(seed)
+    width = min(components + 8, *flat.shape)
+    probe = flat @ rng.normal(size=(flat.shape[1], width)).astype(np.float32)
+    for _ in range(2):
+        basis = np.linalg.qr(flat.T @ np.linalg.qr(probe)[0])[0]
+        probe = flat @ basis
+    left, size, _ = np.linalg.svd(probe.astype(np.float64), full_matrices=False)
+    features: Float64Array = (left * size)[:, : min(components, width)]
+    return features
+
+
+@dataclass(frozen=True, eq=False)
+class GuideChoice:
+    """Guides of a groom.
+
+    Attributes:
+        guides: strands, rising, shape (G,).
+        codes: of every hair in the guides, where the method makes them, shape (S, G); else None.
+    """
+
+    guides: IntArray
+    codes: Float64Array | None = None
+
+
+def k_medoids(features: Float64Array, count: int, seed: int) -> GuideChoice:
+    """The hair nearest to the middle of each of `count` clusters of hairs that move alike (k-means, then medoids)."""
+    from scipy.cluster.vq import kmeans2
+
+    rng = np.random.default_rng(seed)
+    sample = _sample(len(features), rng)
+    centres, _ = kmeans2(features[sample], count, iter=SPREAD_ITERATIONS, minit="++", seed=rng, missing="warn")
+    return GuideChoice(_nearest_hairs(features, centres))
+
+
+def random(features: Float64Array, count: int, seed: int) -> GuideChoice:
+    """Any hairs."""
+    return GuideChoice(np.sort(np.random.default_rng(seed).choice(len(features), count, replace=False)))
+
+
+def sparse_coding(features: Float64Array, count: int, seed: int) -> GuideChoice:
+    """Sparse coding in the form that works: seen from the mean hair, in units of its spread, with positive codes.
+
+    As printed, in metres and with atoms of length 1, the L1 term outweighs the data, and few distinct hairs are found.
+    """
+    centred = features - features.mean(axis=0)
+    scaled = centred / max(float(np.sqrt((centred**2).sum(axis=1).mean())), 1e-12)
+    return _coded(scaled, count, seed, is_positive=True, fills=True)
+
+
+def sparse_coding_printed(features: Float64Array, count: int, seed: int) -> GuideChoice:
+    """chai2017 eq. 9 and 10 as printed: metres, unit atoms, codes of any sign, and as few hairs as come of it."""
+    return _coded(features, count, seed, is_positive=False, fills=False)
+
+
+METHODS: dict[str, Callable[[Float64Array, int, int], GuideChoice]] = {
+    "k_medoids": k_medoids,
+    "sparse_coding": sparse_coding,
+    "sparse_coding_printed": sparse_coding_printed,
+    "random": random,
+}
+
+
+def _sample(count: int, rng: np.random.Generator) -> IntArray:
+    return np.sort(rng.choice(count, min(count, SAMPLE), replace=False))
+
+
+def _nearest_hairs(features: Float64Array, goals: Float64Array, *, is_distinct: bool = True) -> IntArray:
+    """The hair nearest to each goal (chai2017 eq. 10), rising; a hair that is taken already leaves it to the next."""
+    from scipy.spatial import cKDTree
+
+    reach = min(len(features), 64) if is_distinct else 1
+    _, near = cKDTree(features).query(goals, k=np.arange(1, reach + 1))
+    if not is_distinct:
+        return np.unique(near)
+    taken: list[int] = []
+    free = np.ones(len(features), np.bool_)
+    for row in near:
+        pick = next((int(hair) for hair in row if free[hair]), None)
+        if pick is None:
+            pick = int(np.flatnonzero(free)[0])
+        free[pick] = False
+        taken.append(pick)
+    return np.sort(np.array(taken, np.int64))
+
+
+def _coded(features: Float64Array, count: int, seed: int, *, is_positive: bool, fills: bool) -> GuideChoice:
+    rng = np.random.default_rng(seed)
+    sample = features[_sample(len(features), rng)]
+    atoms = _unit(sample[rng.choice(len(sample), count, replace=count > len(sample))])
+    for _ in range(LEARNING_ROUNDS):
+        codes = sparse_codes(sample, atoms, BETA, is_positive=is_positive)
+        atoms = _updated(atoms, codes, sample)
+    guides = _nearest_hairs(features, atoms, is_distinct=fills)
+    return GuideChoice(guides, sparse_codes(features, features[guides], BETA, is_positive=is_positive))
+
+
+def sparse_codes(data: Float64Array, atoms: Float64Array, beta: float, *, is_positive: bool) -> Float64Array:
+    """Minimise |u - G a|^2 + beta |a|_1 over codes a for every row of `data` (S, D), by FISTA; (S, G).
+
+    Args:
+        data: rows to be coded.
+        atoms: G, a basis vector in each row (G, D).
+        beta: weight of the L1 norm.
+        is_positive: codes of at least 0 only.
+    """
+    gram, right = atoms @ atoms.T, data @ atoms.T
+    step = 1 / max(2 * float(np.linalg.eigvalsh(gram)[-1]), 1e-30)
+    codes = np.zeros_like(right)
+    ahead, momentum = codes, 1.0
+    for _ in range(CODING_STEPS):
+        moved = ahead - step * 2 * (ahead @ gram - right)
+        size = np.maximum(moved if is_positive else np.abs(moved), 0) - step * beta
+        new = np.maximum(size, 0) * (1 if is_positive else np.sign(moved))
+        following = 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
+        ahead = new + (momentum - 1) / following * (new - codes)
+        codes, momentum = new, following
+    return codes
+
+
+def _updated(atoms: Float64Array, codes: Float64Array, data: Float64Array) -> Float64Array:
+    """One round of block coordinate descent over the atoms, each kept at length 1 at most (Mairal et al. 2010)."""
+    gram, right = codes.T @ codes, codes.T @ data
+    atoms = atoms.copy()
+    for k in range(len(atoms)):
+        if gram[k, k] > 1e-12:
+            atoms[k] += (right[k] - gram[k] @ atoms) / gram[k, k]
+            atoms[k] /= max(float(np.linalg.norm(atoms[k])), 1.0)
+    return atoms
+
+
+def _unit(rows: Float64Array) -> Float64Array:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)

@@ -1,0 +1,110 @@
+"""`TrainingMotion`: how every hair of a groom moved in a dataset of full simulations, as seen from the head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.motion import Pose
+from mane.dataset.dataset import Dataset, SequenceReader
+from mane.geometry import quaternion
+from mane.geometry.checks import FloatArray
+
+HAIRS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingMotion:
+    """Motion of S hairs in F frames of several sequences.
+
+    Attributes:
+        rest: hairs at rest [m], shape (S, V, 3), float32.
+        displacement: from rest, as seen from the head [m], shape (S, F, V, 3), float32.
+        begins: whether a frame is the first of its sequence, shape (F,), bool.
+        step: time from one frame to the next [s].
+    """
+
+    rest: FloatArray
+    displacement: FloatArray
+    begins: NDArray[np.bool_]
+    step: float
+
+    def velocity(self, hairs: NDArray[np.int64]) -> FloatArray:
+        """Mean velocity of some hairs over every step, as seen from the head [m/s], (H, F', V, 3); firsts have none."""
+        moved = np.diff(self.displacement[hairs], axis=1) / np.float32(self.step)
+        return np.ascontiguousarray(moved[:, ~self.begins[1:]])
+
+
+def read_motion(dataset: Dataset, split: str) -> TrainingMotion:
+    """Read all sequences of a split.
+
+    Raises:
+        ValueError: the split is empty, or a sequence is not of a full simulation.
+    """
+    readers = dataset.split(split)
+    if not readers:
+        raise ValueError(f"{dataset.store.path}: has no sequence of split {split!r} to learn from")
+    rest = np.asarray(readers[0].rest["guides"], np.float32)
+    parts = [local_displacement(reader, rest) for reader in readers]
+    begins = np.concatenate([np.arange(len(part)) == 0 for part in parts])
+    # Hair by hair, since everything is learned for one hair after the other.
+    whole = np.empty((len(rest), len(begins), *rest.shape[1:]), np.float32)
+    start = 0
+    for part in parts:
+        for a in range(0, len(rest), HAIRS_AT_ONCE):
+            whole[a : a + HAIRS_AT_ONCE, start : start + len(part)] = part[:, a : a + HAIRS_AT_ONCE].swapaxes(0, 1)
+        start += len(part)
+    times = readers[0].times
+    return TrainingMotion(rest, whole, begins, float(times[1] - times[0]) if len(times) > 1 else 1.0)
+
+
+def local_displacement(reader: SequenceReader, rest: FloatArray) -> FloatArray:
+    """How the hairs of a sequence moved from rest, as seen from the head [m], (F, S, V, 3)."""
+    points, head = reader["points"], reader["head"]
+    out = np.empty_like(points)
+    for number, row in enumerate(head):
+        out[number] = seen_from(Pose(row[:3], row[3:]), points[number]) - rest
+    return out
+
+
+def seen_from(head: Pose, points: FloatArray) -> FloatArray:
+    """Points of the world in the frame of the head, in double precision on the way."""
+    turned: FloatArray = quaternion.rotate(
+        quaternion.conjugate(head.rotation), points.astype(np.float64) - head.position
+    ).astype(np.float32)
+    return turned
+
+
+def mean_and_percentile(
+    position: FloatArray, velocity: FloatArray, pairs: NDArray[np.int64], sigma: float, percentile: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """A and B of chai2017 7.1 for pairs of guides, and a percentile of d of eq. 2 over training, each (P,).
+
+    Args:
+        position: of the guides, shape (G, F, V, 3).
+        velocity: shape (G, F', V, 3).
+        pairs: shape (P, 2).
+        sigma: of eq. 2.
+        percentile: of d, in percent.
+    """
+    results = []
+    for i, j in pairs:
+        gap = _squares(position[i] - position[j])
+        rush = _squares(velocity[i] - velocity[j])
+        a, b = max(float(gap.mean()), 1e-12), max(float(rush.mean()), 1e-12)
+        d = np.percentile(gap / a, percentile) + sigma * np.percentile(rush / b, percentile)
+        results.append((a, b, max(float(d), 1.0)))
+    found = np.array(results, np.float64).reshape(-1, 3)
+    return found[:, 0], found[:, 1], found[:, 2]
+
+
+def _squares(way: FloatArray) -> NDArray[np.float64]:
+    return np.einsum("fvc,fvc->f", way, way, dtype=np.float64)
+
+
+def spread_frames(count: int, most: int) -> Sequence[int]:
+    """Numbers of at most `most` of `count` frames, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64)).tolist()

@@ -1,0 +1,288 @@
+"""`mane bench adaptive`: milliseconds per step of 10 ms of the adaptive skin, at the sizes of chai2017 table 2.
+
+No training: sets are those of the naive variant, or drawn at random, as many as a model has. `calm` frames have no
+solid in reach; in `combed` ones a comb stands in the hair, guides part around its teeth, and every second frame they
+change places, so that many hairs change their sets in every frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from mane.body.motion import Pose
+from mane.body.motion_presets import make_motion
+from mane.body.props import make_comb
+from mane.body.solid import Solid
+from mane.geometry import quaternion
+from mane.geometry.threads import using_threads
+from mane.groom import styles
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.groom.select import select_guides
+from mane.measure.bench._kernels_adaptive_plain import plain_blend
+from mane.measure.bench.sdf import best_seconds
+from mane.measure.figures import Figures
+from mane.measure.heads import bench_frame
+from mane.scene.simulation import Simulation
+from mane.skin.adaptive.graph import MotionScale, shared_pairs
+from mane.skin.adaptive.model import AdaptiveModel
+from mane.skin.adaptive.near import nearest_strands
+from mane.skin.adaptive.params import AdaptiveParams
+from mane.skin.adaptive.skin import AdaptiveSkin
+from mane.skin.finish.passes import SolidAdjustment
+from mane.strand.frame import GuideFrame
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Size:
+    """A row of chai2017 table 2.
+
+    Attributes:
+        name: of the scene.
+        hairs: all of them.
+        guides: how many.
+        vertices: of every hair.
+        paper: milliseconds per step, on four cores and a GPU.
+        paper_full: seconds per step of the full simulation.
+        paper_megabytes: of the whole model.
+        style: that stands for it here.
+    """
+
+    name: str
+    hairs: int
+    guides: int
+    vertices: int
+    paper: float | None = None
+    paper_full: float | None = None
+    paper_megabytes: float | None = None
+    style: str = "straight"
+
+
+SIZES = (
+    Size("gears", 80_000, 300, 30, 46.0, 20.0, 120.0),
+    Size("hairy ball", 60_000, 200, 30, 32.0, 15.0, 80.0, "ball"),
+    Size("hair salon", 150_000, 400, 25, 50.0, 60.0, 400.0),
+)
+QUICK = (Size("quick", 2_000, 40, 12),)
+STEP = 0.01  # [s]
+SETS, LARGEST = 100, 4
+TARGET_CALM, TARGET_COMBED = 33.0, 50.0  # [ms] of the salon, guides and push-out included
+TARGET_MEGABYTES = 150.0
+TARGET_FULL = 3.0  # [s] of a calm step of 150,000 hairs
+FULL_SHARE = 15  # of the hairs, one in so many is simulated, and the time scaled
+COMB_AT = {"straight": (0.135, -0.1, 0.0), "ball": (0.12, 0.0, 0.0)}  # [m] where the comb stands in the hair
+
+
+def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
+    """Time every stage at every size on one and two threads; compiling is not counted."""
+    figures = Figures("adaptive")
+    say = progress or (lambda text: None)
+    for size in QUICK if quick else SIZES:
+        _measure(figures, size, 3 if quick else 11, say)
+    _growth(figures, QUICK[0] if quick else SIZES[2], 3 if quick else 7, say)
+    return figures
+
+
+def _measure(figures: Figures, size: Size, repeats: int, say: Progress) -> None:
+    say(f"adaptive: {size.name}, growing {size.hairs:,} x {size.vertices}")
+    groom, guides = grown(size)
+    model = random_model(groom, guides)
+    case = f"{size.name}, {size.hairs:,} x {size.vertices}, {size.guides} guides"
+    figures.add(
+        case, "model, constant weights", model.nbytes / 1e6, "MB",
+        reference=size.paper_megabytes, source="chai2017 table 2, quadratic weights", target=TARGET_MEGABYTES,
+    )  # fmt: skip
+    teeth = comb()
+    for threads in (1, 2):
+        with using_threads(threads):
+            say(f"adaptive: {size.name}, {threads} threads")
+            _measure_threads(
+                figures, f"{case}, {threads} thread{'s'[: threads - 1]}", size, groom, guides, model, teeth, repeats
+            )
+    _measure_full(figures, size, groom, say)
+
+
+def _measure_threads(
+    figures: Figures,
+    case: str,
+    size: Size,
+    groom: Groom,
+    guides: Guides,
+    model: AdaptiveModel,
+    teeth: Solid,
+    repeats: int,
+) -> None:
+    _plain(figures, case, groom, guides, repeats)
+    adjustment = SolidAdjustment([teeth])
+    for kind, frames in (("calm", calm_frames(guides)), ("combed", combed_frames(guides, size))):
+        total = guide_seconds(guides, teeth if kind == "combed" else None, repeats)
+        figures.add(f"{case}, {kind}", "guides", 1e3 * total, "ms")
+        for name, skin in (
+            ("naive", AdaptiveSkin(groom, guides, solids=[teeth])),
+            ("sets of a model", AdaptiveSkin(groom, guides, solids=[teeth], model=model)),
+        ):
+            stages = stage_seconds(skin, frames, repeats)
+            points = skin(frames[0])
+            stages["push-out"] = best_seconds(partial(adjustment, points, frames[0]), repeats)
+            for stage, seconds in stages.items():
+                figures.add(f"{case}, {kind}, {name}", stage, 1e3 * seconds, "ms")
+            whole = 1e3 * (total + stages["skin"] + stages["push-out"])
+            is_promised = size.name == "hair salon" and "2 threads" in case and name != "naive"
+            target = (TARGET_CALM if kind == "calm" else TARGET_COMBED) if is_promised else None
+            figures.add(
+                f"{case}, {kind}, {name}", "guides, skin and push-out", whole, "ms",
+                reference=size.paper, source="chai2017 table 2, four cores and a GPU", target=target,
+            )  # fmt: skip
+
+
+def _plain(figures: Figures, case: str, groom: Groom, guides: Guides, repeats: int) -> None:
+    rest = groom.as_uniform()
+    slots, _, _ = nearest_strands(groom.take(np.arange(1)), guides, LARGEST)
+    own = np.tile(slots, (groom.strand_count, 1))
+    weights = np.full(own.shape, 1 / own.shape[1], np.float32)
+    displacement = np.zeros((guides.capacity, rest.shape[1], 3), np.float32)
+    out = np.empty_like(rest)
+
+    def blend() -> None:
+        plain_blend(rest, own, weights, displacement, out)
+
+    blend()
+    figures.add(case, "a plain kernel of the same sums, guides fixed", 1e3 * best_seconds(blend, repeats), "ms")
+
+
+def _measure_full(figures: Figures, size: Size, groom: Groom, say: Progress) -> None:
+    part = Guides.chosen(groom, np.arange(0, groom.strand_count, FULL_SHARE))
+    say(f"adaptive: {size.name}, full simulation of {part.count:,} hairs")
+    seconds = guide_seconds(part, None, 3) * groom.strand_count / part.count
+    figures.add(
+        f"{size.name}, every hair simulated", f"calm step, scaled from {part.count:,} hairs", seconds, "s",
+        reference=size.paper_full, source="chai2017 table 2", target=TARGET_FULL if size.name == "hair salon" else None,
+    )  # fmt: skip
+
+
+def _growth(figures: Figures, size: Size, repeats: int, say: Progress) -> None:
+    """Time of the skin over hairs, and over guides: a power of 1 is linear."""
+    for what, smaller in (
+        ("hairs", replace(size, hairs=size.hairs // 4)),
+        ("guides", replace(size, guides=size.guides // 4)),
+    ):
+        say(f"adaptive: growth in {what}")
+        seconds = []
+        for one in (smaller, size):
+            groom, guides = grown(one)
+            skin = AdaptiveSkin(groom, guides, solids=[comb()], model=random_model(groom, guides))
+            seconds.append(stage_seconds(skin, combed_frames(guides, one), repeats)["skin"])
+        power = np.log(seconds[1] / seconds[0]) / np.log(4)
+        figures.add(f"{size.name}, combed", f"growth of the skin in {what}, power", power, "1", target=1.5)
+
+
+# -- what is timed -------------------------------------------------------------------------------------------------
+
+
+def grown(size: Size) -> tuple[Groom, Guides]:
+    """Hair of a size, and guides of it."""
+    groom = styles.make(size.style, strands=size.hairs, vertices=size.vertices, seed=1)
+    return groom, select_guides(groom, size.guides, method="random", seed=1)
+
+
+def comb() -> Solid:
+    """A comb that stands in the hair."""
+    shape = make_comb().shape
+    assert shape is not None
+    return Solid(shape)
+
+
+def comb_pose(size: Size) -> Pose:
+    """Where it stands: teeth towards the head."""
+    turn = quaternion.from_axis_angle(np.array([0.0, 0.0, 1.0]), -0.5 * np.pi)
+    return Pose(np.array(COMB_AT[size.style]), turn)
+
+
+def calm_frames(guides: Guides) -> list[GuideFrame]:
+    """Two frames of guides that sway together, the comb far away."""
+    away = Pose(np.array([5.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0]))
+    along = np.linspace(0, 1, guides.vertex_count)[:, None] ** 2
+    still = bench_frame(guides)
+    return [
+        replace(
+            still,
+            points=(still.head.apply(guides.rest) + sway * along * np.array([1.0, 0, 0])).astype(np.float32),
+            solid_poses=(away,),
+        )
+        for sway in (0.0, 0.001)
+    ]
+
+
+def combed_frames(guides: Guides, size: Size) -> list[GuideFrame]:
+    """Two frames of guides on a head that stands still, swung apart in two ways, the comb among them."""
+    rng = np.random.default_rng(3)
+    along = np.linspace(0, 1, guides.vertex_count)[:, None] ** 2
+    still = replace(bench_frame(guides), head=Pose.identity(), solid_poses=(comb_pose(size),))
+    return [
+        replace(
+            still,
+            points=(guides.rest + 0.006 * rng.normal(size=(guides.capacity, 1, 3)) * along).astype(np.float32),
+            root_rotations=np.tile(np.array([0, 0, 0, 1.0], np.float32), (guides.capacity, 1)),
+        )
+        for _ in range(2)
+    ]
+
+
+def stage_seconds(skin: AdaptiveSkin, frames: Iterable[GuideFrame], repeats: int) -> dict[str, float]:
+    """Seconds of the whole skin, and of graph, choice and blend of it, the median of frames that alternate."""
+    pair, found = list(frames), []
+    for number in range(2 * repeats + 2):
+        frame = replace(pair[number % 2], time=STEP * (number + 1))
+        whole = best_seconds(partial(skin, frame), 1)
+        found.append({"skin": whole, **skin.seconds})
+    return {key: float(np.median([one[key] for one in found[2:]])) for key in found[0]}
+
+
+def guide_seconds(guides: Guides, teeth: Solid | None, repeats: int) -> float:
+    """Seconds of a step of 10 ms of the guides, beside a comb where there is one."""
+    simulation = Simulation(
+        guides, head=make_motion("shake"), solids=[] if teeth is None else [teeth], frame_rate=1 / STEP
+    )
+    simulation.step()
+    return best_seconds(simulation.step, max(repeats, 3))
+
+
+def random_model(groom: Groom, guides: Guides) -> AdaptiveModel:
+    """As many sets as a model has, of the nearest guides, with constant weights drawn at random."""
+    rng = np.random.default_rng(0)
+    slots, counts, _ = nearest_strands(groom, guides, AdaptiveParams().eligible)
+    hairs, width = slots.shape
+    every = np.arange(1, 1 << width)
+    usable = every[np.bitwise_count(every) <= LARGEST]
+    singles = 1 << np.arange(width)
+    several = np.setdiff1d(usable, singles)
+    few = min(SETS - width, len(several))
+    # Larger sets first, as those of less error are; the choice walks as far as it does in earnest.
+    masks = np.concatenate(
+        [rng.permuted(np.tile(several, (64, 1)), axis=1)[:, :few], np.tile(singles, (64, 1))], axis=1
+    )
+    masks = masks[np.arange(hairs) % 64].astype(np.uint16)
+    logs = np.tile(np.linspace(0, 2000, masks.shape[1]).astype(np.uint16), hairs)
+    size = int(np.bitwise_count(masks).sum())
+    pairs = shared_pairs(slots, counts, guides.capacity)
+    scale = MotionScale.at_rest(guides.rest, pairs)
+    return AdaptiveModel(
+        guides=guides.source,
+        slots=slots,
+        counts=counts,
+        first=np.arange(hairs + 1, dtype=np.int64) * masks.shape[1],
+        masks=masks.reshape(-1),
+        log_error=logs,
+        coefficients=rng.integers(1000, 30_000, (size, 1)).astype(np.int16),
+        scale=1 / 32767,
+        pairs=pairs,
+        position=scale.position,
+        velocity=scale.velocity,
+        usual=scale.usual,
+    )

@@ -1,0 +1,345 @@
+"""The study of hair that parts around solids: what chai2017 compares, against full simulation of the same hair.
+
+A scene is recorded once: every hair simulated one by one beside the solids, which is where a perfect skin would put
+them, and the guides of a model that was learned from other motions of the same head, without solids. Every method
+carries the same guides. Hairs near a solid are those with a vertex within `NEAR` of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.motion import Motion, Pose
+from mane.body.motion_keys import KeyframedMotion
+from mane.body.motion_presets import make_motion
+from mane.body.props import make_comb, make_hand, make_rod, make_urchin
+from mane.body.solid import Solid
+from mane.dataset.learn.adaptive import AdaptiveTraining, learn_from_motion
+from mane.dataset.learn.motion import TrainingMotion, seen_from
+from mane.dataset.learn.report import guide_frame
+from mane.geometry import quaternion
+from mane.geometry.checks import FloatArray
+from mane.groom import styles
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.metrics.flicker import FlickerMeter
+from mane.metrics.kink import kink
+from mane.metrics.length import length_error
+from mane.scene.simulation import Simulation
+from mane.skin.adaptive.model import AdaptiveModel
+from mane.skin.base import Skin
+from mane.skin.finish.passes import LengthKeeping, SolidAdjustment
+from mane.skin.table import make_skin
+from mane.strand.frame import GuideFrame
+
+FRAME_RATE = 100.0  # [1/s] steps of 10 ms, as in chai2017 7.3
+NEAR = 0.02  # [m]
+INSIDE = 1e-4  # [m] deeper than this counts as penetration
+NECK = (0.0, -0.1, 0.0)  # what heads turn about [m]
+TRAINING_SEEDS, UNSEEN_SEEDS = (11, 12, 13), (21,)
+TRAINED_EVERY = 4  # frames of 10 ms: 25 per second
+
+
+def _upright(angle: float) -> NDArray[np.float64]:
+    return quaternion.from_axis_angle(np.array([0.0, 0.0, 1.0]), angle)
+
+
+def _keyed(rows: Sequence[Sequence[float]], rotation: NDArray[np.float64]) -> KeyframedMotion:
+    keys = np.array(rows)
+    return KeyframedMotion(keys[:, 0], keys[:, 1:], np.tile(rotation, (len(keys), 1)))
+
+
+def comb_through() -> list[Solid]:
+    """A comb whose teeth point at the head goes through the hair beside the face, to the back."""
+    rows = [[0.0, 0.3, -0.02, 0.14], [0.3, 0.15, -0.02, 0.10], [1.1, 0.145, -0.04, -0.10], [1.4, 0.25, -0.05, -0.24]]
+    return [make_comb().solid(_keyed(rows, _upright(-0.5 * np.pi)))]
+
+
+def rod_through() -> list[Solid]:
+    """A thin rod that points at the head lifts hair beside the face and lets it fall (chai2017 fig. 6)."""
+    rows = [[0.0, 0.30, -0.14, 0.02], [0.3, 0.17, -0.14, 0.02], [0.8, 0.17, 0.0, -0.02], [1.1, 0.40, 0.02, -0.02]]
+    return [make_rod(length=0.2, radius=0.003).solid(_keyed(rows, np.array([0.0, 0.0, 0.0, 1.0])))]
+
+
+def hand_through() -> list[Solid]:
+    """A hand with spread fingers goes through the hair beside the face, to the back."""
+    rows = [[0.0, 0.42, -0.04, 0.12], [0.3, 0.27, -0.04, 0.09], [1.1, 0.26, -0.06, -0.08], [1.4, 0.42, -0.06, -0.2]]
+    hand = make_hand(curl=0.1, spread=0.15)
+    return [hand.solid(_keyed(rows, _upright(-0.5 * np.pi)))]
+
+
+def urchin_below() -> list[Solid]:
+    """A spiky ball comes up into a ball of hair and goes away again (chai2017 fig. 12)."""
+    rows = [[0.0, 0.0, -0.26, 0.0], [0.4, 0.01, -0.155, 0.0], [0.9, -0.02, -0.155, 0.01], [1.3, 0.0, -0.30, 0.0]]
+    return [make_urchin().solid(_keyed(rows, np.array([0.0, 0.0, 0.0, 1.0])))]
+
+
+@dataclass(frozen=True, eq=False)
+class PartingScene:
+    """A head of hair and what goes through it.
+
+    Attributes:
+        name: for people, with the paper's figure that it follows.
+        style: of `mane.groom.styles`.
+        solids: makes what goes through it, with its motion.
+        seconds: how long it takes [s].
+        options: of the style.
+        shown: times of the pictures [s].
+        view: direction that they are seen from.
+    """
+
+    name: str
+    style: str
+    solids: Callable[[], list[Solid]]
+    seconds: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+    shown: tuple[float, ...] = (0.6, 0.9)
+    view: tuple[float, float, float] = (1.0, 0.1, 0.35)
+
+
+COMB = PartingScene("comb through straight hair (fig. 13)", "straight", comb_through, 1.5)
+CURLY_COMB = PartingScene("comb through curly hair (fig. 13)", "curly", comb_through, 1.5)
+ROD = PartingScene("a rod lifts hair and lets it fall (fig. 6)", "straight", rod_through, 1.6, shown=(0.7, 1.4))
+HAND = PartingScene("hand through straight hair (fig. 13)", "straight", hand_through, 1.5)
+URCHIN = PartingScene(
+    "hairy ball on a spiky toy (fig. 12)",
+    "ball",
+    urchin_below,
+    1.4,
+    options={"length": 0.12},
+    shown=(0.6, 1.2),
+    view=(0.3, 0.0, 1.0),
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of a scene is made."""
+
+    strands: int
+    guides: int
+    vertices: int
+    seconds: float  # at most
+    train_seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A scene as simulated.
+
+    Attributes:
+        scene: which.
+        groom: all hairs at rest.
+        model: learned from other motions.
+        simulation: of its guides, which tells skins how they came about.
+        frames: the guides, frame by frame.
+        truth: every hair, frame by frame [m], shape (F, S, V, 3).
+        is_near: whether a hair is near a solid in the truth, shape (F, S).
+        others: hairs that are no guides.
+    """
+
+    scene: PartingScene
+    groom: Groom
+    model: AdaptiveModel
+    simulation: Simulation
+    frames: tuple[GuideFrame, ...]
+    truth: FloatArray
+    is_near: NDArray[np.bool_]
+    others: NDArray[np.int64]
+
+    def distance(self, number: int, points: FloatArray) -> FloatArray:
+        """Signed distance of points (S, V, 3) from the nearest solid but the body at a frame [m], (S, V)."""
+        frame, found = self.frames[number], np.full(points.shape[:2], np.inf, np.float32)
+        flat = np.ascontiguousarray(points.reshape(-1, 3), np.float32)
+        for solid in self.simulation.solids[1:]:
+            found = np.minimum(found, solid.at(frame.time).distance(flat).reshape(found.shape))
+        return found
+
+
+Done = Callable[[str, float], None]
+
+
+def simulation_of(scene: PartingScene, guides: Guides, head: Motion, solids: Sequence[Solid] = ()) -> Simulation:
+    """Put strands on the head of a scene."""
+    material = scene.style if scene.style in ("straight", "curly") else "straight"
+    body = styles.body(scene.style)
+    return Simulation(guides, material=material, body=body, head=head, solids=list(solids), frame_rate=FRAME_RATE)
+
+
+def motion_of(scene: PartingScene, groom: Groom, seeds: Sequence[int], seconds: float, done: Done) -> TrainingMotion:
+    """Every hair of a groom simulated under random motions of the head, without solids."""
+    every, begins = [], []
+    for number, seed in enumerate(seeds):
+        done("simulating every hair to learn from", number / len(seeds))
+        head = make_motion("random", pivot=NECK, seed=seed, amplitude=0.6)
+        simulation = simulation_of(scene, Guides.chosen(groom, np.arange(groom.strand_count)), head)
+        rest = groom.as_uniform()
+        for step in range(round(seconds * FRAME_RATE)):
+            frame = simulation.step()
+            if step % TRAINED_EVERY == 0:
+                every.append(seen_from(frame.head, frame.points) - rest)
+                begins.append(step == 0)
+    displacement = np.ascontiguousarray(np.stack(every, axis=1))
+    return TrainingMotion(groom.as_uniform(), displacement, np.array(begins), TRAINED_EVERY / FRAME_RATE)
+
+
+def motions(scene: PartingScene, sizes: Sizes, done: Done) -> tuple[Groom, TrainingMotion, TrainingMotion]:
+    """A groom, its motion to learn from, and motion that is not learned from."""
+    groom = grown(scene, sizes)
+    learned = motion_of(scene, groom, TRAINING_SEEDS, sizes.train_seconds, done)
+    return groom, learned, motion_of(scene, groom, UNSEEN_SEEDS, sizes.train_seconds, done)
+
+
+def unseen_error(groom: Groom, motion: TrainingMotion, unseen: TrainingMotion, training: AdaptiveTraining) -> float:
+    """Mean distance of vertices from where they were in unseen motion [m], by the best sets of a model."""
+    model = learn_from_motion(motion, training)
+    guides = Guides.chosen(groom, model.guides)
+    skin = make_skin("adaptive", groom, guides, model=model)
+    others = np.setdiff1d(np.arange(groom.strand_count), model.guides)
+    errors = []
+    for number in range(unseen.displacement.shape[1]):
+        truth = groom.as_uniform() + unseen.displacement[:, number]
+        frame = guide_frame(guides, np.ascontiguousarray(truth[model.guides]), Pose.identity(), 0.0)
+        errors.append(float(np.linalg.norm(skin(frame)[others] - truth[others], axis=2).mean()))
+    return float(np.mean(errors))
+
+
+def grown(scene: PartingScene, sizes: Sizes) -> Groom:
+    """All hairs of a scene at rest."""
+    return styles.make(scene.style, strands=sizes.strands, vertices=sizes.vertices, seed=1, **scene.options)
+
+
+def record(scene: PartingScene, sizes: Sizes, done: Done, **training: Any) -> Recording:
+    """Learn, then simulate every hair of a scene, and its guides."""
+    groom = grown(scene, sizes)
+    motion = motion_of(scene, groom, TRAINING_SEEDS, sizes.train_seconds, done)
+    model = learn_from_motion(motion, AdaptiveTraining(guides=sizes.guides, **training))
+    still = make_motion("still")
+    seconds = min(scene.seconds, sizes.seconds)
+    done("simulating every hair beside the solids", 0.0)
+    full = simulation_of(scene, Guides.chosen(groom, np.arange(groom.strand_count)), still, scene.solids())
+    steps = round(seconds * FRAME_RATE)
+    truth = np.stack([full.step().points for _ in range(steps)])
+    done("simulating the guides", 0.0)
+    simulation = simulation_of(scene, Guides.chosen(groom, model.guides), still, scene.solids())
+    frames = tuple(simulation.step().copy() for _ in range(steps))
+    others = np.setdiff1d(np.arange(groom.strand_count), model.guides)
+    made = Recording(scene, groom, model, simulation, frames, truth, np.zeros((steps, len(groom.roots)), bool), others)
+    for number in range(steps):
+        made.is_near[number] = (made.distance(number, truth[number]) < NEAR).any(axis=1)
+    return made
+
+
+# -- methods -------------------------------------------------------------------------------------------------------
+
+Make = Callable[[Recording], Skin]
+
+
+def _skin(name: str, **settings: Any) -> Make:
+    return lambda recording: make_skin(name, recording.groom, recording.simulation, **settings)
+
+
+def _learned(**settings: Any) -> Make:
+    return lambda recording: make_skin(
+        "adaptive", recording.groom, recording.simulation, model=recording.model, **settings
+    )
+
+
+def _adaptive_physical(recording: Recording) -> Skin:
+    """hsu2024's hair, whose drift correction pulls to where the adaptive sets have it."""
+    return make_skin("physical", recording.groom, recording.simulation, target=_learned()(recording))
+
+
+FIXED = "fixed sets"
+METHODS: dict[str, Make] = {
+    "linear": _skin("linear"),
+    "physical": _skin("physical"),
+    FIXED: _learned(use_motion=False, use_solids=False),
+    "naive, fixed (eq. 11)": _skin("adaptive", use_motion=False, use_solids=False),
+    "naive, adaptive (eq. 11)": _skin("adaptive"),
+    "adaptive as printed": _learned(paper=True),
+    "motion alone (4.1)": _learned(use_solids=False),
+    "solids alone (4.2)": _learned(use_motion=False),
+    "tip rule [13], 2 cm": _learned(use_motion=False, use_solids=False, tip_distance=0.02),
+    "no fade": _learned(fade=0.0),
+    "adaptive": _learned(),
+    "adaptive, physical hair": _adaptive_physical,
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a method did, over all frames, hairs that are no guides.
+
+    Attributes:
+        near_error: mean distance of hairs near a solid from the truth [m].
+        error: of all hairs [m].
+        rate: part of the vertices of hairs near a solid that are inside it, before push-out.
+        rate_finished: after push-out with lengths kept.
+        deepest: mean over frames of the deepest penetration [m], after push-out.
+        flicker: of what is drawn, after push-out [m].
+        length_error: mean of the skin alone.
+        kink: mean of the skin alone [rad].
+    """
+
+    near_error: float
+    error: float
+    rate: float
+    rate_finished: float
+    deepest: float
+    flicker: float
+    length_error: float
+    kink: float
+
+
+def measure(recording: Recording, make: Make | None) -> Found:
+    """Carry every frame by a method and compare with the truth; None measures the truth itself."""
+    skin = None if make is None else make(recording)
+    others, rest = recording.others, recording.groom.as_uniform()
+    adjustment = SolidAdjustment(recording.simulation.solids, touched=range(1, len(recording.simulation.solids)))
+    lengths, meter = LengthKeeping(recording.groom), FlickerMeter()
+    rows: list[tuple[float, ...]] = []
+    for number, frame in enumerate(recording.frames):
+        truth = recording.truth[number]
+        points = truth.copy() if skin is None else skin(frame, copy=True)
+        near = others[recording.is_near[number][others]]
+        apart = np.linalg.norm(points - truth, axis=2).mean(axis=1)
+        before = recording.distance(number, points[near, 1:]) if len(near) else np.zeros((0, 1))
+        of_shape = (
+            np.abs(length_error(points[others], rest[others])).mean(),
+            kink(points[others], rest[others]).mean(),
+        )
+        if skin is not None:
+            lengths(points)
+            adjustment(points, frame)
+        after = recording.distance(number, points[near, 1:]) if len(near) else np.zeros((0, 1))
+        meter.add(points[others])
+        rows.append(
+            (
+                apart[near].sum(),
+                len(near),
+                apart[others].mean(),
+                (before < -INSIDE).sum(),
+                (after < -INSIDE).sum(),
+                after.size,
+                max(-after.min(initial=0.0), 0.0),
+                *of_shape,
+            )
+        )
+    table = np.array(rows, np.float64)
+    hairs, vertices = max(table[:, 1].sum(), 1), max(table[:, 5].sum(), 1)
+    return Found(
+        near_error=table[:, 0].sum() / hairs,
+        error=table[:, 2].mean(),
+        rate=table[:, 3].sum() / vertices,
+        rate_finished=table[:, 4].sum() / vertices,
+        deepest=table[:, 6].mean(),
+        flicker=meter.value,
+        length_error=table[:, 7].mean(),
+        kink=table[:, 8].mean(),
+    )

@@ -1,0 +1,276 @@
+"""Hairs from the guides that were chosen for them (chai2017 eq. 5), and the fade of the jump where a set changes.
+
+With x0 the hair at rest and u_k the displacement of guide k, both as seen from the head, a vertex is at
+
+    x = T (x0 + sum_k w_k u_k + offset)
+
+Rows of the tables are guides at the places that go with a hair's vertices: `shift (R, 3, V)` holds u_k. Weights are
+those of chai2017 eq. 11 (`blend_near`), or polynomials along the hair, eq. 6 (`blend_listed`).
+"""
+
+# mypy: allow-untyped-defs
+
+import math
+
+import numpy as np
+
+from mane.simd.jit import njit, prange
+
+FASTMATH = {"contract", "arcp", "nsz", "afn"}
+
+ZERO = np.float32(0.0)
+ONE = np.float32(1.0)
+NEAR = np.float32(
+    1e-5
+)  # [m] a guide is not taken for closer than this, or a hair that is a guide had an infinite weight
+TINY = np.float32(1e-20)
+# Below this share of its guides a hair is handed over to the head, little by little until the last guide is gone.
+LEAST_PRESENCE = np.float32(0.05)
+GONE = np.float32(1e-5)  # [m] of a jump: nobody sees what is left
+HAIRS_PER_TASK = 64
+NO_SET = -1
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def add_guide(weight, shift, present, total, whole, acc):
+    """Add a guide with weights (V,) along the hair to the sums: `acc (3, V)`, and `total (V,)` of what is there."""
+    for i in range(len(weight)):
+        whole[i] += weight[i]
+        weight[i] *= present
+        total[i] += weight[i]
+    for c in range(3):
+        for i in range(len(weight)):
+            acc[c, i] += weight[i] * shift[c, i]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def clear(total, whole, acc):
+    """Begin a hair without guides."""
+    for i in range(len(total)):
+        total[i] = ZERO
+        whole[i] = ZERO
+        acc[0, i] = ZERO
+        acc[1, i] = ZERO
+        acc[2, i] = ZERO
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def normalize(total, whole, acc):
+    """Divide by the sum of weights; where next to nothing of the guides is there, the head takes over."""
+    for i in range(len(total)):
+        share = min(total[i] / max(whole[i] * LEAST_PRESENCE, TINY), ONE)
+        scale = share / max(total[i], TINY)
+        acc[0, i] *= scale
+        acc[1, i] *= scale
+        acc[2, i] *= scale
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def sum_near(mask, rows, rest, guide_rest, shift, present, scratch, acc):
+    """Fill `acc (3, V)` with the displacement of a hair by the guides of a mask, weights of eq. 11 at rest."""
+    weight, total, whole = scratch[0], scratch[1], scratch[2]
+    clear(total, whole, acc)
+    for a in range(len(rows)):
+        if mask >> a & 1:
+            r = rows[a]
+            for i in range(len(weight)):
+                x = rest[0, i] - guide_rest[r, 0, i]
+                y = rest[1, i] - guide_rest[r, 1, i]
+                z = rest[2, i] - guide_rest[r, 2, i]
+                weight[i] = ONE / max(math.sqrt(x * x + y * y + z * z), NEAR)
+            add_guide(weight, shift[r], present[r], total, whole, acc)
+    normalize(total, whole, acc)
+
+
+@njit(cache=True, error_model="numpy")
+def bit_count(mask):
+    """Number of guides of a set."""
+    count = 0
+    while mask:
+        mask &= mask - 1
+        count += 1
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def coefficients_before(masks, number):
+    """Number of weights of the first `number` sets of a hair."""
+    count = 0
+    for k in range(number):
+        count += bit_count(np.int64(masks[k]))
+    return count
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def sum_listed(mask, coefficients, scale, rows, shift, present, scratch, acc):
+    """Fill `acc (3, V)` with the displacement of a hair by the guides of a set with weights that are polynomials.
+
+    `coefficients (k, degree + 1)` are those of the guides of the mask in rising order, as parts of `scale`; the
+    variable is 0 at the root and 1 at the tip. A weight below zero counts as zero.
+    """
+    weight, total, whole = scratch[0], scratch[1], scratch[2]
+    clear(total, whole, acc)
+    member, degrees = 0, coefficients.shape[1]
+    step = ONE / np.float32(max(len(weight) - 1, 1))
+    for a in range(len(rows)):
+        if mask >> a & 1:
+            r = rows[a]
+            for i in range(len(weight)):
+                weight[i] = scale * np.float32(coefficients[member, degrees - 1])
+            for d in range(degrees - 2, -1, -1):
+                c = scale * np.float32(coefficients[member, d])
+                for i in range(len(weight)):
+                    weight[i] = c + np.float32(i) * step * weight[i]
+            for i in range(len(weight)):
+                weight[i] = max(weight[i], ZERO)
+            add_guide(weight, shift[r], present[r], total, whole, acc)
+            member += 1
+    normalize(total, whole, acc)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def add_jump(old, acc, offset):
+    """Add what a hair would jump by, `old - acc`, to its offset."""
+    for c in range(3):
+        for i in range(acc.shape[1]):
+            offset[c, i] += old[c, i] - acc[c, i]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def fade_offset(decay, acc, offset):
+    """Let an offset decay and add it to the displacement of the hair; returns whether it can still be seen."""
+    largest = ZERO
+    for c in range(3):
+        for i in range(acc.shape[1]):
+            offset[c, i] *= decay
+            largest = max(largest, abs(offset[c, i]))
+    if largest < GONE:
+        for c in range(3):
+            for i in range(acc.shape[1]):
+                offset[c, i] = ZERO
+        return False
+    for c in range(3):
+        for i in range(acc.shape[1]):
+            acc[c, i] += offset[c, i]
+    return True
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def place_hair(rest, acc, turn, move, out):
+    """Fill `out (3 V,)` with a hair in the world: `turn (9,)` and `move (3,)` are the head's."""
+    for i in range(acc.shape[1]):
+        x, y, z = rest[0, i] + acc[0, i], rest[1, i] + acc[1, i], rest[2, i] + acc[2, i]
+        out[3 * i] = turn[0] * x + turn[1] * y + turn[2] * z + move[0]
+        out[3 * i + 1] = turn[3] * x + turn[4] * y + turn[5] * z + move[1]
+        out[3 * i + 2] = turn[6] * x + turn[7] * y + turn[8] * z + move[2]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def blend_near(
+    rest,
+    rows,
+    guide_rest,
+    shift,
+    present,
+    before,
+    now,
+    turn,
+    move,
+    decay,
+    # in and out
+    offset,
+    is_fading,
+    # out
+    out,
+):
+    """Fill `out (S, 3 V)` with hairs whose weights are those of chai2017 eq. 11.
+
+    Args:
+        rest: hairs at rest from the pivot [m] (S, 3, V).
+        rows: of the tables, for the eligible guides of each hair (S, M).
+        guide_rest: guides at rest from the pivot [m] (R, 3, V).
+        shift: displacement of each row as seen from the head [m] (R, 3, V).
+        present: how far the guide of each row is there (R,).
+        before: masks of the frame before (S,); 0 for none.
+        now: masks of this frame (S,); 0 for none, and the head alone carries the hair.
+        turn: of the head (9,).
+        move: position of the pivot [m] (3,).
+        decay: what is left of an offset after the time of a frame; 0 for none.
+        offset: what is left of jumps, as seen from the head [m] (S, 3, V).
+        is_fading: whether a hair has an offset (S,).
+        out: see above.
+    """
+    hair_count, vertices = rest.shape[0], rest.shape[2]
+    for task in prange((hair_count + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
+        scratch = np.empty((3, vertices), np.float32)
+        acc, old = np.empty((3, vertices), np.float32), np.empty((3, vertices), np.float32)
+        for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hair_count)):
+            sum_near(np.int64(now[s]), rows[s], rest[s], guide_rest, shift, present, scratch, acc)
+            if before[s] != now[s] and before[s] != 0 and decay > ZERO:
+                sum_near(np.int64(before[s]), rows[s], rest[s], guide_rest, shift, present, scratch, old)
+                add_jump(old, acc, offset[s])
+                is_fading[s] = True
+            if is_fading[s]:
+                is_fading[s] = fade_offset(decay, acc, offset[s])
+            place_hair(rest[s], acc, turn, move, out[s])
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def blend_listed(
+    rest,
+    rows,
+    first,
+    first_coefficient,
+    masks,
+    coefficients,
+    scale,
+    shift,
+    present,
+    before,
+    now,
+    turn,
+    move,
+    decay,
+    # in and out
+    offset,
+    is_fading,
+    # out
+    out,
+):
+    """Fill `out (S, 3 V)` with hairs whose weights are polynomials; arguments as in `blend_near`, and:
+
+    Args:
+        first: where the sets of each hair begin (S + 1,).
+        first_coefficient: where their coefficients begin (S + 1,).
+        masks: of all sets (N,).
+        coefficients: of all guides of all sets (C, degree + 1), int16.
+        scale: what one of their units is.
+        before: numbers of the sets of the frame before (S,); -1 for none.
+        now: numbers of the sets of this frame (S,); -1 for none.
+    """
+    hair_count, vertices = rest.shape[0], rest.shape[2]
+    for task in prange((hair_count + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
+        scratch = np.empty((3, vertices), np.float32)
+        acc, old = np.empty((3, vertices), np.float32), np.empty((3, vertices), np.float32)
+        for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hair_count)):
+            own, k = masks[first[s] : first[s + 1]], now[s]
+            if k >= 0:
+                start = first_coefficient[s] + coefficients_before(own, k)
+                mask = np.int64(own[k])
+                sum_listed(
+                    mask, coefficients[start : start + bit_count(mask)], scale, rows[s], shift, present, scratch, acc,
+                )  # fmt: skip
+            else:
+                clear(scratch[1], scratch[2], acc)
+            k = before[s]
+            if k != now[s] and k >= 0 and decay > ZERO:
+                start = first_coefficient[s] + coefficients_before(own, k)
+                mask = np.int64(own[k])
+                sum_listed(
+                    mask, coefficients[start : start + bit_count(mask)], scale, rows[s], shift, present, scratch, old,
+                )  # fmt: skip
+                add_jump(old, acc, offset[s])
+                is_fading[s] = True
+            if is_fading[s]:
+                is_fading[s] = fade_offset(decay, acc, offset[s])
+            place_hair(rest[s], acc, turn, move, out[s])

@@ -1,0 +1,136 @@
+"""The choice as chai2017 prints it (algorithm 1, lines 16 to 23, and eq. 3): sets within cliques, close to the last."""
+
+# mypy: allow-untyped-defs
+
+import numpy as np
+
+from mane.simd.jit import njit, prange
+from mane.skin.adaptive._kernels_blend import bit_count, sum_listed, sum_near
+
+U = np.uint64
+MASKS = 1024  # of ten guides
+NO_SET = -1
+
+
+@njit(cache=True, error_model="numpy")
+def fill_clique_masks(
+    slots,
+    count,
+    cliques,
+    # out
+    found,
+):
+    """Fill `found (1024,)` with what the cliques (G, W) leave of a hair's guides `slots (M,)`; returns how many.
+
+    Every mask is there once, and the empty one is not.
+    """
+    seen = np.zeros(MASKS, np.bool_)
+    distinct = 0
+    for g in range(len(cliques)):
+        mask = 0
+        for a in range(count):
+            h = slots[a]
+            if (cliques[g, h >> 6] >> U(h & 63)) & U(1):
+                mask |= 1 << a
+        if mask and not seen[mask]:
+            seen[mask] = True
+            found[distinct] = mask
+            distinct += 1
+    return distinct
+
+
+@njit(cache=True, error_model="numpy")
+def squared_way(a, b):
+    """Sum of squared differences of two arrays (3, V)."""
+    total = 0.0
+    for c in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            total += (a[c, i] - b[c, i]) ** 2
+    return total
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def choose_printed_near(
+    slots,
+    counts,
+    cliques,
+    rest,
+    rows,
+    guide_rest,
+    shift,
+    present,
+    # in and out
+    chosen,
+):
+    """Choose for every hair what a clique leaves of its eligible guides, such that it moves least (chai2017 eq. 3).
+
+    Arguments as in `_kernels_choose.choose_near` and `_kernels_blend.blend_near`; cliques as of `fill_cliques`.
+    """
+    vertices = rest.shape[2]
+    for s in prange(len(slots)):
+        scratch = np.empty((3, vertices), np.float32)
+        held, acc = np.empty((3, vertices), np.float32), np.empty((3, vertices), np.float32)
+        found = np.empty(MASKS, np.int64)
+        distinct = fill_clique_masks(slots[s], counts[s], cliques, found)
+        sum_near(np.int64(chosen[s]), rows[s], rest[s], guide_rest, shift, present, scratch, held)
+        best, least = 0, np.inf
+        for k in range(distinct):
+            sum_near(found[k], rows[s], rest[s], guide_rest, shift, present, scratch, acc)
+            way = squared_way(acc, held)
+            if way < least or (way == least and found[k] > best):
+                best, least = found[k], way
+        chosen[s] = best
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def choose_printed_listed(
+    slots,
+    counts,
+    cliques,
+    first,
+    first_coefficient,
+    masks,
+    coefficients,
+    scale,
+    vertices,
+    rows,
+    shift,
+    present,
+    # in and out
+    chosen,
+):
+    """The same among what cliques leave of the sets of a hair, where that is a set with weights of its own."""
+    for s in prange(len(slots)):
+        scratch = np.empty((3, vertices), np.float32)
+        held, acc = np.zeros((3, vertices), np.float32), np.empty((3, vertices), np.float32)
+        found, number = np.empty(MASKS, np.int64), np.full(MASKS, NO_SET, np.int64)
+        distinct = fill_clique_masks(slots[s], counts[s], cliques, found)
+        own = masks[first[s] : first[s + 1]]
+        start = np.empty(len(own) + 1, np.int64)
+        start[0] = first_coefficient[s]
+        for k in range(len(own)):
+            number[own[k]] = k
+            start[k + 1] = start[k] + bit_count(np.int64(own[k]))
+        k = chosen[s]
+        if k >= 0:
+            sum_listed(
+                np.int64(own[k]), coefficients[start[k] : start[k + 1]], scale, rows[s], shift, present, scratch, held,
+            )  # fmt: skip
+        best, least = NO_SET, np.inf
+        seen = np.zeros(MASKS, np.bool_)
+        for j in range(len(own)):
+            for c in range(distinct):
+                mask = np.int64(own[j]) & found[c]
+                if mask == 0 or seen[mask]:
+                    continue
+                seen[mask] = True
+                k = number[mask]
+                if k == NO_SET:  # without weights: nobody has estimated them
+                    continue
+                sum_listed(
+                    mask, coefficients[start[k] : start[k + 1]], scale, rows[s], shift, present, scratch, acc,
+                )  # fmt: skip
+                way = squared_way(acc, held)
+                if way < least or (way == least and k < best):
+                    best, least = k, way
+        chosen[s] = best

@@ -1,0 +1,82 @@
+"""chai2017 as printed, in plain NumPy for small cases: graph, cliques, choice and weights; the tests' specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float64Array = NDArray[np.float64]
+GuideSet = frozenset[int]
+Distance = Callable[[Float64Array], Float64Array]
+
+
+def motion_difference(
+    points: Float64Array, velocity: Float64Array, a: Float64Array, b: Float64Array, sigma: float
+) -> Float64Array:
+    """d(i, j) of chai2017 eq. 2 for all pairs of guides (G, G); `points`, `velocity (G, U, 3)`, A and B (G, G)."""
+    way = ((points[:, None] - points[None]) ** 2).sum(axis=(2, 3))
+    rush = ((velocity[:, None] - velocity[None]) ** 2).sum(axis=(2, 3))
+    return np.asarray(way / a + sigma * rush / b)
+
+
+def passes_interpolation_check(
+    first: Float64Array, second: Float64Array, distance: Distance, depth: float, samples: int = 2000
+) -> bool:
+    """chai2017 4.2: whether no segment between particles of the same number (U, 3) leads into a solid, by sampling."""
+    share = np.linspace(0, 1, samples)[:, None, None]
+    places = first[1:] + share * (second - first)[1:]
+    return bool((distance(places.reshape(-1, 3)) >= -depth).all())
+
+
+def cliques(is_connected: NDArray[np.bool_], difference: Float64Array) -> list[GuideSet]:
+    """Lines 1 to 15 of algorithm 1 for a graph (G, G); the pair that is looked at first is the most similar one."""
+    found = []
+    for g in range(len(is_connected)):
+        kept = [t for t in np.flatnonzero(is_connected[g]).tolist() if t != g]
+        kept.sort(key=lambda t: (difference[g, t], t))
+        while True:
+            apart = next(((a, b) for a, b in combinations(kept, 2) if not is_connected[a, b]), None)
+            if apart is None:
+                break
+            a, b = apart
+            kept.remove(a if difference[g, a] > difference[g, b] else b)
+        found.append(frozenset({*kept, g}))
+    return found
+
+
+def candidates(eligible: Iterable[GuideSet], groups: Iterable[GuideSet]) -> set[GuideSet]:
+    """Lines 17 to 22 of algorithm 1: what the cliques leave of the eligible sets of a hair."""
+    return {a & b for a in eligible for b in groups} - {frozenset()}
+
+
+def interpolated(
+    rest: Float64Array, displacement: Mapping[int, Float64Array], weights: Mapping[int, Float64Array]
+) -> Float64Array:
+    """chai2017 eq. 5 with B_g a translation: a hair (V, 3) from displacements (V, 3) and weights (V,) of its guides."""
+    total = np.sum(list(weights.values()), axis=0)[:, None]
+    moved = sum(weights[g][:, None] * displacement[g] for g in weights)
+    return np.asarray(rest + moved / total)
+
+
+def near_weights(rest: Float64Array, guides: Mapping[int, Float64Array]) -> dict[int, Float64Array]:
+    """chai2017 eq. 11 at rest: one over the distance of particles of the same number, of sum 1."""
+    inverse = {g: 1 / np.linalg.norm(rest - points, axis=1) for g, points in guides.items()}
+    total = np.sum(list(inverse.values()), axis=0)
+    return {g: value / total for g, value in inverse.items()}
+
+
+def closest_to_last(
+    of_set: Callable[[GuideSet], Float64Array], sets: Iterable[GuideSet], last: GuideSet
+) -> GuideSet | None:
+    """chai2017 eq. 3: of the sets that can be evaluated, the one whose hair is closest to that of the last set."""
+    held = of_set(last)
+    ways = {one: float(((of_set(one) - held) ** 2).sum()) for one in sets}
+    return min(ways, key=lambda one: ways[one]) if ways else None
+
+
+def valid_sets(eligible: Iterable[GuideSet], is_connected: NDArray[np.bool_]) -> list[GuideSet]:
+    """Sets whose guides are connected pairwise; a single guide always is."""
+    return [one for one in eligible if all(is_connected[a, b] for a, b in combinations(sorted(one), 2))]

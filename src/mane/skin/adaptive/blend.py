@@ -1,0 +1,70 @@
+"""What the sets of hairs are blended from: tables of guides, and the state of a frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry.checks import FloatArray
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.simd.align import empty_aligned
+from mane.skin.adaptive.rows import GuideRows
+
+
+class BlendTables:
+    """Hairs at rest, and guides at the places that go with their vertices.
+
+    Args:
+        groom: the hairs.
+        guides: what carries them.
+        slots: eligible guides of each hair, shape (S, M).
+
+    Attributes:
+        pivot: that `rest` is seen from [m], shape (3,): numbers near zero keep float32 exact.
+        rest: hairs at rest [m], shape (S, 3, V), float32.
+        rows: row of each eligible guide, shape (S, M), int32.
+        guide_rest: guides at rest [m], shape (R, 3, V), float32.
+        shift: displacements of this frame as seen from the head [m], shape (R, 3, V), float32.
+    """
+
+    def __init__(self, groom: Groom, guides: Guides, slots: NDArray[np.int32]) -> None:
+        self.pivot = groom.roots.astype(np.float64).mean(axis=0)
+        self._guides, self.rows = GuideRows.of(groom, guides, slots)
+        points = groom.as_uniform()
+        self.rest = empty_aligned((len(points), 3, points.shape[1]), np.float32)
+        for c in range(3):
+            self.rest[:, c] = points[:, :, c] - self.pivot[c]
+        self.guide_rest, self.shift = self._guides.table(), self._guides.table()
+        self._guides.fill((guides.rest.astype(np.float64) - self.pivot).astype(np.float32), self.guide_rest)
+
+    def move(self, displacement: FloatArray) -> None:
+        """Take the displacements of the guides' vertices (G, U, 3) for those of this frame."""
+        self._guides.fill(displacement, self.shift)
+
+    def of_rows(self, of_guides: FloatArray) -> FloatArray:
+        """A number of each guide (G,) for each row (R,)."""
+        of_rows: FloatArray = np.ascontiguousarray(of_guides[self._guides.guide[:, 0]])
+        return of_rows
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        held = (self.rest, self.rows, self.guide_rest, self.shift)
+        return self._guides.nbytes + sum(array.nbytes for array in held)
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """How the hairs of a frame are blended; see `_kernels_blend.blend_near`."""
+
+    present: FloatArray
+    before: NDArray[np.int32]
+    now: NDArray[np.int32]
+    turn: FloatArray
+    move: FloatArray
+    decay: np.float32
+    offset: FloatArray
+    is_fading: NDArray[np.bool_]

@@ -1,0 +1,146 @@
+"""`GuideGraph`: which guides may carry a hair together in a frame (chai2017 4.1 to 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.packed import PackedSolid, shape_arrays, solid_list
+from mane.body.shapes import Sphere
+from mane.body.solid import Solid
+from mane.geometry.checks import FloatArray, IntArray
+from mane.skin.adaptive import _kernels_graph as kernels
+from mane.skin.adaptive.params import AdaptiveParams
+from mane.skin.base import require_poses
+from mane.skin.solids import SkinSolids
+from mane.strand.frame import GuideFrame
+
+# What a way between two guides that lie on a solid may lead into it [m], and of its thinnest part.
+GRAZE, GRAZE_OF_FEATURE = 2e-4, 0.3
+# Where nothing was learned: how fast guides move against each other at most, over their distance at rest [1/s], and how
+# much farther apart they get, squared.
+USUAL_RATE, USUAL_SPREAD = 20.0, 6.0
+SMALLEST = 1e-8  # [m^2] of the squared distance of two strands: guides in one place
+
+
+@dataclass(frozen=True, eq=False)
+class MotionScale:
+    """What the motion of P pairs of guides is measured by.
+
+    Attributes:
+        pairs: guides, the lower slot first, shape (P, 2), int64.
+        position: A of chai2017 eq. 2, the mean of |p_i - p_j|^2 over training [m^2], shape (P,).
+        velocity: B, the mean of |v_i - v_j|^2 [m^2/s^2], shape (P,).
+        usual: what d of eq. 2 reaches where nothing disturbs the hair, its 99th percentile, shape (P,).
+    """
+
+    pairs: IntArray
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    usual: NDArray[np.float64]
+
+    @classmethod
+    def at_rest(cls, rest: FloatArray, pairs: IntArray) -> MotionScale:
+        """Make a guess from the guides at rest (G, U, 3), where nothing was learned."""
+        way = rest[pairs[:, 0]].astype(np.float64) - rest[pairs[:, 1]]
+        position = np.maximum(np.einsum("pvc,pvc->p", way, way), SMALLEST)
+        return cls(pairs, position, USUAL_RATE**2 * position, np.full(len(pairs), USUAL_SPREAD))
+
+
+def shared_pairs(slots: NDArray[np.int32], counts: NDArray[np.int32], capacity: int) -> IntArray:
+    """Pairs of guides that are eligible for one hair, (P, 2), of `slots (S, M)` with `counts (S,)` of them each."""
+    has_pair = np.zeros((capacity, capacity), np.bool_)
+    for a in range(slots.shape[1]):
+        for b in range(a + 1, slots.shape[1]):
+            rows = counts > b
+            has_pair[slots[rows, a], slots[rows, b]] = True
+    return np.argwhere(np.triu(has_pair | has_pair.T, 1))
+
+
+class GuideGraph:
+    """Edges between guides, made anew in every frame.
+
+    Args:
+        scale: what motion is measured by; other pairs are not connected.
+        capacity: number of guide slots.
+        solids: what must not be between two guides, all those of a frame in their order.
+        checked: numbers of those that count.
+        params: which checks there are, and their limits.
+
+    Attributes:
+        edges: bits, shape (G, W), uint64; see `_kernels_graph`.
+        difference: d of chai2017 eq. 2 for every pair in the last frame, shape (P,).
+    """
+
+    def __init__(
+        self,
+        scale: MotionScale,
+        capacity: int,
+        solids: Sequence[Solid],
+        checked: Sequence[int],
+        params: AdaptiveParams,
+    ) -> None:
+        self._params, self._capacity = params, capacity
+        self._solid_count = len(solids)
+        self._checked = list(checked) if params.use_solids else []
+        own = [solids[number] for number in self._checked]
+        self._solids = SkinSolids(own) if own else None
+        thinnest = min((PackedSolid.of(solid).feature for solid in own), default=np.inf)
+        self._graze = np.float32(min(GRAZE, GRAZE_OF_FEATURE * thinnest))
+        # Kernels take a table of some solid, at no pose, for none.
+        self._nothing = solid_list([shape_arrays(Sphere((0.0, 0.0, 0.0), 1.0))]), np.zeros((0, 12), np.float32)
+        self.scale = scale
+        self._inv_a = (1 / np.maximum(scale.position, SMALLEST)).astype(np.float32)
+        self._inv_b = (params.sigma / np.maximum(scale.velocity, SMALLEST)).astype(np.float32)
+        limit = params.delta * (np.ones(len(scale.pairs)) if params.paper else scale.usual)
+        self._limit = (limit if params.use_motion else np.full(len(limit), np.inf)).astype(np.float32)
+        self.edges = np.zeros((capacity, (capacity + 63) // 64), np.uint64)
+        self.difference = np.zeros(len(scale.pairs), np.float32)
+
+    def update(self, frame: GuideFrame, velocity: FloatArray, present: FloatArray) -> None:
+        """Connect the guides of a frame.
+
+        Args:
+            frame: guides in the world, beside the solids.
+            velocity: of the guides as seen from the head [m/s], (G, U, 3).
+            present: how far each guide is there, (G,).
+        """
+        solids, poses = self._solids_at(frame)
+        points = np.ascontiguousarray(frame.points, np.float32)
+        clearance = np.zeros(points.shape[:2], np.float32)
+        if len(poses):
+            kernels.fill_clearance(solids, poses, points, clearance)
+        is_connected = np.zeros(len(self.difference), np.bool_)
+        tip = np.inf if self._params.tip_distance is None else self._params.tip_distance
+        kernels.connect_pairs(
+            *(solids, poses, points, velocity, clearance, present, self.scale.pairs),
+            *(self._inv_a, self._inv_b, self._limit, np.float32(tip), self._graze),
+            *(self.difference, is_connected),
+        )
+        kernels.fill_edges(self.scale.pairs, is_connected, present, self.edges)
+
+    def _solids_at(self, frame: GuideFrame):  # type: ignore[no-untyped-def]
+        if self._solids is None:
+            return self._nothing
+        require_poses(self._solid_count, frame.solid_poses)
+        poses = tuple(frame.solid_poses[number] for number in self._checked)
+        return self._solids.at(replace(frame, solid_poses=poses))
+
+    def cliques(self) -> NDArray[np.uint64]:
+        """The clique of every guide in the last frame (chai2017 algorithm 1, lines 1 to 15), as bits (G, W)."""
+        similarity = np.full((self._capacity, self._capacity), np.inf, np.float32)
+        i, j = self.scale.pairs.T
+        similarity[i, j] = similarity[j, i] = self.difference
+        order = np.argsort(similarity, axis=1, kind="stable")
+        cliques = np.zeros_like(self.edges)
+        kernels.fill_cliques(order, self.edges, cliques)
+        return cliques
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays; solids apart, which have their own."""
+        held = (self.scale.pairs, self.scale.position, self.scale.velocity, self.scale.usual, self.edges)
+        return sum(array.nbytes for array in held) + 4 * self.difference.nbytes

@@ -1,0 +1,80 @@
+"""`ListedSets`: eligible sets and weights that were learned (chai2017 sections 4.3 and 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry.checks import FloatArray
+from mane.groom.guides import Guides
+from mane.skin.adaptive import _kernels_blend as blending
+from mane.skin.adaptive import _kernels_choose as choosing
+from mane.skin.adaptive import _kernels_printed as printed
+from mane.skin.adaptive.blend import Blend, BlendTables
+from mane.skin.adaptive.graph import GuideGraph, MotionScale
+from mane.skin.adaptive.model import LOG_UNIT, AdaptiveModel
+from mane.skin.adaptive.params import AdaptiveParams
+
+
+class ListedSets:
+    """The sets of a model.
+
+    Args:
+        model: what was learned.
+        params: how sets are chosen.
+
+    Attributes:
+        slots: eligible guides of each hair, shape (S, M), int32.
+        counts: how many of them there are, shape (S,), int32.
+    """
+
+    nothing = choosing.NOBODY  # what `chosen` is for a hair without guides
+
+    def __init__(self, model: AdaptiveModel, params: AdaptiveParams) -> None:
+        self._model, self._params = model, params
+        self.slots, self.counts = model.slots, model.counts
+        size = np.bitwise_count(model.masks).astype(np.int64)
+        self._first_coefficient = np.concatenate([[0], np.cumsum(size)])[model.first]
+        self._log_hysteresis = round(np.log(params.hysteresis) / LOG_UNIT)
+        self._sets = (model.first, self._first_coefficient, model.masks, model.coefficients, np.float32(model.scale))
+
+    def motion_scale(self, guides: Guides) -> MotionScale:
+        """What the motion of guides is measured by."""
+        return self._model.motion_scale
+
+    def first(self) -> NDArray[np.int32]:
+        """What is chosen where nothing disturbs the hair, (S,)."""
+        return np.zeros(len(self.slots), np.int32)
+
+    def members(self, chosen: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Masks of the sets that are chosen (S,)."""
+        masks = self._model.masks[self._model.first[:-1] + np.maximum(chosen, 0)].astype(np.int32)
+        return np.where(chosen < 0, 0, masks)
+
+    def choose(
+        self, graph: GuideGraph, tables: BlendTables, present: FloatArray, before: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """Numbers of the sets of this frame, after those of the frame `before` (S,)."""
+        model, chosen = self._model, before.copy()
+        if self._params.paper:
+            of_hairs = (tables.rest.shape[2], tables.rows, tables.shift, present)
+            printed.choose_printed_listed(self.slots, self.counts, graph.cliques(), *self._sets, *of_hairs, chosen)
+        else:
+            choosing.choose_listed(
+                *(self.slots, self.counts, model.first, model.masks, model.log_error),
+                *(graph.edges, self._log_hysteresis, chosen),
+            )
+        return chosen
+
+    def blend(self, tables: BlendTables, blend: Blend, out: FloatArray) -> None:
+        """Fill `out (S, 3 V)` with the hairs of a frame."""
+        blending.blend_listed(
+            *(tables.rest, tables.rows, *self._sets, tables.shift, blend.present),
+            *(blend.before, blend.now, blend.turn, blend.move, blend.decay),
+            *(blend.offset, blend.is_fading, out),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self._model.nbytes + self._first_coefficient.nbytes

@@ -1,0 +1,181 @@
+"""`AdaptiveSkin`: hair that parts around solids, by guides that are chosen anew in every frame (chai2017)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.solid import Solid
+from mane.geometry.checks import FloatArray
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.simd.align import empty_aligned
+from mane.skin.adaptive.blend import Blend, BlendTables
+from mane.skin.adaptive.graph import GuideGraph
+from mane.skin.adaptive.listed import ListedSets
+from mane.skin.adaptive.model import AdaptiveModel
+from mane.skin.adaptive.near import NearSets
+from mane.skin.adaptive.params import AdaptiveParams
+from mane.skin.base import Skin
+from mane.skin.root_carry import RootCarry
+from mane.stage.protocol import Memory
+from mane.strand.frame import GuideFrame
+
+SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
+NO_TIME = -math.inf
+LONGEST_FADE = 1.0  # [s] a frame that comes so much later begins anew
+
+
+class AdaptiveSkin(Skin):
+    """Every hair hangs on guides between which there is no solid and that move alike, chosen anew in every frame.
+
+    Guides are nodes of a graph, and connected where they may be interpolated between (chai2017 4.1, 4.2). A set of
+    guides is valid where all of them are connected. Every hair takes the best valid one of its sets, keeps it while it
+    is about as good as the best, and where it changes, the jump fades away. Without a model the sets are those of the
+    naive variant (7.2): all of the ten nearest guides, or as many of them as are connected, weighted by eq. 11.
+
+    Args:
+        groom: the dense hair at rest, all strands with the same vertex count.
+        guides: what carries it, at rest; those of the model, where there is one.
+        model: what `mane learn adaptive` found out about this groom, or its file. Without one the sets are made of the
+            nearest guides.
+        solids: all solids, in the order of `frame.solid_poses`.
+        touched: numbers of the solids that hair touches; all by default.
+        body: what hair grows on, one of `solids`. It does not part guides: a way between two roots leads through it.
+        settings: fields of `AdaptiveParams`.
+
+    Attributes:
+        params: the settings.
+        graph: the guide graph of the last frame.
+        sets: of guides that hairs may hang on: `NearSets`, or `ListedSets` of a model.
+        chosen: what each hair hangs on: a mask over its eligible guides, or the number of a set of the model, (S,).
+        seconds: that graph, choice and blend of the last frame took.
+
+    Limitations: guides that are inserted during a run are not followed. Positions are blended, so lengths are not kept;
+    the pass `keep_lengths` restores them. A hair all of whose eligible guides are on the other side of a solid goes
+    along with one of them; the pass `push_out` takes it out of the solid.
+    """
+
+    name = "adaptive"
+    examples = ({}, {"paper": True}, {"eligible": 4, "fade": 0.0, "use_motion": False})
+    settings = AdaptiveParams
+    needs = ("solids", "touched", "body")
+    files = ("model",)
+
+    def __init__(
+        self,
+        groom: Groom,
+        guides: Guides,
+        *,
+        model: str | AdaptiveModel | None = None,
+        solids: Sequence[Solid] = (),
+        touched: Sequence[int] | None = None,
+        body: Solid | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(groom, guides)
+        self.params = AdaptiveParams(**settings)
+        self.sets = self._make_sets(model)
+        self._tables = BlendTables(groom, guides, self.sets.slots)
+        numbers = range(len(solids)) if touched is None else touched
+        checked = [number for number in numbers if solids[number] is not body]
+        self.graph = GuideGraph(self.sets.motion_scale(guides), guides.capacity, solids, checked, self.params)
+        self._offset = empty_aligned(self._tables.rest.shape, np.float32)
+        self._is_fading = np.zeros(groom.strand_count, np.bool_)
+        self.seconds: dict[str, float] = {}
+        self.save_every = 1 + self._offset.nbytes // SAVED_BYTES
+        self.reset()
+
+    def _make_sets(self, model: str | AdaptiveModel | None) -> NearSets | ListedSets:
+        if model is None:
+            return NearSets(self.groom, self.guides, self.params)
+        learned = model if isinstance(model, AdaptiveModel) else AdaptiveModel.load(model)
+        learned.require_fit(self.groom, self.guides)
+        return ListedSets(learned, self.params)
+
+    def hangs_on(self, hair: int) -> list[int]:
+        """Slots of the guides that a hair hung on in the last frame."""
+        mask, slots = int(self.sets.members(self.chosen)[hair]), self.sets.slots[hair]
+        return [int(slots[a]) for a in range(len(slots)) if mask >> a & 1]
+
+    def reset(self) -> None:
+        """Forget the frames before."""
+        self.chosen: NDArray[np.int32] = self.sets.first()
+        self._offset[:] = 0
+        self._is_fading[:] = False
+        self._time, self._seen = NO_TIME, np.zeros_like(self.guides.rest)
+
+    def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
+        self._fill_from(frame, frame, out)
+
+    def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
+        """Solids are between guides where these really are; hairs are blended in the rest pose."""
+        self._fill_from(frame, carry.seen(frame), out)
+        carry.carry(frame, out)
+
+    def _fill_from(self, frame: GuideFrame, seen: GuideFrame, out: FloatArray) -> None:
+        """Fill `out` with hairs on the head of `seen`; guides are connected as they are at `frame`."""
+        local = seen.head.inverse_apply(seen.points.astype(np.float64))
+        displacement = np.where(frame.active[:, None, None], local - self.guides.rest, 0).astype(np.float32)
+        elapsed = frame.time - self._time
+        goes_on = 0 < elapsed < LONGEST_FADE
+        velocity = (displacement - self._seen) / np.float32(elapsed) if goes_on else np.zeros_like(displacement)
+        present = np.where(frame.active, frame.weight, 0).astype(np.float32)
+        self._tables.move(displacement)
+        started = perf_counter()
+        self.graph.update(frame, velocity, present)
+        connected = perf_counter()
+        of_rows = self._tables.of_rows(present)
+        before, self.chosen = self.chosen, self.sets.choose(self.graph, self._tables, of_rows, self.chosen)
+        chosen = perf_counter()
+        fade = 0.0 if self.params.paper else self.params.fade
+        decay = math.exp(-elapsed / fade) if fade > 0 and goes_on else 0.0
+        turn = seen.head.matrix[:3, :3]
+        blend = Blend(
+            present=of_rows,
+            before=before,
+            now=self.chosen,
+            turn=turn.reshape(-1).astype(np.float32),
+            move=(seen.head.position + turn @ self._tables.pivot).astype(np.float32),
+            decay=np.float32(decay),
+            offset=self._offset,
+            is_fading=self._is_fading,
+        )
+        self.sets.blend(self._tables, blend, out.reshape(len(out), -1))
+        self.seconds = {
+            "graph": connected - started,
+            "choice": chosen - connected,
+            "blend": perf_counter() - chosen,
+        }
+        self._time, self._seen = frame.time, displacement
+
+    def memory(self) -> Memory:
+        """What was chosen, what is left of jumps, and where the guides were."""
+        rows = np.flatnonzero(self._is_fading)
+        return {
+            "chosen": self.chosen.copy(),
+            "fading": rows,
+            "offset": self._offset[rows],
+            "seen": self._seen.copy(),
+            "time": np.array([self._time]),
+        }
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        self.reset()
+        if "chosen" in memory:
+            self.chosen = memory["chosen"].copy()
+            rows = memory["fading"]
+            self._is_fading[rows], self._offset[rows] = True, memory["offset"]
+            self._seen, self._time = memory["seen"].copy(), float(memory["time"][0])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the binding holds, its buffer included."""
+        held = (self._points, self._offset, self._is_fading, self.chosen)
+        return sum(array.nbytes for array in held) + self._tables.nbytes + self.sets.nbytes + self.graph.nbytes

@@ -1,0 +1,255 @@
+"""The adaptive skin: graph, cliques and choice against chai2017 as printed, and hair that parts around a tooth."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from skin_frames import SOMEWHERE, frame_of
+
+from mane.body.motion import Pose
+from mane.body.shapes import Capsule, Sphere
+from mane.body.solid import Solid
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.skin.adaptive import _reference as reference
+from mane.skin.adaptive.graph import GRAZE, GuideGraph, MotionScale
+from mane.skin.adaptive.params import AdaptiveParams
+from mane.skin.adaptive.skin import AdaptiveSkin
+
+TOOTH = Solid(Capsule((0.0, -0.1, -0.1), (0.0, -0.1, 0.1), 0.002))
+ROUNDING = 1e-6
+
+
+def curtain(hairs=41, vertices=9, width=0.08, depth=0.0):
+    """Straight strands of 20 cm that hang from a bar, no two at the same distance from their neighbours."""
+    rng = np.random.default_rng(1)
+    points = np.zeros((hairs, vertices, 3), np.float32)
+    points[:, :, 0] = (np.linspace(-width / 2, width / 2, hairs) + rng.uniform(-2e-4, 2e-4, hairs))[:, None]
+    points[:, :, 2] = rng.uniform(-depth, depth, hairs)[:, None]
+    points[:, :, 1] = -np.linspace(0, 0.2, vertices)
+    return Groom.from_uniform(points)
+
+
+def every(groom, step):
+    """Every n-th strand as a guide, but never the middle one."""
+    return Guides.chosen(groom, np.arange(step // 2, groom.strand_count, step))
+
+
+def swung(guides, amount, time=0.0, pose=None):
+    """Guides that part at x = 0 by `amount` [m] at their tips."""
+    along = np.linspace(0, 1, guides.vertex_count) ** 2
+    points = guides.rest.copy()
+    points[:, :, 0] += amount * np.sign(guides.rest[:, :1, 0]) * along
+    if pose is not None:
+        points = pose.apply(points)
+    return replace(frame_of(guides, pose, points=points), time=time, solid_poses=(pose or Pose.identity(),))
+
+
+def random_graph(seed, count=14, use_solids=True, **settings):
+    rng = np.random.default_rng(seed)
+    rest = rng.normal(0, 0.05, (count, 6, 3)).astype(np.float32)
+    pairs = np.array(list(combinations(range(count), 2)))
+    a, b = rng.uniform(0.02, 0.2, (2, len(pairs)))
+    scale = MotionScale(pairs, a, b, np.ones(len(pairs)))
+    solid = Solid(Sphere((0.0, 0.0, 0.0), 0.02))
+    params = AdaptiveParams(paper=True, use_solids=use_solids, **settings)
+    graph = GuideGraph(scale, count, [solid], [0], params)
+    points = (rest + rng.normal(0, 0.02, rest.shape)).astype(np.float32)
+    velocity = rng.normal(0, 0.05, rest.shape).astype(np.float32)
+    guides = Guides.from_groom(Groom.from_uniform(rest))
+    frame = replace(frame_of(guides, points=points), solid_poses=(Pose.identity(),))
+    graph.update(frame, velocity, np.ones(count, np.float32))
+    full_a, full_b = np.ones((2, count, count))
+    full_a[pairs[:, 0], pairs[:, 1]] = full_a[pairs[:, 1], pairs[:, 0]] = a
+    full_b[pairs[:, 0], pairs[:, 1]] = full_b[pairs[:, 1], pairs[:, 0]] = b
+    double = points.astype(np.float64)
+    d = reference.motion_difference(double, velocity.astype(np.float64), full_a, full_b, params.sigma)
+    return graph, d, double, solid
+
+
+def bits(rows, count):
+    """Rows of bits as a boolean matrix."""
+    return np.array([[bool(int(row[j >> 6]) >> (j & 63) & 1) for j in range(count)] for row in rows])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_graph_is_that_of_the_paper(seed):
+    graph, d, points, solid = random_graph(seed, delta=4.0)
+    count = len(d)
+    i, j = graph.scale.pairs.T
+    np.testing.assert_allclose(graph.difference, d[i, j], rtol=1e-4)
+    distance = solid.at(0.0).distance
+    edges = bits(graph.edges, count)
+    compared = 0
+    for a, b in graph.scale.pairs:
+        free = [
+            reference.passes_interpolation_check(
+                points[a], points[b], lambda p: distance(p.astype(np.float32)), GRAZE * m
+            )
+            for m in (0.5, 2.0)
+        ]
+        if free[0] == free[1] and abs(d[a, b] - 4.0) > 1e-3:  # not grazing
+            compared += 1
+            assert edges[a, b] == edges[b, a] == (d[a, b] < 4.0 and free[0])
+    assert compared > 60
+    assert edges.diagonal().all()
+    assert 0.1 < edges[i, j].mean() < 0.9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cliques_are_those_of_algorithm_1(seed):
+    graph, d, _, _ = random_graph(seed, delta=4.0)
+    edges = bits(graph.edges, len(d))
+    found = [frozenset(np.flatnonzero(row).tolist()) for row in bits(graph.cliques(), len(d))]
+    assert found == reference.cliques(edges, d)
+    assert max(map(len, found)) > 2
+    for one in found:
+        assert all(edges[a, b] for a, b in combinations(one, 2))
+
+
+@pytest.mark.parametrize("amount", [0.0, 0.02])
+def test_the_printed_choice_moves_hairs_least(amount):
+    groom = curtain()
+    guides = every(groom, 4)
+    skin = AdaptiveSkin(groom, guides, solids=[TOOTH], paper=True, eligible=6)
+    before = skin.chosen.copy()
+    frame = swung(guides, amount)
+    points = skin(frame).astype(np.float64)
+    edges = bits(skin.graph.edges, guides.capacity)
+    d = np.full(edges.shape, np.inf)
+    i, j = skin.graph.scale.pairs.T
+    d[i, j] = d[j, i] = skin.graph.difference
+    groups = reference.cliques(edges, d)
+    rest, moved = guides.rest.astype(np.float64), (frame.points - guides.rest).astype(np.float64)
+    singles = 0
+    for s, hair in enumerate(groom.as_uniform().astype(np.float64)):
+        slots = skin.sets.slots[s]
+
+        def guides_in(mask, slots=slots):
+            return frozenset(int(slots[a]) for a in range(len(slots)) if mask >> a & 1)
+
+        def of_set(one, hair=hair):
+            near = {g: rest[g] + np.where(np.abs(rest[g] - hair).max() < 1e-9, 1e-5, 0) for g in one}
+            return reference.interpolated(hair, {g: moved[g] for g in one}, reference.near_weights(hair, near))
+
+        sets = reference.candidates([guides_in(before[s])], groups)
+        expected = reference.closest_to_last(of_set, sets, guides_in(before[s]))
+        chosen = guides_in(skin.chosen[s])
+        way = [((of_set(one) - of_set(guides_in(before[s]))) ** 2).sum() for one in (chosen, expected)]
+        assert chosen in sets
+        assert way[0] == pytest.approx(way[1], rel=1e-4, abs=1e-12)
+        np.testing.assert_allclose(points[s], of_set(chosen), atol=2e-5)
+        singles += len(chosen) < len(slots)
+    assert singles > 5
+
+
+def test_a_tooth_parts_hair_and_fixed_guides_do_not():
+    groom = curtain()
+    guides = every(groom, 4)
+    frame = swung(guides, 0.02)
+    distance = {}
+    for name, settings in {"adaptive": {}, "fixed": {"use_solids": False, "use_motion": False}}.items():
+        skin = AdaptiveSkin(groom, guides, solids=[TOOTH], fade=0.0, **settings)
+        hair = skin(frame)
+        sides = np.array([len({bool(guides.rest[g, 0, 0] > 0) for g in skin.hangs_on(s)}) for s in range(len(hair))])
+        distance[name] = float(TOOTH.at(0.0).distance(hair[:, 1:].reshape(-1, 3)).min())
+        assert (sides == 1).all() == (name == "adaptive")
+    assert distance["fixed"] < -5e-4
+    assert distance["adaptive"] > -1e-4
+
+
+@pytest.mark.parametrize("hysteresis", [1.0, 1.2])
+def test_hair_comes_back_when_the_tooth_has_gone(hysteresis):
+    groom = curtain()
+    guides = every(groom, 4)
+    skin = AdaptiveSkin(groom, guides, solids=[TOOTH], hysteresis=hysteresis)
+    away = Pose(np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0]))
+    whole = skin.chosen.copy()
+    skin(swung(guides, 0.02, 0.0))
+    assert (skin.chosen != whole).any()
+    for number in range(1, 40):
+        frame = replace(swung(guides, 0.0, 0.04 * number), solid_poses=(away,))
+        hair = skin(frame)
+    if hysteresis == 1.0:  # otherwise a set that is nearly as good is kept
+        np.testing.assert_array_equal(skin.chosen, whole)
+    np.testing.assert_allclose(hair, groom.as_uniform(), atol=ROUNDING)
+
+
+def test_a_jump_fades_by_its_time_constant():
+    """Guides that stand still, and a tooth that appears: all that moves is what is left of the jump."""
+    groom = curtain()
+    guides = every(groom, 4)
+    skin = AdaptiveSkin(groom, guides, solids=[TOOTH], fade=0.2, use_motion=False)
+    away = Pose(np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0]))
+    jumping = AdaptiveSkin(groom, guides, solids=[TOOTH], fade=0.0, use_motion=False)
+    first = skin(replace(swung(guides, 0.02, 0.0), solid_poses=(away,)), copy=True)
+    goal = jumping(swung(guides, 0.02, 0.0), copy=True)
+    assert np.abs(first - goal).max() > 2e-3
+    for number in range(1, 6):
+        hair = skin(swung(guides, 0.02, 0.1 * number), copy=True)
+        left = np.exp(-0.1 * number / 0.2)
+        np.testing.assert_allclose(hair - goal, left * (first - goal), atol=1.2e-5)
+
+
+def test_rest_and_rigid_motion_are_exact_far_from_the_origin():
+    groom = curtain()
+    guides = every(groom, 4)
+    skin = AdaptiveSkin(groom, guides, solids=[TOOTH])
+    far = Pose(np.array([20.0, 3.0, -5.0]), SOMEWHERE.rotation)
+    frame = replace(frame_of(guides, far), solid_poses=(Pose(np.array([90.0, 0, 0]), far.rotation),))
+    # What a float32 of 20 m holds is 1e-6 of it.
+    np.testing.assert_allclose(skin(frame), far.apply(groom.as_uniform().astype(np.float64)), atol=5e-6)
+
+
+def test_guides_that_fade_leave_hair_to_the_others_and_to_the_head():
+    groom = curtain()
+    guides = every(groom, 8)
+    skin = AdaptiveSkin(groom, guides, fade=0.0)
+    frame = swung(guides, 0.01)
+    gone = replace(frame, active=np.zeros_like(frame.active), weight=np.zeros_like(frame.weight))
+    np.testing.assert_allclose(skin(gone), groom.as_uniform(), atol=ROUNDING)
+    faint = replace(frame, weight=np.full_like(frame.weight, 1e-6))
+    assert np.abs(skin(faint) - groom.as_uniform()).max() < 1e-5
+    skin.reset()
+    half = replace(frame, weight=np.full_like(frame.weight, 0.5))
+    whole = AdaptiveSkin(groom, guides, fade=0.0)(frame, copy=True)
+    np.testing.assert_allclose(skin(half), whole, atol=ROUNDING)
+
+
+def test_a_longer_hair_follows_the_tip_of_a_short_guide():
+    points = np.zeros((2, 5, 3), np.float32)
+    points[:, :, 1] = -np.linspace(0, 0.1, 5)
+    points[1, :, 1] *= 2
+    points[1, :, 0] = 0.001
+    groom = Groom.from_uniform(points)
+    guides = Guides.chosen(groom, [0])
+    frame = frame_of(guides, points=guides.rest + np.array([1.0, 0, 0], np.float32) * np.linspace(0, 0.04, 5)[:, None])
+    moved = AdaptiveSkin(groom, guides)(frame) - points
+    np.testing.assert_allclose(moved[0, :, 0], [0, 0.01, 0.02, 0.03, 0.04], atol=1e-6)
+    # Its length counts in steps of 4 %.
+    np.testing.assert_allclose(moved[1, :, 0], [0, 0.02, 0.04, 0.04, 0.04], atol=0.02 * 0.04)
+
+
+def test_the_tip_rule_cuts_pairs_with_distant_tips():
+    groom = curtain()
+    guides = every(groom, 4)
+    skin = AdaptiveSkin(groom, guides, tip_distance=0.012, use_motion=False, use_solids=False)
+    skin(swung(guides, 0.02))
+    tips = guides.rest[:, -1, 0] + 0.02 * np.sign(guides.rest[:, 0, 0])
+    for s in range(groom.strand_count):
+        assert np.ptp(tips[skin.hangs_on(s)]) <= 0.012
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"eligible": 11}, "eligible: must be from 1 to 10, got 11"),
+        ({"hysteresis": 0.5}, "hysteresis: must be a finite factor of at least 1, got 0.5"),
+        ({"fade": -1.0}, "fade: must be a finite time of at least 0 s, got -1.0"),
+        ({"delta": 0.0}, "delta"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        AdaptiveParams(**settings)
