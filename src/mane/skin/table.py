@@ -20,6 +20,7 @@ SKINS: Table[Skin] = Table(
         "physical": "mane.skin.physical.skin:PhysicalSkin",
         "hsu2024": "mane.skin.hsu2024.skin:Hsu2024Skin",
         "adaptive": "mane.skin.adaptive.skin:AdaptiveSkin",
+        "adaptive_two_way": "mane.skin.adaptive.two_way:TwoWaySkin",
     },
 )
 

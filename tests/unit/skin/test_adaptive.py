@@ -16,6 +16,7 @@ from mane.skin.adaptive import _reference as reference
 from mane.skin.adaptive.graph import GRAZE, GuideGraph, MotionScale
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.adaptive.skin import AdaptiveSkin
+from mane.skin.adaptive.two_way import TwoWaySkin, effective_forces
 
 TOOTH = Solid(Capsule((0.0, -0.1, -0.1), (0.0, -0.1, 0.1), 0.002))
 ROUNDING = 1e-6
@@ -239,6 +240,45 @@ def test_the_tip_rule_cuts_pairs_with_distant_tips():
     tips = guides.rest[:, -1, 0] + 0.02 * np.sign(guides.rest[:, 0, 0])
     for s in range(groom.strand_count):
         assert np.ptp(tips[skin.hangs_on(s)]) <= 0.012
+
+
+def test_forces_on_guides_solve_eq_4():
+    """The gradient vanishes at the solution, and it is the smallest of all solutions."""
+    rng = np.random.default_rng(2)
+    weights = rng.random((12, 5))
+    weights[:, 4] = weights[:, 3]  # two guides that no hair tells apart
+    asked = rng.normal(size=(12, 3))
+    printed = effective_forces(weights, asked, 0.0)
+    np.testing.assert_allclose(weights.T @ (weights @ printed - asked), 0, atol=1e-9)
+    np.testing.assert_allclose(printed, np.linalg.pinv(weights) @ asked, atol=1e-9)
+    damped = effective_forces(weights, asked, 0.3)
+    np.testing.assert_allclose(weights.T @ (weights @ damped - asked) + 0.3 * damped, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["colliding", "printed"])
+def test_hairs_in_a_tooth_push_their_guides_out_of_it(form):
+    groom = curtain()
+    guides = every(groom, 4)
+    skin = TwoWaySkin(groom, guides, solids=[TOOTH], form=form)
+    skin(swung(guides, 0.0, 0.0))
+    assert skin.guide_load() is None  # nothing is known of the time that passed
+    hair = skin(swung(guides, 0.0, 0.01))
+    inside = np.flatnonzero(TOOTH.at(0.0).distance(hair.reshape(-1, 3)).reshape(hair.shape[:2]).min(axis=1) < 0)
+    assert 0 < len(inside) < 5
+    force = skin.guide_load().force
+    concerned = sorted({g for s in inside for g in skin.hangs_on(s)})
+    assert (np.abs(force).max(axis=(1, 2)) > 0).sum() == len(concerned)
+    assert not np.delete(force, concerned, axis=0).any()
+    # What guides get at the height of the tooth, interpolated back, is about what the hairs asked for: away from it.
+    middle = force[:, 4]
+    for s in inside:
+        weights = skin.sets.weights(skin._tables, np.array([s]), skin.chosen)[0, :, 4]
+        given = weights @ middle[skin.sets.slots[s]]
+        assert given[0] * hair[s, 4, 0] > 0
+    memory = skin.memory()
+    other = TwoWaySkin(groom, guides, solids=[TOOTH], form=form)
+    other.restore(memory)
+    np.testing.assert_array_equal(other.guide_load().force, force)
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,9 @@ def compare(
     for number, (name, make) in enumerate(methods.items()):
         tell(f"carrying every hair, {name}", 0.4 + 0.5 * number / len(methods))
         found[name] = measure(recording, make)
+    tell("carrying every hair, guides pushed by their hairs", 0.9)
+    found["two-way, our form"] = parting.measure_two_way(recording)
+    found["two-way as printed (eq. 4)"] = parting.measure_two_way(recording, form="printed", paper=True)
     case = f"{sizes.strands:,} x {sizes.vertices}, {sizes.guides} guides"
     report.add(f"{case}, full simulation", "flicker", 1e3 * full.flicker, "mm")
     report.add(f"{case}, full simulation", "mean kink", full.kink, "rad")

@@ -7,7 +7,7 @@ carries the same guides. Hairs near a solid are those with a vertex within `NEAR
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -299,14 +299,37 @@ class Found:
 
 def measure(recording: Recording, make: Make | None) -> Found:
     """Carry every frame by a method and compare with the truth; None measures the truth itself."""
-    skin = None if make is None else make(recording)
+    if make is None:
+        return _measured(recording, ((frame, None) for frame in recording.frames))
+    skin = make(recording)
+    return _measured(recording, ((frame, skin(frame, copy=True)) for frame in recording.frames))
+
+
+def measure_two_way(recording: Recording, **settings: Any) -> Found:
+    """The same for a skin whose hairs push their guides (chai2017 section 5), which are simulated anew with it."""
+    scene = recording.scene
+    guides = Guides.chosen(recording.groom, recording.model.guides)
+    simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
+    skin = make_skin("adaptive_two_way", recording.groom, simulation, model=recording.model, **settings)
+
+    def carried() -> Iterator[tuple[GuideFrame, FloatArray]]:
+        for _ in recording.frames:
+            frame = simulation.step()
+            yield frame, skin(frame, copy=True)
+            simulation.receive(skin.world_load(frame))
+
+    return _measured(recording, carried())
+
+
+def _measured(recording: Recording, carried: Iterable[tuple[GuideFrame, FloatArray | None]]) -> Found:
+    """Compare frames with the truth; None in place of hairs is the truth itself."""
     others, rest = recording.others, recording.groom.as_uniform()
     adjustment = SolidAdjustment(recording.simulation.solids, touched=range(1, len(recording.simulation.solids)))
     lengths, meter = LengthKeeping(recording.groom), FlickerMeter()
     rows: list[tuple[float, ...]] = []
-    for number, frame in enumerate(recording.frames):
+    for number, (frame, made) in enumerate(carried):
         truth = recording.truth[number]
-        points = truth.copy() if skin is None else skin(frame, copy=True)
+        points = truth.copy() if made is None else made
         near = others[recording.is_near[number][others]]
         apart = np.linalg.norm(points - truth, axis=2).mean(axis=1)
         before = recording.distance(number, points[near, 1:]) if len(near) else np.zeros((0, 1))
@@ -314,7 +337,7 @@ def measure(recording: Recording, make: Make | None) -> Found:
             np.abs(length_error(points[others], rest[others])).mean(),
             kink(points[others], rest[others]).mean(),
         )
-        if skin is not None:
+        if made is not None:
             lengths(points)
             adjustment(points, frame)
         after = recording.distance(number, points[near, 1:]) if len(near) else np.zeros((0, 1))

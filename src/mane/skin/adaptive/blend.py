@@ -68,3 +68,11 @@ class Blend:
     decay: np.float32
     offset: FloatArray
     is_fading: NDArray[np.bool_]
+
+
+def masked_weights(weights: NDArray[np.float64], masks: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Weights (H, M, V) of the guides that are in masks (H,), scaled to a sum of 1 where there are any."""
+    is_in = (masks[:, None] >> np.arange(weights.shape[1]) & 1).astype(np.bool_)
+    own = np.where(is_in[:, :, None], weights, 0.0)
+    total = own.sum(axis=1, keepdims=True)
+    return np.divide(own, total, out=np.zeros_like(own), where=total > 0)

@@ -71,6 +71,8 @@ class GuideGraph:
         params: which checks there are, and their limits.
 
     Attributes:
+        solids: as given.
+        checked: as given; none without that check.
         edges: bits, shape (G, W), uint64; see `_kernels_graph`.
         difference: d of chai2017 eq. 2 for every pair in the last frame, shape (P,).
     """
@@ -84,9 +86,9 @@ class GuideGraph:
         params: AdaptiveParams,
     ) -> None:
         self._params, self._capacity = params, capacity
-        self._solid_count = len(solids)
-        self._checked = list(checked) if params.use_solids else []
-        own = [solids[number] for number in self._checked]
+        self.solids = tuple(solids)
+        self.checked = list(checked) if params.use_solids else []
+        own = [solids[number] for number in self.checked]
         self._solids = SkinSolids(own) if own else None
         thinnest = min((PackedSolid.of(solid).feature for solid in own), default=np.inf)
         self._graze = np.float32(min(GRAZE, GRAZE_OF_FEATURE * thinnest))
@@ -125,8 +127,8 @@ class GuideGraph:
     def _solids_at(self, frame: GuideFrame):  # type: ignore[no-untyped-def]
         if self._solids is None:
             return self._nothing
-        require_poses(self._solid_count, frame.solid_poses)
-        poses = tuple(frame.solid_poses[number] for number in self._checked)
+        require_poses(len(self.solids), frame.solid_poses)
+        poses = tuple(frame.solid_poses[number] for number in self.checked)
         return self._solids.at(replace(frame, solid_poses=poses))
 
     def cliques(self) -> NDArray[np.uint64]:

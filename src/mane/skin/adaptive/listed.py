@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.guides import Guides
 from mane.skin.adaptive import _kernels_blend as blending
 from mane.skin.adaptive import _kernels_choose as choosing
 from mane.skin.adaptive import _kernels_printed as printed
-from mane.skin.adaptive.blend import Blend, BlendTables
+from mane.skin.adaptive.blend import Blend, BlendTables, masked_weights
 from mane.skin.adaptive.graph import GuideGraph, MotionScale
 from mane.skin.adaptive.model import LOG_UNIT, AdaptiveModel
 from mane.skin.adaptive.params import AdaptiveParams
@@ -65,6 +65,22 @@ class ListedSets:
                 *(graph.edges, self._log_hysteresis, chosen),
             )
         return chosen
+
+    def weights(self, tables: BlendTables, hairs: IntArray, chosen: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Weights of the guides of some hairs along them, of sum 1 where they have any, (H, M, V)."""
+        model, vertices = self._model, tables.rest.shape[2]
+        masks = self.members(chosen)[hairs]
+        powers = np.linspace(0, 1, vertices) ** np.arange(model.degree + 1)[:, None]
+        found = np.zeros((len(hairs), self.slots.shape[1], vertices))
+        for row, (hair, mask) in enumerate(zip(hairs, masks, strict=True)):
+            members = np.flatnonzero(mask >> np.arange(self.slots.shape[1]) & 1)
+            first = model.first[hair]
+            start = self._first_coefficient[hair] + int(
+                np.bitwise_count(model.masks[first : first + chosen[hair]]).sum()
+            )
+            own = model.scale * model.coefficients[start : start + len(members)].astype(np.float64)
+            found[row, members] = np.maximum(own @ powers, 0)
+        return masked_weights(found, masks)
 
     def blend(self, tables: BlendTables, blend: Blend, out: FloatArray) -> None:
         """Fill `out (S, 3 V)` with the hairs of a frame."""

@@ -12,7 +12,7 @@ from mane.groom.guides import Guides
 from mane.skin.adaptive import _kernels_blend as blending
 from mane.skin.adaptive import _kernels_choose as choosing
 from mane.skin.adaptive import _kernels_printed as printed
-from mane.skin.adaptive.blend import Blend, BlendTables
+from mane.skin.adaptive.blend import Blend, BlendTables, masked_weights
 from mane.skin.adaptive.graph import GuideGraph, MotionScale, shared_pairs
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.binding import by_group, canonical_order
@@ -69,6 +69,12 @@ class NearSets:
                 self.slots, self.counts, self._affinity, graph.edges, float(self._params.hysteresis), chosen
             )
         return chosen
+
+    def weights(self, tables: BlendTables, hairs: IntArray, chosen: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Weights of the guides of some hairs along them, of sum 1 where they have any, (H, M, V)."""
+        rest, guides = tables.rest[hairs].astype(np.float64), tables.guide_rest[tables.rows[hairs]]
+        inverse = 1 / np.maximum(np.linalg.norm(guides - rest[:, None], axis=2), CLOSEST)
+        return masked_weights(inverse, chosen[hairs])
 
     def blend(self, tables: BlendTables, blend: Blend, out: FloatArray) -> None:
         """Fill `out (S, 3 V)` with the hairs of a frame."""

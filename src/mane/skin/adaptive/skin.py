@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +62,15 @@ class AdaptiveSkin(Skin):
     """
 
     name = "adaptive"
-    examples = ({}, {"paper": True}, {"eligible": 4, "fade": 0.0, "use_motion": False})
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {},
+        {"paper": True},
+        {"eligible": 4, "fade": 0.0, "use_motion": False},
+    )
     settings = AdaptiveParams
-    needs = ("solids", "touched", "body")
+    needs: ClassVar[tuple[str, ...]] = ("solids", "touched", "body")
     files = ("model",)
+    _params_class: type[AdaptiveParams] = AdaptiveParams
 
     def __init__(
         self,
@@ -79,7 +84,7 @@ class AdaptiveSkin(Skin):
         **settings: Any,
     ) -> None:
         super().__init__(groom, guides)
-        self.params = AdaptiveParams(**settings)
+        self.params = self._params_class(**settings)
         self.sets = self._make_sets(model)
         self._tables = BlendTables(groom, guides, self.sets.slots)
         numbers = range(len(solids)) if touched is None else touched
