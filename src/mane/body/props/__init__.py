@@ -7,6 +7,7 @@ from mane.body.props.comb import make_comb
 from mane.body.props.gears import make_gear, make_gears
 from mane.body.props.hairbrush import make_hairbrush
 from mane.body.props.hand import make_hand
+from mane.body.props.moving_hand import make_moving_hand
 from mane.body.props.rod import make_rod
 from mane.body.props.toys import make_horse, make_urchin
 
@@ -18,6 +19,7 @@ __all__ = [
     "make_hairbrush",
     "make_hand",
     "make_horse",
+    "make_moving_hand",
     "make_rod",
     "make_urchin",
 ]

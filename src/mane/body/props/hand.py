@@ -82,23 +82,23 @@ def make_hand(
         raise ValueError(f"hand.spread: must be between -0.1 and 0.5 rad, got {spread}")
     scale = length / ADULT_LENGTH
     mirror = np.array([1.0 if side == "right" else -1.0, 1.0, 1.0])
-    bones = _thumb(curl)
+    bones = thumb_bones(curl)
     for finger in FINGERS:
-        bones += _finger(finger, curl, spread)
-    parts: list[Shape] = [_block(scale, *PALM), _block(scale, *FOREARM, behind=forearm)]
+        bones += finger_bones(finger, curl, spread)
+    parts: list[Shape] = [block(scale, *PALM), block(scale, *FOREARM, behind=forearm)]
     parts += [Capsule(scale * mirror * start, scale * mirror * end, scale * radius) for start, end, radius in bones]
     shape = Union(parts)
     return Prop("hand", shape.mesh(resolution), shape)
 
 
-def _block(scale: float, width: float, thickness: float, low: float, high: float, behind: float = 0.0) -> Box:
+def block(scale: float, width: float, thickness: float, low: float, high: float, behind: float = 0.0) -> Box:
     """A flat block along Y that ends `behind` [m] further up, whatever the scale."""
     bottom, top = scale * low, scale * high + behind
     half_size = (scale * width, 0.5 * (top - bottom), scale * thickness)
     return Box((0.0, 0.5 * (top + bottom), 0.0), half_size, rounding=0.9 * min(half_size))
 
 
-def _finger(finger: _Finger, curl: float, spread: float) -> list[Bone]:
+def finger_bones(finger: _Finger, curl: float, spread: float) -> list[Bone]:
     """The bone in the palm and the three of the finger, bent towards the palm and fanned out."""
     knuckle = np.array([*finger.knuckle, 0.0])
     wrist = np.array([WRIST_SPAN * finger.knuckle[0], -0.008, 0.0])
@@ -111,7 +111,8 @@ def _finger(finger: _Finger, curl: float, spread: float) -> list[Bone]:
     return [(wrist, knuckle, PALM_RADIUS), *_chain(knuckle, directions, finger.lengths, finger.radii)]
 
 
-def _thumb(curl: float) -> list[Bone]:
+def thumb_bones(curl: float) -> list[Bone]:
+    """The three bones of the thumb, between open and closed over the fingers."""
     directions = [
         (1 - curl) * np.array(is_open) + curl * np.array(closed)
         for is_open, closed in zip(THUMB_OPEN, THUMB_CLOSED, strict=True)

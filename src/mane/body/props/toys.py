@@ -9,7 +9,8 @@ import numpy as np
 from mane.body.props.base import Prop, check_count, check_sizes
 from mane.body.shapes import Capsule, Shape, Sphere, Union
 
-# Parts of a little horse 1 m long: from, to and radius [of its length]; it looks along +X and stands on y = 0.
+# Parts of a little horse: from, to and radius; it looks along +X, stands on y = 0, and is this long in all.
+HORSE_LENGTH = 1.15
 HORSE = (
     ((-0.28, 0.46, 0.0), (0.22, 0.48, 0.0), 0.16),  # trunk
     ((0.24, 0.54, 0.0), (0.40, 0.82, 0.0), 0.085),  # neck
@@ -28,12 +29,13 @@ def make_horse(*, length: float = 0.2, resolution: int = 24) -> Prop:
     """Make a smooth little horse of round parts, which looks along +X and stands on the origin.
 
     Args:
-        length: of its body, head and tail included [m].
+        length: from nose to tail [m].
         resolution: segments around a leg in the mesh.
     """
     check_sizes("horse", length=length)
+    scale = length / HORSE_LENGTH
     parts: list[Shape] = [
-        Capsule(tuple(length * x for x in start), tuple(length * x for x in end), length * radius)
+        Capsule(tuple(scale * x for x in start), tuple(scale * x for x in end), scale * radius)
         for start, end, radius in HORSE
     ]
     shape = Union(parts)
