@@ -281,6 +281,25 @@ def test_hairs_in_a_tooth_push_their_guides_out_of_it(form):
     np.testing.assert_array_equal(other.guide_load().force, force)
 
 
+@pytest.mark.parametrize("paper", [False, True])
+def test_guides_that_are_thrown_and_solids_that_swallow_them_leave_hair_whole(paper):
+    groom = curtain(hairs=21)
+    guides = every(groom, 4)
+    ball = Solid(Sphere((0.0, 0.0, 0.0), 0.5))  # larger than all of the hair
+    skin = AdaptiveSkin(groom, guides, solids=[TOOTH, ball], paper=paper)
+    rng = np.random.default_rng(4)
+    along = np.linspace(0, 1, guides.vertex_count)[:, None]
+    for number in range(25):
+        points = guides.rest + 0.1 * rng.normal(size=(guides.capacity, 1, 3)) * along
+        poses = tuple(Pose(rng.normal(0, 0.3, 3), SOMEWHERE.rotation) for _ in range(2))
+        weight = np.where(rng.random(guides.capacity) < 0.3, rng.random(guides.capacity), 1.0).astype(np.float32)
+        frame = replace(frame_of(guides, points=points), time=0.01 * number, solid_poses=poses, weight=weight)
+        hair = skin(frame)
+        assert np.isfinite(hair).all()
+        np.testing.assert_allclose(hair[:, 0], groom.roots, atol=ROUNDING)
+        assert (np.linalg.norm(np.diff(hair, axis=1), axis=2).sum(axis=1) < 2.01 * groom.lengths).all()
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -27,9 +27,18 @@ FORMS = ("colliding", "printed")
 
 @dataclass(frozen=True)
 class TwoWayParams(AdaptiveParams):
-    """Settings of `TwoWaySkin`, those of `AdaptiveParams` and:
+    """Settings of `TwoWaySkin`: those of `AdaptiveParams`, which says more about them, and four of its own.
 
     Attributes:
+        eligible: guides per hair that its sets are made of, without a model
+        use_motion: whether guides must move alike
+        use_solids: whether there must be no solid between guides
+        sigma: weight of velocities in eq. 2
+        delta: how differently guides may move
+        tip_distance: how far apart tips of guides may be [m]
+        hysteresis: how much worse than the best a set may become before it is changed
+        fade: time constant of jumps [s]
+        paper: choose sets as printed
         form: which hairs eq. 4 sums over. "printed": all, those that meet nothing asking for no force; the system is
             singular, and solved by the pseudo-inverse. "colliding": those that meet a solid, with a Tikhonov term.
         strength: of the penalty force, in what would take a hair by its depth in one frame (chai2017 5.1).
