@@ -61,7 +61,7 @@ class AdaptiveTraining:
     eligible: int = MAX_ELIGIBLE
     largest: int = 4
     epsilon: float = 0.1
-    most_sets: int = 100
+    most_sets: int = 80
     degree: int = 0
     train: int = 4
     test: int = 2

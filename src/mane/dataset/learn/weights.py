@@ -14,7 +14,7 @@ from mane.skin.adaptive.model import LOG_UNIT
 from mane.skin.adaptive.rows import GuideRows
 
 BYTES_AT_ONCE = 200_000_000  # of coefficients of all subsets, before most of them are left out
-MOST_LOG = np.iinfo(np.uint16).max
+MOST_LOG = np.iinfo(np.uint8).max
 COEFFICIENT_RANGE = np.iinfo(np.int16).max
 
 
@@ -24,7 +24,7 @@ class LearnedSets:
 
     first: NDArray[np.int64]
     masks: NDArray[np.uint16]
-    log_error: NDArray[np.uint16]
+    log_error: NDArray[np.uint8]
     coefficients: NDArray[np.int16]
     scale: float
     best_error: NDArray[np.float64]
@@ -52,7 +52,7 @@ def learn_sets(
     degree: int = 0,
     largest: int = 4,
     epsilon: float = 0.1,
-    most_sets: int = 100,
+    most_sets: int = 80,
     done: Callable[[float], None] | None = None,
 ) -> LearnedSets:
     """Estimate the weights of all sets of all hairs.
@@ -92,7 +92,7 @@ def learn_sets(
     return _joined(parts, degree)
 
 
-Part = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16], FloatArray, NDArray[np.float64]]
+Part = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint8], FloatArray, NDArray[np.float64]]
 
 
 def _kept(coefficients: FloatArray, error: NDArray[np.float64], most: int) -> Part:
@@ -108,7 +108,7 @@ def _kept(coefficients: FloatArray, error: NDArray[np.float64], most: int) -> Pa
     best = np.take_along_axis(error, order[:, :1], axis=1)[:, 0]
     ratio = np.maximum(error[hair, masks], 1e-30) / np.maximum(best[hair], 1e-30)
     # An error is a length: the root of the sum of squares.
-    logs = np.minimum(np.rint(0.5 * np.log(ratio) / LOG_UNIT), MOST_LOG).astype(np.uint16)
+    logs = np.minimum(np.rint(0.5 * np.log(ratio) / LOG_UNIT), MOST_LOG).astype(np.uint8)
     member = (masks[:, None] >> np.arange(coefficients.shape[2]) & 1).astype(bool)
     number, guide = np.nonzero(member)
     rows = coefficients[hair[number], masks[number], guide]

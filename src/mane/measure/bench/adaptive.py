@@ -17,6 +17,7 @@ from mane.body.motion import Pose
 from mane.body.motion_presets import make_motion
 from mane.body.props import make_comb
 from mane.body.solid import Solid
+from mane.dataset.learn.adaptive import AdaptiveTraining
 from mane.geometry import quaternion
 from mane.geometry.threads import using_threads
 from mane.groom import styles
@@ -71,7 +72,7 @@ SIZES = (
 )
 QUICK = (Size("quick", 2_000, 40, 12),)
 STEP = 0.01  # [s]
-SETS, LARGEST = 100, 4
+SETS, LARGEST = AdaptiveTraining().most_sets, AdaptiveTraining().largest
 TARGET_CALM, TARGET_COMBED = 33.0, 50.0  # [ms] of the salon, guides and push-out included
 TARGET_MEGABYTES = 150.0
 TARGET_FULL = 3.0  # [s] of a calm step of 150,000 hairs
@@ -268,7 +269,7 @@ def random_model(groom: Groom, guides: Guides) -> AdaptiveModel:
         [rng.permuted(np.tile(several, (64, 1)), axis=1)[:, :few], np.tile(singles, (64, 1))], axis=1
     )
     masks = masks[np.arange(hairs) % 64].astype(np.uint16)
-    logs = np.tile(np.linspace(0, 2000, masks.shape[1]).astype(np.uint16), hairs)
+    logs = np.tile(np.linspace(0, 100, masks.shape[1]).astype(np.uint8), hairs)
     size = int(np.bitwise_count(masks).sum())
     pairs = shared_pairs(slots, counts, guides.capacity)
     scale = MotionScale.at_rest(guides.rest, pairs)

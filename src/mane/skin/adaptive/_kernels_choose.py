@@ -117,7 +117,7 @@ def choose_listed(
         counts: how many of them there are (S,).
         first: where the sets of each hair begin and end (S + 1,).
         masks: of all sets, those of a hair by rising error (N,).
-        log_error: logarithm of each set's error over that of the hair's best, in thousandths (N,).
+        log_error: logarithm of each set's error over that of the hair's best, in whole units (N,).
         edges: of the guide graph (G, W).
         log_hysteresis: a valid set stays while its `log_error` is no more than this above that of the best.
         chosen: number of each hair's set among its own in the frame before, and now (S,); -1 where none is valid.

@@ -18,7 +18,7 @@ from mane.skin.adaptive.params import MAX_ELIGIBLE
 from mane.stage.model_file import ModelFile
 
 KIND, VERSION = "adaptive", 1
-LOG_UNIT = 1e-3  # of `log_error`
+LOG_UNIT = 0.02  # of `log_error`: errors that differ by less than 2 % count as one
 NOT_ARRAYS = ("scale", "facts")
 
 
@@ -32,7 +32,8 @@ class AdaptiveModel:
         counts: how many of them there are, shape (S,), int32.
         first: where the sets of each hair begin and end, shape (S + 1,), int64.
         masks: sets as bits over the eligible guides, those of a hair by rising error, shape (N,), uint16.
-        log_error: logarithm of the error of a set in training over that of the hair's best, in thousandths, (N,).
+        log_error: logarithm of the error of a set in training over that of the hair's best, in `LOG_UNIT`, shape (N,),
+            uint8.
         coefficients: of the weight polynomials (chai2017 eq. 6), guide by guide of set by set, lowest power first, in
             units of `scale`; the variable is 0 at the root and 1 at the tip; shape (C, degree + 1), int16.
         scale: unit of the coefficients.
@@ -48,7 +49,7 @@ class AdaptiveModel:
     counts: NDArray[np.int32]
     first: NDArray[np.int64]
     masks: NDArray[np.uint16]
-    log_error: NDArray[np.uint16]
+    log_error: NDArray[np.uint8]
     coefficients: NDArray[np.int16]
     scale: float
     pairs: NDArray[np.int64]
