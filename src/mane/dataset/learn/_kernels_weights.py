@@ -11,18 +11,9 @@ import math
 import numpy as np
 
 from mane.simd.jit import njit, prange
+from mane.skin.adaptive._kernels_blend import bit_count
 
 SINGULAR = 1e-12  # of the largest product: guides that did not move apart
-
-
-@njit(cache=True, error_model="numpy")
-def count_bits(mask):
-    """Number of guides of a set."""
-    count = 0
-    while mask:
-        mask &= mask - 1
-        count += 1
-    return count
 
 
 @njit(cache=True, error_model="numpy")
@@ -139,7 +130,7 @@ def solve_subsets(
     members = np.empty(count, np.int64)
     factor, y, x = np.empty((count, count)), np.empty(count), np.empty(count)
     for mask in range(1, 1 << count):
-        size = count_bits(mask)
+        size = bit_count(mask)
         if size > largest:
             continue
         weights[mask] = 0.0
@@ -224,7 +215,7 @@ def learn_sets(
                 continue  # the root
             solve_subsets(gram[p], right[p], square[p], count, largest, weights, own)
             for mask in range(1, 1 << count):
-                if count_bits(mask) > largest:
+                if bit_count(mask) > largest:
                     continue
                 error[s, mask] += own[mask]
                 for a in range(count):
@@ -233,7 +224,7 @@ def learn_sets(
                     for d in range(degrees):
                         coefficients[s, mask, a, d] += np.float32(w if degrees == 1 else fit[d, p] * w)
         for mask in range(1, 1 << count):
-            if count_bits(mask) > largest:
+            if bit_count(mask) > largest:
                 error[s, mask] = np.inf
                 continue
             for a in range(width):
