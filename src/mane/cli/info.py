@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from mane.cli._option_names import INPUT_NAMES, called
 from mane.cli._waiting import busy
 
+MODEL_SUFFIX = ".model"
+
 DESCRIPTION = """\
 Say what is in a groom or mesh file: counts, lengths, size, units and up axis (as the file states them, or as assumed),
-groups, attributes, time range, and the problems found. Nothing is changed.
+groups, attributes, time range, and the problems found. Of a model that was learned: kind, errors, arrays. Nothing is
+changed.
 """
 EXAMPLES = """\
 examples:
@@ -31,7 +35,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", help="groom (.usd .hair .data .npz .tfx .bin .ply .npy) or mesh")
+    parser.add_argument(
+        "file", metavar="FILE", help="groom (.usd .hair .data .npz .tfx .bin .ply .npy), mesh, or .model"
+    )
     add_input_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object; lengths are in metres")
     parser.set_defaults(run=run)
@@ -56,11 +62,30 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the facts."""
+    if Path(args.file).suffix.lower() == MODEL_SUFFIX:
+        return _print_model(args.file, args.json)
     from mane.io.facts import file_facts
 
     with busy(f"reading {args.file}"), called(INPUT_NAMES):
         facts = file_facts(args.file, unit=args.from_unit, up=args.from_up, points_per_strand=args.points_per_strand)
     sys.stdout.write((json.dumps(facts, indent=2, allow_nan=False) if args.json else as_text(facts)) + "\n")
+    return 0
+
+
+def _print_model(path: str, as_json: bool) -> int:
+    """Print what is known of a model that was learned."""
+    from mane.stage.model_file import ModelFile
+
+    model = ModelFile.read_any(path)
+    arrays = {name: [str(array.dtype), *array.shape] for name, array in model.arrays.items()}
+    if as_json:
+        facts = {"file": path, "kind": model.kind, "version": model.version, "facts": model.facts, "arrays": arrays}
+        sys.stdout.write(json.dumps(facts, indent=2, allow_nan=False) + "\n")
+        return 0
+    rows = [(name, str(value)) for name, value in model.facts.items()]
+    rows += [(name, f"{kind} {' x '.join(map(str, shape))}") for name, (kind, *shape) in arrays.items()]
+    lines = [f"{path}: model of kind {model.kind}, version {model.version}"]
+    sys.stdout.write("\n".join([*lines, *(f"  {label:<20} {text}" for label, text in rows)]) + "\n")
     return 0
 
 

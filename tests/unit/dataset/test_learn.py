@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from mane.body.motion import Pose
 from mane.cli import main
 from mane.dataset.learn import _kernels_weights as kernels
 from mane.dataset.learn.choice import METHODS, motion_features, sparse_codes
+from mane.dataset.learn.report import guide_frame
 from mane.dataset.learn.weights import fit_matrix, learn_sets
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -170,7 +172,7 @@ def small_model(degree=0):
     return groom, AdaptiveModel(guides, slots, counts, *learned_sets, pairs, ones, ones, ones)
 
 
-def test_a_model_survives_its_file_and_carries_hair(tmp_path):
+def test_a_model_survives_its_file_and_carries_hair(tmp_path, capsys):
     groom, model = small_model(degree=1)
     path = tmp_path / "hair.model"
     with open(path, "wb") as file:
@@ -178,9 +180,19 @@ def test_a_model_survives_its_file_and_carries_hair(tmp_path):
     again = AdaptiveModel.load(path)
     for name in ("guides", "slots", "masks", "coefficients", "usual"):
         np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
-    skin = AdaptiveSkin(groom, Guides.chosen(groom, model.guides), model=str(path))
-    assert skin.sets.slots.shape == (30, 5)
+    guides = Guides.chosen(groom, model.guides)
+    skin = AdaptiveSkin(groom, guides, model=str(path))
+    np.testing.assert_allclose(
+        skin(guide_frame(guides, guides.rest, Pose.identity(), 0.0)), groom.as_uniform(), atol=1e-6
+    )
+    # A motion that was learned from comes back as well as the best sets can make it.
+    truth = groom.as_uniform() + moving(groom)[:, 7]
+    made = skin(guide_frame(guides, np.ascontiguousarray(truth[model.guides]), Pose.identity(), 0.1))
+    np.testing.assert_allclose(made[model.guides], truth[model.guides], atol=2e-4)
+    assert np.linalg.norm(made - truth, axis=2).mean() < 0.5 * np.linalg.norm(moving(groom)[:, 7], axis=2).mean()
     assert ModelFile.read_any(path).kind == "adaptive"
+    assert main(["info", str(path)]) == 0
+    assert "model of kind adaptive, version 1" in capsys.readouterr().out
 
 
 def test_broken_models_are_told_in_one_line(tmp_path):
