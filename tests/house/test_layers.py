@@ -13,6 +13,7 @@ ROOMS = (
     "geometry",
     "stage",
     "body",
+    "fluid",
     "groom",
     "strand",
     "contact",

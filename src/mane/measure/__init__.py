@@ -37,5 +37,6 @@ VALIDATIONS: dict[str, Callable[[], Any]] = {
     "physical": partial(_load, "study.physical"),
     "mutual": partial(_load, "validate.mutual"),
     "cohesion": partial(_load, "validate.cohesion"),
+    "fluid": partial(_load, "validate.fluid"),
 }
 PLOTTED = ("strands", "skin")  # validations whose `run` also takes `plot`, a folder to draw into

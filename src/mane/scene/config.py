@@ -25,6 +25,8 @@ from mane.scene.config_output import BoundsTable, CameraTable, FinishTable, Outp
 from mane.scene.options import TableError, check_settings
 
 __all__ = [
+    "AirFieldTable",
+    "AirTable",
     "BodyTable",
     "BoundsTable",
     "CameraTable",
@@ -49,7 +51,7 @@ __all__ = [
 ALL = "all"  # [guides] count
 MARKED = "marked"  # [guides] method
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
-OPEN_TABLES = ("groom", "body", "source", "solids", "interactions", "skin", "passes")
+OPEN_TABLES = ("groom", "body", "source", "solids", "air_fields", "interactions", "skin", "passes")
 
 
 @dataclass(frozen=True)
@@ -269,6 +271,47 @@ class WindTable:
 
 
 @dataclass(frozen=True)
+class AirTable:
+    """The air as a fluid that feels the hair; [wind] then is what blows into its box, and shelters are not needed.
+
+    Attributes:
+        cell: edge of its cells [m]; without it the air does not feel the hair
+        margin: of air around the hair at rest [m]
+        hairs: that all guides together stand for
+        triangles: hair is felt between guides too
+        wall: how body and solids hold the air: "slip", "no_slip" or "sticky"
+        confinement: strength of vorticity confinement, which keeps small eddies turning
+    """
+
+    cell: float | None = None
+    margin: float = 0.15
+    hairs: float = 100_000.0
+    triangles: bool = True
+    wall: str = "no_slip"
+    confinement: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(self.cell is None or self.cell > 0, "cell", "must be above 0 m", self.cell)
+        require(self.margin > 0, "margin", "must be above 0 m", self.margin)
+        require(self.hairs > 0, "hairs", "must be above 0", self.hairs)
+        require_choice("wall", self.wall, ("slip", "no_slip", "sticky"))
+        require(self.confinement >= 0, "confinement", "must be at least 0", self.confinement)
+
+
+@dataclass(frozen=True)
+class AirFieldTable:
+    """Something that drives the air of [air]. Its settings are further keys of the table.
+
+    Attributes:
+        kind: "uniform", "gust" or "file" for a wind that comes in, "fan" or "vortex" for air that is stirred
+        settings: of that kind
+    """
+
+    kind: str
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class InteractionTable:
     """Something that acts on the guides besides. Its settings are further keys of the table.
 
@@ -323,6 +366,8 @@ class Scene:
         strand: how guides move
         contact: how they collide
         wind: wind
+        air: the air as a fluid
+        air_fields: what drives that air besides the wind
         interactions: what else acts on the guides, in this order
         skin: how guides carry every hair
         finish: what is done to every hair after that
@@ -346,6 +391,8 @@ class Scene:
     strand: StrandTable = field(default_factory=StrandTable)
     contact: ContactTable = field(default_factory=ContactTable)
     wind: WindTable = field(default_factory=WindTable)
+    air: AirTable = field(default_factory=AirTable)
+    air_fields: tuple[AirFieldTable, ...] = ()
     interactions: tuple[InteractionTable, ...] = ()
     skin: SkinTable = field(default_factory=SkinTable)
     finish: FinishTable = field(default_factory=FinishTable)

@@ -132,3 +132,13 @@ class SceneContext:
     def shelters(self) -> list[Any]:
         """What keeps the wind away."""
         return parts.make_shelters(self.scene.wind)
+
+    @cached_property
+    def air(self) -> Any:
+        """The air as a fluid, or None."""
+        fields = []
+        for index, table in enumerate(self.scene.air_fields):
+            with naming_location(self.scene.locations, f"air_fields.{index}"):
+                fields.append(parts.make_air_field(table, self.scene.folder))
+        with naming_location(self.scene.locations, "air"):
+            return parts.make_air(self.scene.air, self.wind, fields, self.drag, self.guides)

@@ -52,6 +52,14 @@ def style_options(name: str) -> Options:
     return dict.fromkeys(STYLES[name].options, float)
 
 
+def air_field_options(kind: str) -> Options:
+    """Options of what drives the air."""
+    from mane.contact.air.fields import FIELDS
+
+    require_choice("kind", kind, list(FIELDS))
+    return arguments_of(FIELDS[kind])
+
+
 def arguments_of(function: Any) -> Options:
     """Options of a function or a class: its arguments, as far as a scene file can write them."""
     called = function.__init__ if inspect.isclass(function) else function
@@ -162,6 +170,10 @@ def _open_settings(scene: Scene) -> Iterator[tuple[str, Options, Mapping[str, An
         with blaming(f"solids.{index}"):
             options = _solid_options(solid)
         yield f"solids.{index}", options, solid.settings, _own(solid)
+    for index, air_field in enumerate(scene.air_fields):
+        with blaming(f"air_fields.{index}"):
+            options = air_field_options(air_field.kind)
+        yield f"air_fields.{index}", options, air_field.settings, _own(air_field)
     with blaming("strand"):
         material, model = _material_options(scene.strand.material), _model_options(scene.strand.model)
     yield "strand.properties", material, scene.strand.properties, {}
@@ -231,7 +243,7 @@ def _own(table: Any) -> Options:
 
 def _check_ranges(scene: Scene) -> None:
     """Let the things themselves say which values are out of range, as far as that needs no hair."""
-    from mane.scene.parts import make_material, make_shape_or_prop, make_wind
+    from mane.scene.parts import make_air_field, make_material, make_shape_or_prop, make_wind
 
     with blaming("strand.settings"):
         params = model_params(scene.strand.model)
@@ -249,6 +261,12 @@ def _check_ranges(scene: Scene) -> None:
                 make_shape_or_prop(solid)
     with blaming("wind"):
         make_wind(scene.wind, scene.seed)
+    for index, air_field in enumerate(scene.air_fields):
+        with blaming(f"air_fields.{index}"):
+            if scene.air.cell is None:
+                raise ValueError("[[air_fields]] drive the air of [air]; give it a cell, e.g. cell = 0.02")
+            if air_field.kind != "file":  # files are looked at where they are read
+                make_air_field(air_field, scene.folder)
 
 
 def _check_stage(stage: type[Stage], settings: Mapping[str, Any]) -> None:
@@ -279,6 +297,7 @@ def _check_interactions(scene: Scene) -> None:
     for location, is_given, need in (
         ("interactions.0", bool(scene.interactions), "forces"),
         ("wind", any(scene.wind.velocity), "wind"),
+        ("air", scene.air.cell is not None, "air"),
     ):
         if is_given and need not in source.needs:
             raise TableError(

@@ -51,9 +51,12 @@ if TYPE_CHECKING:
     from mane.body.props.base import Prop
     from mane.body.shapes import Shape
     from mane.body.solid import Solid
+    from mane.contact.air.airflow import Airflow
+    from mane.contact.air.fields import AnyField
     from mane.contact.air.shelter import Shelter
     from mane.contact.air.wind import Wind
-    from mane.scene.config import HeadTable, SolidTable, StrandTable, WindTable
+    from mane.groom.guides import Guides
+    from mane.scene.config import AirFieldTable, AirTable, HeadTable, SolidTable, StrandTable, WindTable
     from mane.strand.material import Material
 
 MOTION_FILES = (".json", ".csv")
@@ -138,6 +141,31 @@ def make_wind(table: WindTable, seed: int) -> Wind | None:
     if not mean.any():
         return None
     return GustingWind(mean, table.gusts, table.scale, seed) if table.gusts else UniformWind(mean)
+
+
+def make_air_field(table: AirFieldTable, folder: Path) -> AnyField:
+    """Return what a table of [[air_fields]] describes; files are relative to `folder`."""
+    from mane.contact.air.fields import FIELDS
+    from mane.geometry.checks import require_choice
+
+    require_choice("kind", table.kind, list(FIELDS))
+    settings = dict(table.settings)
+    if "file" in settings:
+        settings["file"] = str(folder / settings["file"])
+    made: AnyField = FIELDS[table.kind](**settings)
+    return made
+
+
+def make_air(
+    table: AirTable, wind: Wind | None, fields: Sequence[AnyField], drag: Any, guides: Guides
+) -> Airflow | None:
+    """Return the air as a fluid, or None where the scene has none."""
+    from mane.contact.air.airflow import Airflow
+
+    if table.cell is None:
+        return None
+    names = ("cell", "margin", "hairs", "triangles", "wall", "confinement")
+    return Airflow(wind, fields=fields, scale=drag, guides=guides, **{name: getattr(table, name) for name in names})
 
 
 def make_shelters(table: WindTable) -> list[Shelter]:

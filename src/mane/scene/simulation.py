@@ -29,6 +29,7 @@ from mane.body.preroll import AUTO_SECONDS, needs_preroll, with_preroll
 from mane.body.shapes import Shape
 from mane.body.solid import Solid
 from mane.contact.adaptive.adaptive import AdaptiveGuides
+from mane.contact.air.airflow import Airflow
 from mane.contact.air.drag import Drag
 from mane.contact.air.shelter import Shelter
 from mane.contact.air.wind import AnyWind
@@ -83,6 +84,7 @@ class Simulation(GuideSource):
             of the body (`find_neck`), or a motion file.
         wind: what blows on the hair: a vector [m/s], a `Wind`, a function of (points, time); None is still air.
         shelters: what keeps the wind away, such as `SolidShelter()` and `HairShelter()`.
+        air: an `Airflow`, the air as a fluid that feels the hair, in place of `wind`, `shelters` and `drag`.
         drag: factor on the physical drag of a single hair, any `Varying`: 1 is a hair alone in the air, 0 takes the air
             away. By default 0.1: hairs of a lock drag the air between them along.
         contact: settings of the contact with body and solids, see `ContactParams`: mode, friction, thickness...
@@ -120,6 +122,7 @@ class Simulation(GuideSource):
         "head",
         "wind",
         "shelters",
+        "air",
         "drag",
         "contact",
         "root",
@@ -146,6 +149,7 @@ class Simulation(GuideSource):
         head: Motion | str | None = None,
         wind: AnyWind = None,
         shelters: Sequence[Shelter] = (),
+        air: Airflow | None = None,
         drag: Varying = LOCK_DRAG,
         contact: Mapping[str, Any] | None = None,
         root: str | Sequence[str] | ArrayLike = "clamped",
@@ -193,7 +197,7 @@ class Simulation(GuideSource):
         self._rest_roots = strands.rest_points[:, 0].copy()
         self._motion = self._root_motion(strands)
         own_forces, own_constraints = self._own_parts(
-            Drag(wind, scale=drag, shelters=shelters, guides=guides), contact or {}
+            air or Drag(wind, scale=drag, shelters=shelters, guides=guides), contact or {}
         )
         self._stepper = Stepper(
             self._solver,
@@ -215,11 +219,11 @@ class Simulation(GuideSource):
         with blaming("body"):
             return BoundRoots(strands, self.active, body)
 
-    def _own_parts(self, drag: Drag, contact: Mapping[str, Any]) -> tuple[list[Force], list[Constraint]]:
+    def _own_parts(self, drag: Drag | Airflow, contact: Mapping[str, Any]) -> tuple[list[Force], list[Constraint]]:
         if not self.surroundings.touched:
             return [drag], []
         params, clearances = ContactParams(**contact), Clearances(self.surroundings.body)
-        forces = [drag, SolidContact(clearances=clearances, **contact)]
+        forces: list[Force] = [drag, SolidContact(clearances=clearances, **contact)]
         if params.mode == "penalty":  # lets hair sink in, which a projection would undo
             return forces, []
         settings = {"thickness": params.thickness, "push_out_speed": params.push_out_speed}

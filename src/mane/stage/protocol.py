@@ -20,6 +20,7 @@ Memory = dict[str, NDArray[Any]]
 # What a scene can give to sources, parts, skins and finishing passes, by the name of the argument that takes it. A
 # stage names those that it `needs`; one whose argument has a default goes without where the scene has none.
 NEEDS = {
+    "air": "the air as a fluid, an `Airflow`, or None",
     "body": "what the hair grows on, a `Solid`, or None",
     "collide_with_body": "whether hair touches the body, or is only carried by it",
     "contact": "settings of the contact with solids, by name",

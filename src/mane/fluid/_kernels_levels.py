@@ -1,0 +1,138 @@
+"""Coarser and coarser matrices of the pressure equation, and which cells belong together."""
+
+# mypy: allow-untyped-defs
+
+import numpy as np
+
+from mane.fluid._kernels_pressure import EMPTY, INSIDE, MIXED
+from mane.simd.f32x16 import WIDTH
+from mane.simd.jit import inline, njit, prange
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def describe_cells(cx, cy, cz, inside, depth, inverse, kinds):
+    """Fill the inverse of the diagonal of every cell, 0 without an open face, and the kind of every chunk.
+
+    Arrays are of the padded shape; `depth` is the number of cells along z, `kinds` has one number per chunk.
+    """
+    planes, rows, length = cx.shape
+    for i in prange(1, planes - 1):
+        for j in range(1, rows - 1):
+            for chunk in range(length // WIDTH):
+                same, filled = 0, 0
+                for k in range(chunk * WIDTH, min(depth, (chunk + 1) * WIDTH)):
+                    faces = (cx[i, j, k], cx[i + 1, j, k], cy[i, j, k], cy[i, j + 1, k], cz[i, j, k], cz[i, j, k + 1])
+                    diagonal = np.float32(0.0)
+                    regular = 0
+                    for face in faces:
+                        diagonal += face
+                        regular += face == inside
+                    inverse[i, j, k] = np.float32(1.0) / diagonal if diagonal > 0.0 else np.float32(0.0)
+                    filled += diagonal > 0.0
+                    same += regular == 6
+                kind = EMPTY if filled == 0 else MIXED
+                kinds[i, j, chunk] = INSIDE if same == WIDTH else kind
+
+
+@inline
+def half_way(c, is_fluid):
+    """Resistance of half the way through the next cell behind a face; none where that cell is no fluid."""
+    if not is_fluid:
+        return np.float32(0.0)
+    return np.float32(0.5) / c
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def coarsen_faces(c, inverse, axis, factors, planes, rows, depth, out):
+    """Fill `out` with the coefficients of coarse faces across `axis`, from those of the fine ones, `c`.
+
+    From the middle of one coarse cell to that of the next the flow passes half a fine cell, a face and half a fine cell
+    again, like a current through resistances behind each other, and side by side with its neighbours. A wall between
+    two fine cells of one coarse cell thereby still stops the flow, however thin it is: averages would forget it.
+    """
+    fx, fy, fz = factors
+    own = factors[axis]
+    dx, dy, dz = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
+    for index in prange(planes + dx):
+        upper = np.int64(index)
+        for middle in range(rows + dy):
+            for deep in range(depth + dz):
+                total = np.float32(0.0)
+                # one fine face along the axis itself, all of them across it
+                for a in range(1 if axis == 0 else fx):
+                    for e in range(1 if axis == 1 else fy):
+                        for g in range(1 if axis == 2 else fz):
+                            i, j, k = upper * fx + a + 1, middle * fy + e + 1, deep * fz + g
+                            if i >= c.shape[0] or j >= c.shape[1] or k >= c.shape[2] or c[i, j, k] == 0.0:
+                                continue
+                            resistance = np.float32(1.0) / c[i, j, k]
+                            if own == 2:
+                                at = (upper, middle, deep)[axis]
+                                last = (planes, rows, depth)[axis]
+                                if at > 0:
+                                    before = inverse[i - 2 * dx, j - 2 * dy, k - 2 * dz] > 0.0
+                                    resistance += half_way(c[i - dx, j - dy, k - dz], before)
+                                if at < last:
+                                    behind = inverse[i + dx, j + dy, k + dz] > 0.0
+                                    resistance += half_way(c[i + dx, j + dy, k + dz], behind)
+                            total += np.float32(1.0) / resistance
+                out[upper + 1, middle + 1, deep] = total
+
+
+@inline
+def root_of(parent, cell):
+    """Representative of a cell's component; the path to it is halved on the way."""
+    while parent[cell] != cell:
+        parent[cell] = parent[parent[cell]]
+        cell = parent[cell]
+    return cell
+
+
+@inline
+def join(parent, a, b):
+    """Make one component of two; the lower number represents it, so that the order of joins does not matter."""
+    a, b = root_of(parent, a), root_of(parent, b)
+    parent[max(a, b)] = min(a, b)
+
+
+@njit(cache=True, error_model="numpy")
+def find_components(cx, cy, cz, nx, ny, nz, parent):
+    """Fill `parent` (1 + nx ny nz,) with the component of every cell: those that open faces connect.
+
+    Number 0 stands for what is outside, so that whoever reaches an open side is of component 0.
+    """
+    outside = 0
+    for cell in range(len(parent)):
+        parent[cell] = cell
+    for i in range(nx + 1):
+        for j in range(ny + 1):
+            for k in range(nz + 1):
+                here = 1 + (i * ny + j) * nz + k
+                if j < ny and k < nz and cx[i + 1, j + 1, k] > 0.0:
+                    join(parent, here if i < nx else outside, here - ny * nz if i > 0 else outside)
+                if i < nx and k < nz and cy[i + 1, j + 1, k] > 0.0:
+                    join(parent, here if j < ny else outside, here - nz if j > 0 else outside)
+                if i < nx and j < ny and cz[i + 1, j + 1, k] > 0.0:
+                    join(parent, here if k < nz else outside, here - 1 if k > 0 else outside)
+    for cell in range(len(parent)):
+        parent[cell] = root_of(parent, cell)
+
+
+@njit(cache=True, error_model="numpy")
+def balance_components(parent, inverse, nx, ny, nz, sums, counts, b):
+    """Take from `b` its mean over every component that reaches no open side, where pressure is known up to a number."""
+    sums[:] = 0.0
+    counts[:] = 0
+    for i in range(nx):
+        for j in range(ny):
+            for k in range(nz):
+                if inverse[i + 1, j + 1, k] > 0.0:
+                    component = parent[1 + (i * ny + j) * nz + k]
+                    sums[component] += b[i + 1, j + 1, k]
+                    counts[component] += 1
+    for i in range(nx):
+        for j in range(ny):
+            for k in range(nz):
+                component = parent[1 + (i * ny + j) * nz + k]
+                if component > 0 and inverse[i + 1, j + 1, k] > 0.0:
+                    b[i + 1, j + 1, k] -= np.float32(sums[component] / counts[component])

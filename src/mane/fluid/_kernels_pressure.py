@@ -1,0 +1,226 @@
+"""Sums over cells of the pressure equation, sixteen cells of a row side by side.
+
+The matrix has, of every cell, the coefficients of its six faces: c (p - p_neighbour), with c the open area of a face
+over the distance of the cells, in cells. A face without one is closed. Outside of the box pressure is zero, so that the
+face of an open side needs nothing but its coefficient. Chunks of sixteen cells in a row are of one of three kinds:
+those without any fluid are passed over, those within the fluid have the same coefficient everywhere and read none.
+All arrays are flat; `plane` and `row` are how far neighbours along x and y lie apart.
+"""
+
+# mypy: allow-untyped-defs
+
+import numpy as np
+
+from mane.simd.f32x16 import WIDTH, load, load_mask
+from mane.simd.jit import inline, njit, prange
+from mane.simd.masks import select
+from mane.simd.memory import store, use_wide_registers
+from mane.simd.reductions import reduce_sum
+
+EMPTY, INSIDE, MIXED = 0, 1, 2
+# Every other cell, from the first and from the second on.
+CHECKER = np.array([1, 0] * (WIDTH // 2 + 1), np.int8)
+
+
+@inline
+def neighbour_sum(x, cx, cy, cz, at, row, plane):
+    """Pressures of the six neighbours of sixteen cells, each times the coefficient of the face between."""
+    return (
+        (load(cx, at) * load(x, at - plane) + load(cx, at + plane) * load(x, at + plane))
+        + (load(cy, at) * load(x, at - row) + load(cy, at + row) * load(x, at + row))
+        + (load(cz, at) * load(x, at - 1) + load(cz, at + 1) * load(x, at + 1))
+    )
+
+
+@inline
+def plain_sum(x, at, row, plane):
+    """The same with coefficients of one."""
+    return (
+        (load(x, at - plane) + load(x, at + plane))
+        + (load(x, at - row) + load(x, at + row))
+        + (load(x, at - 1) + load(x, at + 1))
+    )
+
+
+@inline
+def coefficient_sum(cx, cy, cz, at, row, plane):
+    """Sum of the coefficients of the six faces of sixteen cells."""
+    return (
+        (load(cx, at) + load(cx, at + plane)) + (load(cy, at) + load(cy, at + row)) + (load(cz, at) + load(cz, at + 1))
+    )
+
+
+@inline
+def applied(x, cx, cy, cz, inverse, kind, inside, at, row, plane):
+    """The matrix times `x` at sixteen cells, 0 where is no fluid; `inside` is the coefficient of faces within it."""
+    if kind == INSIDE:
+        return inside * (np.float32(6.0) * load(x, at) - plain_sum(x, at, row, plane))
+    diagonal = coefficient_sum(cx, cy, cz, at, row, plane)
+    value = diagonal * load(x, at) - neighbour_sum(x, cx, cy, cz, at, row, plane)
+    return select(load(inverse, at) > np.float32(0.0), value, np.float32(0.0))
+
+
+@inline
+def relax_plane(x, b, cx, cy, cz, inverse, kinds, checker, inside, colour, i, rows, row, plane):
+    """Solve every cell of a colour in plane i for its own pressure."""
+    chunks = row // WIDTH
+    for j in range(1, rows + 1):
+        first = i * plane + j * row
+        mask = load_mask(checker, (i + j + colour) & 1)
+        for chunk in range(chunks):
+            kind = kinds[first // WIDTH + chunk]
+            if kind == EMPTY:
+                continue
+            at = first + chunk * WIDTH
+            if kind == INSIDE:
+                scale = np.float32(1.0 / 6.0)
+                value = scale * (load(b, at) * (np.float32(1.0) / inside) + plain_sum(x, at, row, plane))
+            else:
+                value = load(inverse, at) * (load(b, at) + neighbour_sum(x, cx, cy, cz, at, row, plane))
+            store(x, at, select(mask, value, load(x, at)))
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def relax(x, b, cx, cy, cz, inverse, kinds, checker, inside, colour, planes, rows, row, plane):
+    """Half a sweep of red-black Gauss-Seidel."""
+    for index in prange(planes):
+        use_wide_registers()
+        relax_plane(x, b, cx, cy, cz, inverse, kinds, checker, inside, colour, np.int64(index) + 1, rows, row, plane)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def relax_from_zero(x, b, inverse, kinds, checker, colour, planes, rows, row, plane):
+    """The same for a pressure of zero: cells of the other colour become zero."""
+    for index in prange(planes):
+        use_wide_registers()
+        i = np.int64(index) + 1
+        for j in range(1, rows + 1):
+            first = i * plane + j * row
+            mask = load_mask(checker, (i + j + colour) & 1)
+            for chunk in range(row // WIDTH):
+                at = first + chunk * WIDTH
+                if kinds[at // WIDTH] != EMPTY:
+                    store(x, at, select(mask, load(inverse, at) * load(b, at), np.float32(0.0)))
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def apply_matrix(x, cx, cy, cz, inverse, kinds, inside, planes, rows, row, plane, y, partial):
+    """Fill `y` with the matrix times `x`, and `partial` with the sum of x y of every plane."""
+    for index in prange(planes):
+        use_wide_registers()
+        i = np.int64(index) + 1
+        total = 0.0
+        for j in range(1, rows + 1):
+            first = i * plane + j * row
+            for chunk in range(row // WIDTH):
+                at = first + chunk * WIDTH
+                kind = kinds[at // WIDTH]
+                if kind == EMPTY:
+                    continue
+                value = applied(x, cx, cy, cz, inverse, kind, inside, at, row, plane)
+                store(y, at, value)
+                total += np.float64(reduce_sum(value * load(x, at)))
+        partial[i - 1] = total
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def advance(x, r, p, y, alpha, kinds, planes, rows, row, plane, partial):
+    """x += alpha p, r -= alpha y; fill `partial` with the sum of r r of every plane."""
+    for index in prange(planes):
+        use_wide_registers()
+        i = np.int64(index) + 1
+        total = 0.0
+        for j in range(1, rows + 1):
+            first = i * plane + j * row
+            for chunk in range(row // WIDTH):
+                at = first + chunk * WIDTH
+                if kinds[at // WIDTH] == EMPTY:
+                    continue
+                store(x, at, load(x, at) + alpha * load(p, at))
+                left = load(r, at) - alpha * load(y, at)
+                store(r, at, left)
+                total += np.float64(reduce_sum(left * left))
+        partial[i - 1] = total
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def dot(a, b, kinds, planes, rows, row, plane, partial):
+    """Fill `partial` with the sum of a b of every plane."""
+    for index in prange(planes):
+        use_wide_registers()
+        i = np.int64(index) + 1
+        total = 0.0
+        for j in range(1, rows + 1):
+            first = i * plane + j * row
+            for chunk in range(row // WIDTH):
+                at = first + chunk * WIDTH
+                if kinds[at // WIDTH] != EMPTY:
+                    total += np.float64(reduce_sum(load(a, at) * load(b, at)))
+        partial[i - 1] = total
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def turn(p, z, beta, kinds, planes, rows, row, plane):
+    """p = z + beta p."""
+    for index in prange(planes):
+        use_wide_registers()
+        i = np.int64(index) + 1
+        for j in range(1, rows + 1):
+            first = i * plane + j * row
+            for chunk in range(row // WIDTH):
+                at = first + chunk * WIDTH
+                if kinds[at // WIDTH] != EMPTY:
+                    store(p, at, load(z, at) + beta * load(p, at))
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def restrict(
+    x, b, cx, cy, cz, inverse, kinds, inside, planes, rows, row, plane, factors, coarse, coarse_row, coarse_plane
+):  # fmt: skip
+    """Fill `coarse` with what is left of `b`, summed over the cells of every coarse cell; `factors` are 1 or 2."""
+    fx, fy, fz = factors
+    for index in prange(planes // fx):
+        use_wide_registers()
+        upper = np.int64(index)
+        buffer = np.empty(row, np.float32)
+        for middle in range(rows // fy):
+            buffer[:] = np.float32(0.0)
+            for a in range(fx):
+                for e in range(fy):
+                    first = (fx * upper + a + 1) * plane + (fy * middle + e + 1) * row
+                    for chunk in range(row // WIDTH):
+                        at = first + chunk * WIDTH
+                        kind = kinds[at // WIDTH]
+                        if kind != EMPTY:
+                            left = load(b, at) - applied(x, cx, cy, cz, inverse, kind, inside, at, row, plane)
+                            store(buffer, chunk * WIDTH, load(buffer, chunk * WIDTH) + left)
+            out = (upper + 1) * coarse_plane + (middle + 1) * coarse_row
+            if fz == 2:
+                for k in range(row // 2):
+                    coarse[out + k] = buffer[2 * k] + buffer[2 * k + 1]
+            else:
+                for k in range(row):
+                    coarse[out + k] = buffer[k]
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def prolong(x, kinds, planes, rows, row, plane, factors, coarse, coarse_row, coarse_plane):
+    """Add to every cell the pressure of its coarse cell."""
+    fx, fy, fz = factors
+    for index in prange(planes):
+        i = np.int64(index)
+        for j in range(rows):
+            at = (i + 1) * plane + (j + 1) * row
+            source = (i // fx + 1) * coarse_plane + (j // fy + 1) * coarse_row
+            for chunk in range(row // WIDTH):
+                if kinds[at // WIDTH + chunk] == EMPTY:
+                    continue
+                first = at + chunk * WIDTH
+                if fz == 2:
+                    half = source + chunk * (WIDTH // 2)
+                    for k in range(WIDTH // 2):
+                        x[first + 2 * k] += coarse[half + k]
+                        x[first + 2 * k + 1] += coarse[half + k]
+                else:
+                    for k in range(WIDTH):
+                        x[first + k] += coarse[source + chunk * WIDTH + k]

@@ -1,0 +1,181 @@
+"""Solids on a grid: distances at the corners of cells, open parts of faces, velocities of walls, and what is behind."""
+
+# mypy: allow-untyped-defs
+
+import numpy as np
+
+from mane.body._kernels_solid import AFTER, BEFORE, rigid_distance, to_local, to_world
+from mane.simd.jit import inline, njit, prange
+
+# A face that is open by less than this is closed: it would carry next to nothing and spoil the matrix.
+LEAST_OPEN = np.float32(0.02)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def fill_distances(solid, poses, number, origin, cell, first, last, distances, owners):
+    """Lower `distances` at the corners of cells, from `first` to `last` of them, to those of one solid [cells].
+
+    `owners` becomes the number of the solid that is nearest.
+    """
+    for index in prange(first[0], last[0]):
+        i = np.int64(index)
+        for j in range(first[1], last[1]):
+            for k in range(first[2], last[2]):
+                x, y, z = origin[0] + cell * i, origin[1] + cell * j, origin[2] + cell * k
+                lx, ly, lz = to_local(poses, AFTER, x, y, z)
+                found = np.float32(rigid_distance(solid, lx, ly, lz)[0] / cell)
+                if found < distances[i, j, k]:
+                    distances[i, j, k] = found
+                    owners[i, j, k] = number
+
+
+@inline
+def open_triangle(a, b, c):
+    """Part of a triangle where a distance that is linear in it is positive, from that at its corners."""
+    negative = (a < 0.0) + (b < 0.0) + (c < 0.0)
+    if negative == 0:
+        return 1.0
+    if negative == 3:
+        return 0.0
+    # turn it so that the corner that is alone comes first
+    if (b < 0.0) != (a < 0.0) and (b < 0.0) != (c < 0.0):
+        a, b, c = b, c, a
+    elif (c < 0.0) != (a < 0.0) and (c < 0.0) != (b < 0.0):
+        a, b, c = c, a, b
+    alone = a * a / ((a - b) * (a - c))
+    return 1.0 - alone if negative == 1 else alone
+
+
+@inline
+def open_square(a, b, c, d):
+    """The same for a square with corners a, b, c, d in turn: four triangles around its middle."""
+    m = 0.25 * (a + b + c + d)
+    return 0.25 * (open_triangle(a, b, m) + open_triangle(b, c, m) + open_triangle(c, d, m) + open_triangle(d, a, m))
+
+
+@inline
+def corner_distances(distances, axis, i, j, k):
+    """Distances at the four corners of a face, in turn."""
+    if axis == 0:
+        return distances[i, j, k], distances[i, j + 1, k], distances[i, j + 1, k + 1], distances[i, j, k + 1]
+    if axis == 1:
+        return distances[i, j, k], distances[i + 1, j, k], distances[i + 1, j, k + 1], distances[i, j, k + 1]
+    return distances[i, j, k], distances[i + 1, j, k], distances[i + 1, j + 1, k], distances[i, j + 1, k]
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def open_faces(distances, shape, open_part, middle):
+    """Fill open parts of all faces (3, ...), 0 to 1, and the distance [cells] at the middle of each (3, ...)."""
+    for axis in range(3):
+        nx, ny, nz = shape[0] + (axis == 0), shape[1] + (axis == 1), shape[2] + (axis == 2)
+        for index in prange(nx):
+            i = np.int64(index)
+            for j in range(ny):
+                for k in range(nz):
+                    a, b, c, d = corner_distances(distances, axis, i, j, k)
+                    middle[axis, i + 1, j + 1, k] = np.float32(0.25) * (a + b + c + d)
+                    if min(a, b, c, d) > 0.0:
+                        open_part[axis, i + 1, j + 1, k] = np.float32(1.0)
+                        continue
+                    part = np.float32(open_square(a, b, c, d))
+                    open_part[axis, i + 1, j + 1, k] = part if part >= LEAST_OPEN else np.float32(0.0)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def wall_velocities(open_part, owners, poses, origin, cell, dt, shape, walls):
+    """Fill the velocity (3, ...) of the rigid motion of what covers a face, even in part, along the face's axis."""
+    for axis in range(3):
+        nx, ny, nz = shape[0] + (axis == 0), shape[1] + (axis == 1), shape[2] + (axis == 2)
+        for index in prange(nx):
+            i = np.int64(index)
+            for j in range(ny):
+                for k in range(nz):
+                    if open_part[axis, i + 1, j + 1, k] == 1.0:
+                        continue
+                    owner = owners[i, j, k]
+                    for p in range(2):  # the corner that has an owner: far from all solids there is none
+                        for q in range(2):
+                            for r in range(2):
+                                if owner < 0:
+                                    a, b = min(i + p, shape[0]), min(j + q, shape[1])
+                                    owner = owners[a, b, min(k + r, shape[2])]
+                    if owner < 0:
+                        continue
+                    x = origin[0] + cell * (i + 0.5 * (axis != 0))
+                    y = origin[1] + cell * (j + 0.5 * (axis != 1))
+                    z = origin[2] + cell * (k + 0.5 * (axis != 2))
+                    lx, ly, lz = to_local(poses[owner], AFTER, x, y, z)
+                    bx, by, bz = to_world(poses[owner], BEFORE, lx, ly, lz)
+                    moved = ((x - bx), (y - by), (z - bz))[axis]
+                    walls[axis, i + 1, j + 1, k] = np.float32(moved / dt)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def flow_out(velocity, open_part, walls, shape, inverse, b):
+    """Fill `b` with minus what flows out of every cell of fluid through its faces, open parts and walls."""
+    nx, ny, nz = shape
+    for index in prange(1, nx + 1):
+        i = np.int64(index)
+        for j in range(1, ny + 1):
+            for k in range(nz):
+                if inverse[i, j, k] == 0.0:
+                    b[i, j, k] = np.float32(0.0)
+                    continue
+                total = np.float32(0.0)
+                for axis in range(3):
+                    di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
+                    p = open_part[axis, i + di, j + dj, k + dk]
+                    total += p * velocity[axis, i + di, j + dj, k + dk]
+                    if p < 1.0:
+                        total += (np.float32(1.0) - p) * walls[axis, i + di, j + dj, k + dk]
+                    p = open_part[axis, i, j, k]
+                    total -= p * velocity[axis, i, j, k]
+                    if p < 1.0:
+                        total -= (np.float32(1.0) - p) * walls[axis, i, j, k]
+                b[i, j, k] = -total
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def subtract_gradient(pressure, mobility, open_part, kinds, shape, velocity):
+    """Take the gradient of a pressure from the velocity of open faces; at open sides it is zero outside."""
+    for axis in range(3):
+        nx, ny, nz = shape[0] + (axis == 0), shape[1] + (axis == 1), shape[2] + (axis == 2)
+        di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
+        last = shape[axis]
+        for index in prange(nx):
+            i = np.int64(index)
+            for j in range(ny):
+                for k in range(nz):
+                    if open_part[axis, i + 1, j + 1, k] == 0.0:
+                        continue
+                    at = (i, j, k)[axis]
+                    if (at == 0 and kinds[2 * axis] != 2) or (at == last and kinds[2 * axis + 1] != 2):
+                        continue
+                    high = pressure[i + 1, j + 1, k] if at < last else np.float32(0.0)
+                    low = pressure[i + 1 - di, j + 1 - dj, k - dk] if at > 0 else np.float32(0.0)
+                    velocity[axis, i + 1, j + 1, k] -= mobility[axis, i + 1, j + 1, k] * (high - low)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def extend_into_solids(velocity, known, shape, out, now_known):
+    """Give faces that are not known yet, but have neighbours that are, the mean of those."""
+    for axis in range(3):
+        nx, ny, nz = shape[0] + (axis == 0), shape[1] + (axis == 1), shape[2] + (axis == 2)
+        for index in prange(nx):
+            i = np.int64(index)
+            for j in range(ny):
+                for k in range(nz):
+                    now_known[axis, i + 1, j + 1, k] = known[axis, i + 1, j + 1, k]
+                    if known[axis, i + 1, j + 1, k]:
+                        continue
+                    total, count = np.float32(0.0), 0
+                    for step in range(6):
+                        a = i + (step == 0) - (step == 1)
+                        b = j + (step == 2) - (step == 3)
+                        c = k + (step == 4) - (step == 5)
+                        if 0 <= a < nx and 0 <= b < ny and 0 <= c < nz and known[axis, a + 1, b + 1, c]:
+                            total += velocity[axis, a + 1, b + 1, c]
+                            count += 1
+                    if count:
+                        out[axis, i + 1, j + 1, k] = total / np.float32(count)
+                        now_known[axis, i + 1, j + 1, k] = 1

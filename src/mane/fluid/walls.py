@@ -1,0 +1,142 @@
+"""`Walls`: what solids do to a grid: which part of every face they leave open, and how they move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.motion import Pose
+from mane.body.packed import PackedSolid, fill_pose_pair
+from mane.body.solid import Solid
+from mane.fluid import _kernels_walls as kernels
+from mane.fluid.grid import OPEN, FloatArray, Grid
+
+FAR = 8.0  # [cells] that corners count as being away from solids which are farther
+MARGIN = 3  # [cells] around the bounds of a solid within which distances are asked for
+NEAR = 2.0  # [cells] from a surface that deforms within which its own velocity matters
+
+
+class Moving(Protocol):
+    """A solid during a step; `mane.strand.ports.MovingSolid` is one."""
+
+    @property
+    def solid(self) -> Solid:
+        """Its geometry."""
+
+    @property
+    def before(self) -> Pose:
+        """From its frame to the world at the start of the step."""
+
+    @property
+    def after(self) -> Pose:
+        """The same at the end."""
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """Start and end of the step [s]."""
+
+
+class Walls:
+    """Open parts of faces and velocities of walls on a grid.
+
+    Attributes:
+        open_part: of every face, 0 to 1, shape (3, *padded).
+        middle: distance of the middle of every face to the nearest solid [cells], negative inside, shape (3, *padded).
+        velocity: of what covers a face, along its axis [m/s], shape (3, *padded).
+        has_solids: whether there are any.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        shape = (3, *grid.padded)
+        self.open_part: FloatArray = np.zeros(shape, np.float32)
+        self.middle: FloatArray = np.full(shape, FAR, np.float32)
+        self.velocity: FloatArray = np.zeros(shape, np.float32)
+        self.has_solids = False
+        corners = tuple(count + 1 for count in grid.shape)
+        self._distances = np.full(corners, FAR, np.float32)
+        self._owners = np.full(corners, -1, np.int64)
+        self._known: bytes | None = None
+        for axis in range(3):
+            grid.faces(self.open_part[axis], axis)[...] = 1.0
+        self._close_sides()
+
+    def update(self, solids: Sequence[Moving], dt: float) -> bool:
+        """Take over where solids are at the end of a step of `dt` [s]; return whether anything has changed."""
+        poses = np.zeros((max(1, len(solids)), 24))
+        for solid, pair in zip(solids, poses, strict=False):
+            fill_pose_pair(solid.before, solid.after, pair)
+        deforming = any(PackedSolid.of(moving.solid).is_deforming for moving in solids)
+        key = poses.tobytes() + str([id(moving.solid) for moving in solids]).encode() + str(dt).encode()
+        if key == self._known and not deforming:
+            return False
+        self._known = key
+        if not solids and not self.has_solids:
+            return False
+        self.has_solids = bool(solids)
+        grid = self.grid
+        self._distances.fill(FAR)
+        self._owners.fill(-1)
+        for number, moving in enumerate(solids):
+            packed = PackedSolid.of(moving.solid)
+            first, last = self._corner_range(moving)
+            if (first < last).all():
+                kernels.fill_distances(
+                    packed.arrays_at(moving.times[1]), poses[number], number, grid.origin, grid.cell,
+                    first, last, self._distances, self._owners,
+                )  # fmt: skip
+        kernels.open_faces(self._distances, np.array(grid.shape), self.open_part, self.middle)
+        self.velocity.fill(0.0)
+        kernels.wall_velocities(
+            self.open_part, self._owners, poses, grid.origin, grid.cell, dt, np.array(grid.shape), self.velocity
+        )
+        for number, moving in enumerate(solids):
+            if PackedSolid.of(moving.solid).is_deforming:
+                self._add_deformation(number, moving)
+        self._close_sides()
+        return True
+
+    def forget(self) -> None:
+        """Look at solids again at the next update, wherever they are: the box has moved."""
+        self._known = None
+
+    def _corner_range(self, moving: Moving) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First and last corner of cells, along each axis, that may be near a solid."""
+        grid = self.grid
+        low, high = moving.solid.placed(moving.after, moving.times[1]).surface.bounds.astype(np.float64)
+        corners = np.stack(np.meshgrid(*zip(low, high, strict=True), indexing="ij"), axis=-1).reshape(-1, 3)
+        if not np.isfinite(corners).all():
+            return np.zeros(3, np.int64), np.array(grid.shape) + 1
+        placed = (moving.after.apply(corners) - grid.origin) / grid.cell
+        first = np.floor(placed.min(axis=0)).astype(np.int64) - MARGIN
+        last = np.ceil(placed.max(axis=0)).astype(np.int64) + MARGIN + 1
+        return np.clip(first, 0, np.array(grid.shape) + 1), np.clip(last, 0, np.array(grid.shape) + 1)
+
+    def _add_deformation(self, number: int, moving: Moving) -> None:
+        """Add how the surface moves within its own frame."""
+        grid, surface = self.grid, moving.solid.placed(moving.after, moving.times[1])
+        for axis in range(3):
+            covered = grid.faces(self.open_part[axis], axis) < 1.0
+            near = np.abs(grid.faces(self.middle[axis], axis)) < NEAR
+            counts = covered.shape
+            mine = self._owners[: counts[0], : counts[1], : counts[2]] == number
+            places = np.argwhere(covered & near & mine)
+            if not len(places):
+                continue
+            shift = np.array([0.0 if own == axis else 0.5 for own in range(3)])
+            points = (grid.origin + grid.cell * (places + shift)).astype(np.float32)
+            own = surface.velocity(points)[:, axis]
+            self.velocity[axis][places[:, 0] + 1, places[:, 1] + 1, places[:, 2]] += own
+
+    def _close_sides(self) -> None:
+        """Let the sides of the box that are not open count as walls with their own velocity."""
+        for side, kind in enumerate(self.grid.kinds):
+            if kind != OPEN:
+                axis, at = side // 2, -1 if side % 2 else 0
+                index: list[slice | int] = [slice(None)] * 3
+                index[axis] = at
+                self.grid.faces(self.open_part[axis], axis)[tuple(index)] = 0.0
+                self.grid.faces(self.velocity[axis], axis)[tuple(index)] = self.grid.side_velocity[side, axis]
