@@ -56,6 +56,7 @@ material = "curly"
 
 [skin]
 method = "physical"
+binding = "clump"
 
 [camera]
 size = [960, 540]

@@ -1,4 +1,8 @@
-"""Lengths of the dense hair: measured, compared, kept."""
+"""Lengths of the dense hair: measured, compared, kept.
+
+What is measured is the norm of a hair: the root of the summed squares of its segment lengths, which takes one root for
+a hair instead of one for each segment. Of a hair with N segments alike it is the length over the root of N.
+"""
 
 # mypy: allow-untyped-defs
 
@@ -9,36 +13,44 @@ import numpy as np
 from mane.simd.jit import njit, prange
 
 HAIRS_PER_TASK = 256
+# Sums may be taken in any order, or they are taken number by number.
+FASTMATH = {"contract", "arcp", "nsz", "afn", "reassoc"}
 ZERO = np.float32(0.0)
+U = np.uint64
 ROUNDING = np.float32(2e-5)  # of a segment: what float32 leaves of a short one
 
 
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def norm_of_hair(points, first, vertices):
+    """Norm of the hair whose `vertices` begin at `points[first]`, x, y and z of each; NaN where one is not finite."""
+    total = ZERO
+    for k in range(3 * (vertices - 1)):
+        step = points[U(first + k + 3)] - points[U(first + k)]
+        total += step * step
+    return math.sqrt(total)
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
-def fill_lengths(
+def fill_norms(
     points,
+    vertices,
     # out
-    length,
+    norm,
 ):
-    """Fill `length (S,)` with that of each hair of `points (S, V, 3)`; NaN where a point is not finite."""
-    hairs, vertices = points.shape[0], points.shape[1]
+    """Fill `norm (S,)` with that of each hair of `points`, flat (S * V * 3)."""
+    hairs = len(norm)
     for task in prange((hairs + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
         for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hairs)):
-            total = ZERO
-            for i in range(1, vertices):
-                x = points[s, i, 0] - points[s, i - 1, 0]
-                y = points[s, i, 1] - points[s, i - 1, 1]
-                z = points[s, i, 2] - points[s, i - 1, 2]
-                total += math.sqrt(x * x + y * y + z * z)
-            length[s] = total
+            norm[s] = norm_of_hair(points, 3 * vertices * s, vertices)
 
 
 @njit(cache=True, error_model="numpy")
-def count_outside(length, low, high, slack):
-    """How many lengths (S,) are not between `low` and `high` (S,), give or take `slack`; NaN is not."""
+def count_outside(norm, low, high, slack):
+    """How many norms (S,) are not between `low` and `high` (S,), give or take `slack`; NaN is not."""
     inside = 0
-    for s in range(len(length)):
-        inside += np.int64((length[s] >= low[s] - slack) & (length[s] <= high[s] + slack))
-    return len(length) - inside
+    for s in range(len(norm)):
+        inside += np.int64((norm[s] >= low[s] - slack) & (norm[s] <= high[s] + slack))
+    return len(norm) - inside
 
 
 @njit(cache=True, error_model="numpy", parallel=True)

@@ -48,9 +48,10 @@ class Skin(Stage):
     length_range: ClassVar[tuple[float, float]] = (0.0, 2.0)
     _carry: RootCarry | None = None
     _spacing: HairSpacing | None = None  # of a method that works with `HairSpacing.groom`
-    # What a method says of the frame that it fills: that it has measured `safety.lengths` itself, and that hairs may be
+    # What a method says of the frame that it fills: that it has measured `safety.norms` itself, and that hairs may be
     # of any length below their own, as where they are handed over from fading guides.
-    _has_lengths = _may_shorten = False
+    _has_norms = _may_shorten = False
+    is_checked: bool = True  # only what measures the cost of the check goes without
 
     def __init__(self, groom: Groom, guides: Guides) -> None:
         if not groom.is_uniform:
@@ -77,12 +78,13 @@ class Skin(Stage):
         own = np.empty_like(self._points) if copy else self._points
         target = own if out is None else self._checked_out(out)
         self._check_frame(frame)
-        self._has_lengths = self._may_shorten = False
+        self._has_norms = self._may_shorten = False
         if self._carry is None:
             self._fill(frame, target)
         else:
             self._fill_on_skin(frame, self._carry, target)
-        self._make_safe(frame, target)
+        if self.is_checked:
+            self._make_safe(frame, target)
         if self._spacing is not None:
             self._spacing.take_back(self.root_rotations(frame), target)
         return target
@@ -97,7 +99,7 @@ class Skin(Stage):
     def _make_safe(self, frame: GuideFrame, points: FloatArray) -> None:
         """Make hairs again, in place, that are not as long as hairs can be."""
         reach = float(np.abs(frame.roots).max()) + self._longest
-        rows = self.safety.failing(None if self._has_lengths else points, reach, may_shorten=self._may_shorten)
+        rows = self.safety.failing(None if self._has_norms else points, reach, may_shorten=self._may_shorten)
         if len(rows):
             points[rows] = self._made_again(frame, rows)
 

@@ -5,6 +5,8 @@ r"""`GuideBinding`: which guides carry each hair, and how much each of them coun
        / \                weighted by its barycentric coordinates, so that the weight of a guide fades to nothing where
       / x \               the next triangle begins; beyond the outermost guides, the nearest edge of them
      b-----c              nearest:  the n nearest guides, fading out towards the n+1st; single: the nearest one alone
+                          clump:    the triangle of the hair in the middle of its clump, a ringlet or a wisp: where
+                          guides part, a clump moves as one and does not fray
 ```
 """
 
@@ -22,7 +24,8 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_binding as kernels
 
-BINDINGS = ("triangle", "single", "nearest")
+BINDINGS = ("triangle", "single", "nearest", "clump")
+CLUMP = "clump_id"  # strand attribute of a groom, as any tool may write it; hairs below 0 are of no clump
 MAX_GUIDES = 8
 RECORDED_GUIDES = 3  # what other tools have room for
 
@@ -41,7 +44,7 @@ ON_THE_ROOT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class GuideBinding:
-    """Guides and weights of every hair; K is 3 for `triangle`, 1 for `single`.
+    """Guides and weights of every hair; K is 3 for `triangle` and `clump`, 1 for `single`.
 
     Attributes:
         guides: slots of the guides of each hair, shape (S, K), int32, in an order that depends on where the guides are
@@ -75,12 +78,16 @@ def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: i
     Args:
         groom: the hairs. Where it and the guides have a `group_id`, a hair takes guides of its own group, if there are.
         guides: what may carry them.
-        method: `triangle`, `single` or `nearest`.
+        method: `triangle`, `single`, `nearest`, or `clump`, for which hairs need an attribute `clump_id`.
         count: how many guides `nearest` takes, 1 to 8; the others ignore it.
     """
     require_choice("binding", method, BINDINGS)
     if not 1 <= count <= MAX_GUIDES:
         raise ValueError(f"count: must be 1 to {MAX_GUIDES} guides per hair, got {count}")
+    if method == "clump":
+        middle = clump_middles(groom)
+        each = bind_guides(groom, guides, "triangle")
+        return GuideBinding(each.guides[middle], each.weights[middle])
     places = {"triangle": 3, "single": 1, "nearest": count}[method]
     chosen = np.empty((groom.strand_count, places), np.int32)
     weights = np.empty((groom.strand_count, places), np.float32)
@@ -94,6 +101,26 @@ def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: i
             chosen[rows] = eligible[local]
             weights[rows] = weight
     return GuideBinding(chosen, weights)
+
+
+def clump_middles(groom: Groom) -> IntArray:
+    """The hair whose root is nearest to the mean of the roots of each hair's clump, shape (S,); itself without one.
+
+    Groups have clumps of their own.
+    """
+    if CLUMP not in groom.strand or groom.strand[CLUMP].ndim != 1:
+        raise ValueError(f"binding: 'clump' needs a groom with a strand attribute {CLUMP!r}, this one has none")
+    hairs, clump = np.arange(groom.strand_count), groom.strand[CLUMP]
+    named = np.flatnonzero(clump >= 0)
+    group = groom.strand.get("group_id", np.zeros(len(hairs), np.int32))
+    _, label = np.unique(np.stack([group[named], clump[named]], axis=1), axis=0, return_inverse=True)
+    label = label.reshape(-1)
+    roots, size = groom.roots[named].astype(np.float64), np.bincount(label)
+    mean = np.stack([np.bincount(label, roots[:, c]) / size for c in range(3)], axis=1)
+    nearest_first = np.lexsort((np.linalg.norm(roots - mean[label], axis=1), label))
+    middle = hairs.copy()
+    middle[named] = named[nearest_first[np.cumsum(size) - size][label]]
+    return middle
 
 
 def canonical_order(guides: Guides) -> IntArray:

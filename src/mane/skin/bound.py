@@ -29,7 +29,7 @@ class BoundSkin(Skin):
     Args:
         groom: the dense hair at rest, all strands with the same vertex count.
         guides: what carries it, at rest; empty slots carry nothing.
-        binding: `triangle`, `single` or `nearest`; see `bind_guides`.
+        binding: `triangle`, `single`, `nearest` or `clump`; see `bind_guides`.
         count: guides per hair of `nearest`.
 
     Attributes:

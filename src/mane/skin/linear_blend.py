@@ -24,7 +24,7 @@ class LinearBlend(BoundSkin):
     Args:
         groom: the dense hair at rest, all strands with the same vertex count.
         guides: what carries it, at rest.
-        binding: `triangle` (three guides around the root), `single` or `nearest`.
+        binding: `triangle` (three guides around the root), `single`, `nearest` or `clump` (`bind_guides`).
         count: guides per hair of `nearest`, 1 to 8.
     """
 

@@ -7,6 +7,8 @@ finite, or whose length is outside `Skin.length_range`, is made again by what ca
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,25 +20,31 @@ from mane.groom.spacing import HAIR_FLOOR, spaced, strands_with_short_segments
 from mane.skin import _kernels_lengths as kernels
 
 NO_HAIR = np.zeros(0, np.int64)
-# Of the coordinates, for each vertex: what rounding points to float32 may add to a measured length.
+# Of the coordinates: what rounding points to float32 may add to a measured segment.
 ROUNDING = 2.0**-22
 
 
 class HairSafety:
     """What the lengths of a groom with one vertex count may be.
 
+    A hair is known by its norm, the root of the summed squares of its segment lengths. If no segment is longer or
+    shorter than it may be, neither is the norm. A hair whose norm is `a` times that at rest is at most `a` times as
+    long if its segments are alike; of one with segments of many sizes, small ones may be stretched by more.
+
     Args:
         groom: the hairs at rest.
 
     Attributes:
-        lengths: of the hairs as last measured [m], shape (S,), float32.
+        norms: of the hairs as last measured [m], shape (S,), float32.
         rest: the same at rest.
         fallback_hairs: those that had to be made again in the last frame, shape (H,).
     """
 
     def __init__(self, groom: Groom) -> None:
-        self._groom, self.rest = groom, groom.lengths
-        self.lengths = np.empty_like(self.rest)
+        self._groom = groom
+        self._vertices = int(groom.vertex_counts[0])
+        self.rest, self.norms = (np.empty(groom.strand_count, np.float32) for _ in range(2))
+        kernels.fill_norms(groom.as_uniform().reshape(-1), self._vertices, self.rest)
         self.fallback_hairs = NO_HAIR
         self._low, self._high = self.rest, self.rest
 
@@ -48,18 +56,18 @@ class HairSafety:
         """Hairs (H,) whose lengths are not as expected.
 
         Args:
-            points: (S, V, 3) [m], or None where `lengths` are known.
+            points: (S, V, 3) [m], or None where `norms` are known.
             reach: size of the coordinates [m], for what rounding does.
             may_shorten: hairs may have any length below the longest, as where guides fade.
         """
         low = np.zeros_like(self._high) if may_shorten else self._low
         if points is not None:
-            kernels.fill_lengths(points, self.lengths)
-        slack = np.float32(ROUNDING * reach * self._groom.vertex_counts[0])
+            kernels.fill_norms(points.reshape(-1), self._vertices, self.norms)
+        slack = np.float32(ROUNDING * reach * math.sqrt(self._vertices))
         self.fallback_hairs = NO_HAIR
-        if kernels.count_outside(self.lengths, low, self._high, slack):
+        if kernels.count_outside(self.norms, low, self._high, slack):
             self.fallback_hairs = np.flatnonzero(
-                ~((self.lengths >= low - slack) & (self.lengths <= self._high + slack)) | ~np.isfinite(self.lengths)
+                ~((self.norms >= low - slack) & (self.norms <= self._high + slack)) | ~np.isfinite(self.norms)
             )
         return self.fallback_hairs
 
@@ -67,12 +75,12 @@ class HairSafety:
         """Give hairs `rows`, `points` (H, V, 3), their lengths at rest, in place; directions stay."""
         edge = np.diff(self._groom.as_uniform()[rows].astype(np.float64), axis=1)
         kernels.keep_lengths(np.linalg.norm(edge, axis=2).astype(np.float32), points)
-        self.lengths[rows] = self.rest[rows]
+        self.norms[rows] = self.rest[rows]
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return self.lengths.nbytes + self._low.nbytes + self._high.nbytes
+        return self.norms.nbytes + self.rest.nbytes + self._low.nbytes + self._high.nbytes
 
 
 class HairSpacing:

@@ -206,3 +206,42 @@ def test_rounding_does_not_move_hairs_along_guides_that_are_hairs_themselves():
         places.append(make_bundles(scaled, guides, bind_guides(scaled, guides, "single", 1)).parameter)
     for other in places[1:]:
         np.testing.assert_allclose(other, places[0], atol=1e-4)  # of a vertex; where the last digit decided, it was 0.3
+
+
+def clumped(seed=0):
+    """Hairs in clumps, some of none, of two groups that have clumps of the same numbers."""
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-0.1, 0.1, (60, 4, 3)).astype(np.float32)
+    clump = np.floor(30 * (points[:, 0, 0] + 0.1)).astype(np.int32)
+    clump[::7] = -1
+    group = (points[:, 0, 1] > 0).astype(np.int32)
+    return Groom.from_uniform(points, strand={"clump_id": clump, "group_id": group})
+
+
+def test_hairs_of_a_clump_share_the_triangle_of_the_one_in_its_middle():
+    groom = clumped()
+    guides = Guides.chosen(groom, np.arange(0, 60, 4))
+    each, bound = bind_guides(groom, guides, "triangle"), bind_guides(groom, guides, "clump")
+    clump, group, roots = groom.strand["clump_id"], groom.strand["group_id"], groom.roots.astype(np.float64)
+    for s in range(60):
+        own = np.flatnonzero((clump == clump[s]) & (group == group[s])) if clump[s] >= 0 else np.array([s])
+        off = np.linalg.norm(roots[own] - roots[own].mean(axis=0), axis=1)
+        middle = own[off.argmin()]
+        np.testing.assert_array_equal(bound.guides[s], each.guides[middle])
+        np.testing.assert_array_equal(bound.weights[s], each.weights[middle])
+    assert len(np.unique(bound.weights, axis=0)) < len(np.unique(each.weights, axis=0))
+
+
+def test_clumps_do_not_depend_on_the_order_of_the_hairs():
+    groom = clumped()
+    guides = Guides.chosen(groom, np.arange(0, 60, 4))
+    order = np.random.default_rng(1).permutation(60)
+    first, second = bind_guides(groom, guides, "clump"), bind_guides(groom.take(order), guides, "clump")
+    np.testing.assert_array_equal(first.guides[order], second.guides)
+    np.testing.assert_array_equal(first.weights[order], second.weights)
+
+
+def test_binding_by_clumps_needs_clumps():
+    groom = Groom.from_uniform(np.random.default_rng(0).random((5, 4, 3)).astype(np.float32))
+    with pytest.raises(ValueError, match="binding: 'clump' needs a groom with a strand attribute 'clump_id'"):
+        bind_guides(groom, Guides.chosen(groom, [0, 1, 2]), "clump")

@@ -158,13 +158,19 @@ def finish(
     width: float = HAIR_WIDTH,
     group: NDArray[np.integer] | None = None,
     group_names: tuple[str, ...] = ("hair",),
+    center: IntArray | None = None,
 ) -> Groom:
-    """Make the groom: points (S, V, 3) with width per vertex, group per strand, and the roots' texture coordinates."""
+    """Make the groom: points (S, V, 3) with width per vertex, group and clump per strand, and coordinates of roots.
+
+    `center` is the centre of each strand's clump, where clumps are to be known later (`clump_id`).
+    """
     strand_count, vertex_count = points.shape[:2]
     taper = np.linspace(1, TIP_TAPER, vertex_count, dtype=np.float32) * np.float32(width)
     strand: dict[str, NDArray[np.generic]] = {
         "group_id": np.zeros(strand_count, np.int32) if group is None else np.asarray(group, np.int32)
     }
+    if center is not None:
+        strand["clump_id"] = np.unique(center, return_inverse=True)[1].reshape(-1).astype(np.int32)
     if roots.uv is not None:
         strand["root_uv"] = roots.uv
     return Groom.from_uniform(

@@ -140,7 +140,7 @@ def curly(
         hand=rng.choice([-1.0, 1.0], strands)[center],
         ramp=0.06,
     )
-    return shaping.finish(shaping.keep_outside(points, head.field, CLEARANCE), roots)
+    return shaping.finish(shaping.keep_outside(points, head.field, CLEARANCE), roots, center=center)
 
 
 def coily(strands: int, vertices: int, seed: int, *, length: float = 0.11, radius: float = 0.004) -> Groom:

@@ -48,6 +48,8 @@ TARGET_BANDWIDTH = 0.6
 TARGET_RATIO = 3.0
 TARGET_SPEEDUP = {"linear": None, "physical": 4.0}
 TARGET_MEGABYTES = 250.0
+TARGET_CHECK = 10.0  # [%]
+UNCHECKED = ", not checked"
 HELD = Head("held", 128, 100_000, 16, {})
 
 # Run in a process with an empty cache: what a new user waits for once.
@@ -106,7 +108,8 @@ def _measure_methods(
     for method, skin in skins.items():
         _require_sane(method, skin, frame)
     works = {method: lambda skin=skin: skin(frame) for method, skin in skins.items()}
-    seconds = _best_in_turns({"copy": _copying(3 * points), **works}, repeats)
+    unchecked = {f"{method}{UNCHECKED}": lambda skin=skin: _unchecked(skin, frame) for method, skin in skins.items()}
+    seconds = _best_in_turns({"copy": _copying(3 * points), **works, **unchecked}, repeats)
     size = f"{head.guides} / {head.hairs:,} x {head.vertices}, {threads} {'thread' if threads == 1 else 'threads'}"
     figures.add(f"copy, {size}", "bandwidth", 24e-9 * points / seconds["copy"], "GB/s", better="higher")
     is_target = threads == THREADS[-1] and head is not QUICK
@@ -119,6 +122,8 @@ def _measure_methods(
         )
         figures.add(case, "time per million points", 1e9 * seconds[method] / points, "ms")
         figures.add(case, "bytes held per vertex", skin.nbytes / points, "B")
+        cost = 100 * (seconds[method] / seconds[f"{method}{UNCHECKED}"] - 1)
+        figures.add(case, "cost of checking every hair", cost, "%", target=TARGET_CHECK if head is not QUICK else None)
         target = TARGET_BANDWIDTH if is_target and method == "linear" else None
         share = seconds["copy"] / seconds[method]
         figures.add(case, "share of copy bandwidth", share, "1", target=target, better="higher")
@@ -170,9 +175,16 @@ def _plain_linear(skin: LinearSkin, frame: GuideFrame) -> Callable[[], NDArray[n
 
 def _require_sane(method: str, skin: Skin, frame: GuideFrame) -> None:
     """Refuse to time a skin whose hairs are not where hair can be; compiles it as well."""
+    _unchecked(skin, frame)
     points = skin(frame)
     if not np.isfinite(points).all() or np.abs(points).max() > 10:
         raise ArithmeticError(f"skin {method!r}: its hairs left the head, so that its time means nothing")
+
+
+def _unchecked(skin: Skin, frame: GuideFrame) -> None:
+    skin.is_checked = False
+    skin(frame)
+    skin.is_checked = True
 
 
 def _copying(numbers: int) -> Callable[[], None]:

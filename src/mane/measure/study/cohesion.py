@@ -127,14 +127,16 @@ def simulate_all(style: str, groom: Groom, seconds: float = SHAKEN) -> Shaken:
     return _play(simulation, groom, lambda frame: frame.points, seconds)
 
 
-def simulate_guides(style: str, groom: Groom, guides: Guides, parts: Sequence[Part]) -> Shaken:
-    """Simulate guides with some parts; the physical skin carries the other hairs, as in a scene."""
+def simulate_guides(
+    style: str, groom: Groom, guides: Guides, parts: Sequence[Part], binding: str = "triangle"
+) -> Shaken:
+    """Simulate guides with some parts; the physical skin carries the other hairs, as in a scene, by a `binding`."""
     simulation = make_simulation(style, guides, parts)
-    return _play(simulation, groom, _skinned(groom, simulation), SHAKEN + SETTLED)
+    return _play(simulation, groom, _skinned(groom, simulation, binding), SHAKEN + SETTLED)
 
 
-def _skinned(groom: Groom, simulation: Simulation) -> Callable[[GuideFrame], FloatArray]:
-    skin, solids = make_skin("physical", groom, simulation), simulation.solids
+def _skinned(groom: Groom, simulation: Simulation, binding: str = "triangle") -> Callable[[GuideFrame], FloatArray]:
+    skin, solids = make_skin("physical", groom, simulation, binding=binding), simulation.solids
     finish = SolidAdjustment(solids, groom=groom, body=solids[0])
     return lambda frame: finish(skin(frame), frame)
 
@@ -170,8 +172,20 @@ def crossing(points: FloatArray, pairs: IntArray) -> NDArray[np.float64]:
     return angle
 
 
-def measure(run: Shaken, truth: Shaken) -> dict[str, float]:
-    """Numbers of one run beside the simulation of every strand, means over the shake; SI, keys as in `TITLES`."""
+def spread(points: FloatArray, clump: IntArray) -> float:
+    """Mean distance of hairs (S, V, 3) from the middle of their clump, in the outer half of their length [m]."""
+    outer = points[:, points.shape[1] // 2 :].astype(np.float64)
+    size = np.bincount(clump)
+    middle = np.zeros((len(size), *outer.shape[1:]))
+    np.add.at(middle, clump, outer)
+    return float(np.linalg.norm(outer - (middle / size[:, None, None])[clump], axis=2).mean())
+
+
+def measure(run: Shaken, truth: Shaken, clump: IntArray | None = None) -> dict[str, float]:
+    """Numbers of one run beside the simulation of every strand, means over the shake; SI, keys as in `TITLES`.
+
+    Where hairs have a `clump` (S,), also how far they are from the middle of it.
+    """
     pairs = neighbours(run.rest)
     still = crossing(run.rest, pairs)
     moving, reference = run.moving, truth.moving
@@ -183,5 +197,6 @@ def measure(run: Shaken, truth: Shaken) -> dict[str, float]:
         **{key: float(np.mean([one[key] for one in found])) for key in ("length_error", "kink", "distance")},
         "flicker": meter.value,
         "crossing": float(np.mean([np.abs(crossing(points, pairs) - still).mean() for points in moving])),
+        **({} if clump is None else {"fray": float(np.mean([spread(points, clump) for points in moving]))}),
         "swing": run.swing,
     }

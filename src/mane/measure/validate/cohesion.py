@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mane.geometry.checks import IntArray
 from mane.measure.figures import Figures
 from mane.measure.study import cohesion as study
 from mane.metrics.summary import METRICS
+from mane.skin.binding import CLUMP
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ QUICK = Sizes(("bob",), 150, 40, ("none", study.DEFAULT))
 OWN_TITLES = {
     "crossing": ("neighbours crossing, beyond rest", "deg", 180 / np.pi),
     "swing": ("mean swing of the tips", "mm", 1e3),
+    "fray": ("hairs off the middle of their clump, outer half", "mm", 1e3),
 }
 STILL = 2e-5  # [m]: what single precision and a solve to its tolerance leave
 
@@ -45,13 +48,20 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
         groom, guides = study.make_head(style, sizes.strands, sizes.guides)
         say(f"cohesion: {style}, every strand")
         truth = study.simulate_all(style, groom)
-        _add(figures, f"{style}, every strand with the volume grid", truth, truth)
+        clump = groom.strand.get(CLUMP)
+        _add(figures, f"{style}, every strand with the volume grid", truth, truth, clump)
         for name in sizes.candidates:
             say(f"cohesion: {style}, {name}")
             made = study.simulate_guides(style, groom, guides, study.CANDIDATES[name]())
             case = f"{style}, {name}" + (" (default)" if name == study.DEFAULT else "")
-            _add(figures, case, made, truth)
+            _add(figures, case, made, truth, clump)
             _add_return(figures, case, made, is_default=name == study.DEFAULT)
+        if clump is not None:
+            say(f"cohesion: {style}, {study.DEFAULT}, hairs bound by clumps")
+            made = study.simulate_guides(style, groom, guides, study.CANDIDATES[study.DEFAULT](), "clump")
+            case = f"{style}, {study.DEFAULT}, hairs bound by clumps"
+            _add(figures, case, made, truth, clump)
+            _add_return(figures, case, made, is_default=False)
     return figures
 
 
@@ -67,8 +77,8 @@ def _add_still(figures: Figures, sizes: Sizes) -> None:
     figures.add(case, "largest displacement between frames 1 and 2", 1e3 * float(jump.max()), "mm", target=1e3 * STILL)
 
 
-def _add(figures: Figures, case: str, run: study.Shaken, truth: study.Shaken) -> None:
-    for key, value in study.measure(run, truth).items():
+def _add(figures: Figures, case: str, run: study.Shaken, truth: study.Shaken, clump: IntArray | None) -> None:
+    for key, value in study.measure(run, truth, clump).items():
         if key in OWN_TITLES:
             title, unit, scale = OWN_TITLES[key]
         else:

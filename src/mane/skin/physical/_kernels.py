@@ -210,8 +210,8 @@ def skinned(rows, row, guidance, starts, at, w1, w2, head):
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain, places, hair, lanes, out):
-    """Fill `places` of all `count` vertices of a block, rows x, y and z of each, and behind them a row of lengths.
+def sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain, places, hair, lanes, norm, out):
+    """Fill `places` of all `count` vertices of a block, rows x, y and z of each, and behind them a row of norms.
 
     Arguments as in `sweep_hairs`.
 
@@ -223,7 +223,7 @@ def sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain,
     lines = (width + HALF) // HALF * LANES // (count - 1)
     bend, strain = load(data, at + BEND * ROW), load(data, at + STRAIN * ROW)
     w1, w2 = load(data, at + WEIGHTS * ROW), load(data, at + (WEIGHTS + 1) * ROW)
-    towards, before, total, tiny = broadcast(pull), broadcast(ZERO), broadcast(ZERO), broadcast(TINY)
+    towards, before, total = broadcast(pull), broadcast(ZERO), broadcast(ZERO)
     back = broadcast(close_gain)
     q = (
         broadcast(ROOT_TWO * root[0]),
@@ -254,12 +254,12 @@ def sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain,
         ox, oy, oz = x, y, z
         q, (x, y, z) = turn_segment(q, turned(q, vx, vy, vz), square, scale, g, start)
         store_vector(places, i * PLACE, x, y, z)
-        # Beside the way from one segment to the next, so that it costs little.
-        ox, oy, oz = x - ox, y - oy, z - oz
-        way = ox * ox + oy * oy + oz * oz + tiny
-        total = total + way * rsqrt(way)
+        if norm is not None:  # beside the way from one segment to the next, so that it costs little
+            ox, oy, oz = x - ox, y - oy, z - oz
+            total = total + (ox * ox + oy * oy + oz * oz)
         at += SEGMENT
-    store(places, count * PLACE, total)
+    if norm is not None:
+        store(places, count * PLACE, total * rsqrt(total + broadcast(TINY)))
 
 
 @njit(cache=True, error_model="numpy")
@@ -290,7 +290,7 @@ def sweep_hairs(
     close_gain,
     blocks_per_task,
     # out
-    lengths,
+    norm,
     out,
 ):
     """Pass once from root to tip (algorithm 1) over all hairs of a rigid head, three guides each, targets on the way.
@@ -309,7 +309,7 @@ def sweep_hairs(
         close_gain: `pull` times the drift gain, `PhysicalParams.drift_gain`; the rest of it is `keep`. The
             way to the target starts between the target's own start and the hair's, and all but the hair's is known.
         blocks_per_task: blocks that share scratch memory.
-        lengths: of the hairs that come out (S,) [m].
+        norm: of the hairs that come out (S,) [m], see `mane.skin._kernels_lengths`; None leaves it out.
         out: points, flat (S * 3 V) [m].
     """
     blocks, of_block, of_bundle, width = (
@@ -325,10 +325,15 @@ def sweep_hairs(
             a, b, c, d = bundle[block, 0], bundle[block, 1], bundle[block, 2], bundle[block, 3]
             if a == b and c == d:  # as most are, since halves spare instructions
                 starts = (a * of_bundle, c * of_bundle)
-                sweep_block(data, at, count, guidance, starts, head, root, pull, close_gain, places, hair, lanes, out)
+                sweep_block(
+                    data, at, count, guidance, starts, head, root, pull, close_gain, places, hair, lanes, norm, out
+                )
             else:
                 parts = (a * of_bundle, b * of_bundle, c * of_bundle, d * of_bundle)
-                sweep_block(data, at, count, guidance, parts, head, root, pull, close_gain, places, hair, lanes, out)
+                sweep_block(
+                    data, at, count, guidance, parts, head, root, pull, close_gain, places, hair, lanes, norm, out
+                )
             store_points(places, hair, lanes, width, out)
-            for lane in range(LANES):
-                lengths[hair[lanes + lane]] = places[count * PLACE + lane]
+            if norm is not None:
+                for lane in range(LANES):
+                    norm[U(hair[U(lanes + lane)])] = places[U(count * PLACE + lane)]

@@ -53,7 +53,7 @@ class PhysicalSkin(LinearBlend):
     Args:
         groom: the dense hair at rest, all strands with the same vertex count.
         guides: what carries it, at rest.
-        binding: `triangle` (three guides around the root), `single` or `nearest`.
+        binding: `triangle` (three guides around the root), `single`, `nearest` or `clump` (`bind_guides`).
         count: guides per hair of `nearest`, 1 to 8.
         material: of the hairs; strength and weight of each hair follow from it.
         guide_model: mechanics of the guides as simulated; by default guides of the same material.
@@ -230,7 +230,7 @@ class PhysicalSkin(LinearBlend):
             self._sweep(frame if frame.inserted is None else replace(frame, inserted=None), inherited, out)
             if part is not None:
                 self._sweep_again(frame, part, inherited, out)
-                self._has_lengths = False
+                self._has_norms = False
         return inherited, share
 
     def _fill_targets(self, frame: GuideFrame, out: FloatArray) -> None:
@@ -262,10 +262,10 @@ class PhysicalSkin(LinearBlend):
                     pull,
                     np.float32(pull * params.drift_gain_used),
                     BLOCKS_PER_TASK,
-                    self.safety.lengths,
+                    self.safety.norms if self.is_checked else None,
                     out.reshape(-1),
                 )
-                self._has_lengths = True
+                self._has_norms = True
                 return
         self._fill_targets(frame, out)
         _kernels_general.sweep_hairs_to(
@@ -364,7 +364,7 @@ class PhysicalSkin(LinearBlend):
             carry.carry(frame, goals, rows)
             rotations = carry.rotations(frame)[rows]
             force, turn = quaternion.rotate(rotations[:, None], force), quaternion.multiply(rotations, turn)
-        self._has_lengths = False
+        self._has_norms = False
         given = (force, turn, self.params, goals)
         if self._chain is None:
             out[rows] = leave_solids(self._solids.at(frame), self._lanes.unpack(self._data, rows), *given)
