@@ -110,4 +110,5 @@ def _wildest(cache: Cache, assembly: Assembly) -> int:
 def _with_skin(assembly: Assembly, skin: str) -> Assembly:
     scene = assembly.scene
     camera = replace(scene.camera, size=HALF_SIZE, finest=0.0)
-    return replace(assembly, scene=replace(scene, skin=SkinTable(skin), camera=camera), clock=StageClock())
+    scene = replace(scene, skin=SkinTable(skin, scene.skin.settings), camera=camera)
+    return replace(assembly, scene=scene, clock=StageClock())
