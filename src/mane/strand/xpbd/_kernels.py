@@ -1,4 +1,4 @@
-"""Cosserat rods by extended position-based dynamics: hsu2024 eq. 1 to 8, one constraint after the other.
+"""Cosserat rods by extended position-based dynamics: a step, whose constraints are in `_kernels_constraints`.
 
 Each constraint is solved for its own multipliers with everything else held still (Macklin et al. 2016), bend-twist and
 stretch-shear in turn from root to tip (Kugelstadt and Schoemer 2016). Orientations are four numbers that move as such
@@ -12,20 +12,24 @@ import math
 
 import numpy as np
 
+from mane.simd.f64x8 import WIDTH
 from mane.simd.jit import njit, prange
-from mane.strand._kernels_small import symmetric_inverse, symmetric_times_vector, third_axis
-
-
-# Not those of `geometry`, which are inlined before they are compiled: here that would take several times as long.
-@njit(cache=True, error_model="numpy")
-def product(ax, ay, az, aw, bx, by, bz, bw):
-    """First quaternion b, then a."""
-    return (
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    )
+from mane.simd.rows import LANES, ONE, copy_in, copy_out
+from mane.strand._kernels_small import symmetric_inverse, symmetric_times_vector
+from mane.strand.xpbd._kernels_constraints import (
+    BEND_SOFT,
+    FIRST,
+    INVERSE,
+    NO_JOINT,
+    PER_LENGTH,
+    REST,
+    STRETCH,
+    STRIDE,
+    Q,
+    X,
+    product,
+    solve_constraints,
+)
 
 
 @njit(cache=True, error_model="numpy")
@@ -34,68 +38,6 @@ def add_scaled(q, weight, x, y, z, w):
     x, y, z, w = q[0] + weight * x, q[1] + weight * y, q[2] + weight * z, q[3] + weight * w
     inv = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
     q[0], q[1], q[2], q[3] = x * inv, y * inv, z * inv, w * inv
-
-
-@njit(cache=True, error_model="numpy")
-def solve_stretch_shear(x, q, j, inverse, weight, stiffness, length, dt, multiplier):
-    """Eq. 1: C = (x_(j+1) - x_j) / l - d3; its forces and torque are those of eq. 4 to 6 with k C = -multiplier."""
-    dx, dy, dz = third_axis(q[j, 0], q[j, 1], q[j, 2], q[j, 3])
-    compliance = 1.0 / (stiffness * dt * dt)
-    a, b, per_length = inverse[j], inverse[j + 1], 1.0 / length
-    square, own = per_length * per_length, 4.0 * weight + compliance
-    # The gradient of d3 by the four numbers of q is twice a matrix with orthonormal rows.
-    i0, i1, i2, i3, i4, i5 = symmetric_inverse(
-        (a[0] + b[0]) * square + own,
-        (a[1] + b[1]) * square + own,
-        (a[2] + b[2]) * square + own,
-        (a[3] + b[3]) * square,
-        (a[4] + b[4]) * square,
-        (a[5] + b[5]) * square,
-    )
-    rx = dx - (x[j + 1, 0] - x[j, 0]) * per_length - compliance * multiplier[j, 0]
-    ry = dy - (x[j + 1, 1] - x[j, 1]) * per_length - compliance * multiplier[j, 1]
-    rz = dz - (x[j + 1, 2] - x[j, 2]) * per_length - compliance * multiplier[j, 2]
-    lx, ly, lz = symmetric_times_vector(i0, i1, i2, i3, i4, i5, rx, ry, rz)
-    multiplier[j, 0] += lx
-    multiplier[j, 1] += ly
-    multiplier[j, 2] += lz
-    px, py, pz = symmetric_times_vector(b[0], b[1], b[2], b[3], b[4], b[5], lx, ly, lz)
-    x[j + 1, 0] += per_length * px
-    x[j + 1, 1] += per_length * py
-    x[j + 1, 2] += per_length * pz
-    px, py, pz = symmetric_times_vector(a[0], a[1], a[2], a[3], a[4], a[5], lx, ly, lz)
-    x[j, 0] -= per_length * px
-    x[j, 1] -= per_length * py
-    x[j, 2] -= per_length * pz
-    # Eq. 6: along 2 lambda q e3.
-    ex, ey, ez, ew = product(q[j, 0], q[j, 1], q[j, 2], q[j, 3], 0.0, 0.0, 1.0, 0.0)
-    tx, ty, tz, tw = product(lx, ly, lz, 0.0, ex, ey, ez, ew)
-    add_scaled(q[j], 2.0 * weight, tx, ty, tz, tw)
-
-
-@njit(cache=True, error_model="numpy")
-def solve_bend_twist(before, after, j, rest, weight_before, weight_after, stiffness, dt, multiplier):
-    """Eq. 2 and 3: C = conj(q_before) q_after - phi q0, four numbers; torques as in eq. 7 and 8."""
-    ax, ay, az, aw = before[0], before[1], before[2], before[3]
-    bx, by, bz, bw = after[0], after[1], after[2], after[3]
-    cx, cy, cz, cw = product(-ax, -ay, -az, aw, bx, by, bz, bw)
-    phi = 1.0 if cx * rest[0] + cy * rest[1] + cz * rest[2] + cw * rest[3] >= 0.0 else -1.0
-    compliance = 1.0 / (stiffness * dt * dt)
-    scale = 1.0 / (weight_before + weight_after + compliance)
-    own = multiplier[j]
-    lx = scale * (phi * rest[0] - cx - compliance * own[0])
-    ly = scale * (phi * rest[1] - cy - compliance * own[1])
-    lz = scale * (phi * rest[2] - cz - compliance * own[2])
-    lw = scale * (phi * rest[3] - cw - compliance * own[3])
-    own[0] += lx
-    own[1] += ly
-    own[2] += lz
-    own[3] += lw
-    px, py, pz, pw = product(ax, ay, az, aw, lx, ly, lz, lw)
-    add_scaled(after, weight_after, px, py, pz, pw)
-    if weight_before > 0.0:
-        px, py, pz, pw = product(bx, by, bz, bw, -lx, -ly, -lz, lw)
-        add_scaled(before, weight_before, px, py, pz, pw)
 
 
 @njit(cache=True, error_model="numpy")
@@ -144,11 +86,51 @@ def predict_segments(spin, dt, q):
         add_scaled(q[j], 0.5 * dt, tx, ty, tz, tw)
 
 
+@njit(cache=True, error_model="numpy")
+def fill_constants(stretch, bend, length, weight, dt, out):
+    """Fill what `_kernels_constraints` wants of each segment of a strand (N, 4)."""
+    for j in range(len(length)):
+        out[j, 0], out[j, 1] = 1.0 / length[j], weight[j]
+        out[j, 2], out[j, 3] = 1.0 / (stretch[j] * dt * dt), 1.0 / (bend[j] * dt * dt)
+
+
+@njit(cache=True, error_model="numpy")
+def finish_strand(start, start_frames, x, q, multiplier, length, dt, velocity_out, spin_out, cut_force_out):
+    """Velocities, spins and cut forces of a strand from where it was and where it is."""
+    for j in range(len(x)):
+        for a in range(3):
+            velocity_out[j, a] = (x[j, a] - start[j, a]) / dt
+    for j in range(len(q)):
+        for a in range(3):
+            cut_force_out[j, a] = -multiplier[j, a] / (length[j] * dt * dt)
+        b = start_frames[j]
+        wx, wy, wz, ww = product(q[j, 0], q[j, 1], q[j, 2], q[j, 3], -b[0], -b[1], -b[2], b[3])
+        s = 2.0 / dt if ww >= 0.0 else -2.0 / dt
+        spin_out[j, 0], spin_out[j, 1], spin_out[j, 2] = s * wx, s * wy, s * wz
+
+
+@njit(cache=True, error_model="numpy")
+def load_block(first, points, frames, inverse, darboux, constants, clamp, root_kind, buf):
+    """Bring eight strands into the buffer, their multipliers at zero; lanes behind the last strand repeat it."""
+    buf[:] = 0.0
+    copy_in(points, first, STRIDE, FIRST + X, buf)
+    copy_in(inverse, first, STRIDE, FIRST + INVERSE, buf)
+    copy_in(frames, first, STRIDE, FIRST + Q, buf)
+    copy_in(darboux, first, STRIDE, FIRST + REST, buf)
+    copy_in(constants, first, STRIDE, FIRST + PER_LENGTH, buf)
+    for lane in range(LANES):
+        g = min(first + lane, np.uint64(len(points)) - ONE)
+        for a in range(4):
+            buf[Q + np.uint64(a) * LANES + lane] = clamp[g, a]
+        if root_kind[g] != 0:
+            buf[FIRST + BEND_SOFT + lane] = NO_JOINT
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def step_xpbd(
-    points,
+    start,
     velocity,
-    frames,
+    start_frames,
     spin,
     force,
     resistance,
@@ -166,6 +148,11 @@ def step_xpbd(
     gravity,
     dt,
     iterations,
+    # work space
+    inverse,
+    constants,
+    multiplier,
+    scratch,
     # out
     points_out,
     velocity_out,
@@ -174,44 +161,42 @@ def step_xpbd(
     cut_force_out,
     clamp_out,
 ):
-    """One step of all strands.
+    """One step of all strands from `start` (G, V, 3) and `start_frames` (G, N, 4), which are no outputs.
 
     Args:
         stretch: k_ss of each segment (G, N) [J].
         bend: k_bt of each joint (G, N) [J].
         weight: one over the mass 4 I of the orientation of each segment (G, N).
         root_kind: 0 clamped, 1 hinged, 2 free (G,).
+        inverse: zeros (G, V, 6).
+        constants: room for (G, N, 4).
+        multiplier: room for (G, N, 3).
+        scratch: a buffer of lanes for each thread.
     """
-    strands, vertices = points.shape[0], points.shape[1]
+    strands, segments = start.shape[0], np.uint64(start.shape[1] - 1)
+    threads = scratch.shape[0]
     for g in prange(strands):
-        start, start_frames = points[g].copy(), frames[g].copy()
-        x, q, clamp = points_out[g], frames_out[g], clamp_out[g]
         r, c = rotations[g], rest_clamp[g]
-        clamp[0], clamp[1], clamp[2], clamp[3] = product(r[0], r[1], r[2], r[3], c[0], c[1], c[2], c[3])
-        inverse = np.zeros((vertices, 6))
+        x, y, z, w = product(r[0], r[1], r[2], r[3], c[0], c[1], c[2], c[3])
+        clamp_out[g, 0], clamp_out[g, 1], clamp_out[g, 2], clamp_out[g, 3] = x, y, z, w
         predict_vertices(
-            start, velocity[g], force[g], resistance[g], coupling[g], mass[g],
-            root_kind[g] != 2, roots[g], gravity, dt, x, inverse,
+            start[g], velocity[g], force[g], resistance[g], coupling[g], mass[g],
+            root_kind[g] != 2, roots[g], gravity, dt, points_out[g], inverse[g],
         )  # fmt: skip
-        q[:] = start_frames
-        predict_segments(spin[g], dt, q)
-        of_stretch, of_bend = np.zeros((vertices - 1, 3)), np.zeros((vertices - 1, 4))
-        for _ in range(iterations):
-            for j in range(vertices - 1):
-                if j > 0:
-                    solve_bend_twist(
-                        q[j - 1], q[j], j, darboux[g, j], weight[g, j - 1], weight[g, j], bend[g, j], dt, of_bend
-                    )
-                elif root_kind[g] == 0:
-                    solve_bend_twist(clamp, q[0], 0, darboux[g, 0], 0.0, weight[g, 0], bend[g, 0], dt, of_bend)
-                solve_stretch_shear(x, q, j, inverse, weight[g, j], stretch[g, j], length[g, j], dt, of_stretch)
-        for j in range(vertices):
-            for a in range(3):
-                velocity_out[g, j, a] = (x[j, a] - start[j, a]) / dt
-        for j in range(vertices - 1):
-            for a in range(3):
-                cut_force_out[g, j, a] = -of_stretch[j, a] / (length[g, j] * dt * dt)
-            b = start_frames[j]
-            wx, wy, wz, ww = product(q[j, 0], q[j, 1], q[j, 2], q[j, 3], -b[0], -b[1], -b[2], b[3])
-            s = 2.0 / dt if ww >= 0.0 else -2.0 / dt
-            spin_out[g, j, 0], spin_out[g, j, 1], spin_out[g, j, 2] = s * wx, s * wy, s * wz
+        frames_out[g, :] = start_frames[g]
+        predict_segments(spin[g], dt, frames_out[g])
+        fill_constants(stretch[g], bend[g], length[g], weight[g], dt, constants[g])
+    for thread in prange(threads):
+        buf = scratch[thread]
+        for block in range(thread, (strands + WIDTH - 1) // WIDTH, threads):
+            first = np.uint64(block * WIDTH)
+            load_block(first, points_out, frames_out, inverse, darboux, constants, clamp_out, root_kind, buf)
+            solve_constraints(segments, iterations, buf)
+            copy_out(buf, first, STRIDE, FIRST + X, points_out)
+            copy_out(buf, first, STRIDE, FIRST + Q, frames_out)
+            copy_out(buf, first, STRIDE, FIRST + STRETCH, multiplier)
+    for g in prange(strands):
+        finish_strand(
+            start[g], start_frames[g], points_out[g], frames_out[g], multiplier[g], length[g], dt,
+            velocity_out[g], spin_out[g], cut_force_out[g],
+        )  # fmt: skip

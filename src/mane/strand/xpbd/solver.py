@@ -7,7 +7,7 @@ iterations hair is longer and stiffer than its material; model `cosserat` solves
 
 More iterations do not lead to the implicit step as long as that is long: multipliers start at zero in every step, so
 that joints under load are first straightened and then bent again, and what moved them on the way is not what holds them
-in the end. A groom that is sag-free moves by some percent of its length at steps of 1 ms, by 1e-4 at 0.1 ms.
+in the end. A groom that is sag-free moves by some thousandths of its length at steps of 1 ms, by 1e-4 at 0.1 ms.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numba import get_num_threads
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray, require_positive
+from mane.simd.align import zeros_aligned
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
 from mane.strand.rod_rest import RestShape, groomed_rest, sag_free_rest
@@ -27,6 +29,7 @@ from mane.strand.rods import RodSolver
 from mane.strand.roots import RootPose
 from mane.strand.state import StrandState
 from mane.strand.xpbd import _kernels as kernels
+from mane.strand.xpbd._kernels_constraints import FIRST, STRIDE
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class XpbdSolver(RodSolver):
     """
 
     name = "xpbd"
+    version = 2  # strands side by side, with sums in another order
     settings = XpbdParams
     is_converged = False
     max_substep = 1e-3  # as in hsu2024 5
@@ -92,12 +96,20 @@ class XpbdSolver(RodSolver):
     def step(self, state: StrandState, out: StrandState, roots: RootPose, load: Load, *, dt: float) -> None:
         """Go one step of `dt` [s]; see `StrandSolver.step`."""
         model, rest = self.model, self.rest
+        segments = (model.strand_count, model.segment_count)
+        slots = int(FIRST) + model.vertex_count * int(STRIDE)
         kernels.step_xpbd(
-            *(state.points, state.velocity, state.orientations, state.spin),
+            *(state.points.copy(), state.velocity, state.orientations.copy(), state.spin),
             *(load.force, load.resistance, load.coupling),
             *(roots.positions, roots.rotations, rest.clamp, model.root_kind, model.mass),
             *(self._k_ss, self._bend, rest.length, rest.darboux, self._weight),
             *(model.gravity, dt, self.params.iterations),
+            *(
+                np.zeros((model.strand_count, model.vertex_count, 6)),
+                np.empty((*segments, 4)),
+                np.empty((*segments, 3)),
+            ),
+            zeros_aligned((get_num_threads(), slots)),
             *(out.points, out.velocity, out.orientations, out.spin, out.cut_force, out.extra["clamp"]),
         )
 
