@@ -85,7 +85,10 @@ def test_one_direct_solve_beats_any_affordable_number_of_sweeps():
     figures = Figures("test")
     plots = strands_tradeoff.sweep_tradeoff(figures, quick=True)
     values = {(row.case.split(", ")[1], row.metric): row.value for row in figures.rows}
-    for metric in {metric for _, metric in values if "time" not in metric}:
+    # `cosserat` does not step by implicit Euler (theta): how far it is from that is no error of its solve.
+    for metric in {metric for _, metric in values if "time" not in metric and "implicit" not in metric}:
         sweeps = min(value for (name, m), value in values.items() if m == metric and name != "direct")
         assert values["direct", metric] < 0.01 * sweeps
+    unconverged = [value for (name, metric), value in values.items() if "implicit" in metric and name != "direct"]
+    assert unconverged == sorted(unconverged, reverse=True)
     assert set(plots) == {"tradeoff_stretch", "tradeoff_bending"}
