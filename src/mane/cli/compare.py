@@ -23,6 +23,8 @@ examples:
   mane compare curls.toml -o out
   mane compare curls.toml --skins rigid,linear,physical --models cosserat,spring -o out
   mane compare curls.toml --skins linear,physical --reference 200 -o out    beside 200 hairs simulated one by one
+  mane compare curls.toml --set strand.model=xpbd --set strand.settings.k_norm=0.4 --set strand.sag_free=false \\
+    --skins linear,physical,hsu2024 -o out                                  as hsu2024 prints it: guides, groom and skin
 """
 
 

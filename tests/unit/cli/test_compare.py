@@ -113,3 +113,16 @@ def test_a_folder_that_is_a_file_is_refused_before_anything_runs(folder, capsys)
     (folder / "out").write_text("")
     assert main(["compare", "scene.toml", "-o", "out"]) == 2
     assert capsys.readouterr().err == "mane: error: out: File exists\n"
+
+
+def test_hsu2024_as_printed_is_a_column(folder, capsys):
+    printed = ["strand.model=xpbd", "strand.settings.k_norm=0.4", "strand.sag_free=false"]
+    words = [word for setting in printed for word in ("--set", setting)]
+    skins = ("linear", "physical", "hsu2024")
+    words += ["--skins", ",".join(skins), "--size", "64x48", "--no-movie", "-o", "out", "--json"]
+    assert main(["compare", "scene.toml", *words]) == 0
+    found = values(capsys.readouterr().out)
+    assert {case for case, _ in found} == {f"xpbd, {skin}" for skin in skins}
+    # Its forces stretch hair as they stretch its soft guides, which ours leaves to them.
+    errors = {skin: found[f"xpbd, {skin}", "mean length error"] for skin in skins}
+    assert errors["physical"] < errors["hsu2024"] < 20

@@ -1,9 +1,13 @@
-"""`mane validate skin`: what each way of carrying hair does to it, beside hairs that were simulated one by one."""
+"""`mane validate skin`: what each way of carrying hair does to it, beside hairs that were simulated one by one.
+
+Every head is carried by every method of ours, then once more as hsu2024 prints it: its position-based guides on their
+grid, the groom as the shape without load, and algorithm 1 line by line beside what else carries the same guides.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +16,12 @@ import numpy as np
 from mane.measure.figures import Figures
 from mane.measure.study.skin import (
     METHODS,
+    OUR_GUIDES,
+    PRINTED_GUIDES,
+    PRINTED_METHODS,
     SCENES,
     Carry,
+    GuideMethod,
     Recording,
     SkinScene,
     measure,
@@ -25,6 +33,7 @@ from mane.measure.study.skin_ablations import ABLATIONS
 from mane.metrics.summary import METRICS
 
 Say = Callable[[str], None]
+Make = Callable[[Recording], Carry]
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,11 @@ PARTS = Sizes(strands=1_000, sampled=100, measured=800, seconds=0.8)
 QUICK = Sizes(strands=1_000, sampled=20, measured=300, seconds=0.3)
 # What the physical skin promises: to be better than the linear one at these.
 PROMISED = ("length_error", "kink")
+# What is added to the names of guides and hairs that were simulated -> how guides are simulated, and what carries hair.
+COLUMNS: dict[str, tuple[GuideMethod, Mapping[str, Make]]] = {
+    "": (OUR_GUIDES, METHODS),
+    ", xpbd": (PRINTED_GUIDES, PRINTED_METHODS),
+}
 
 
 def run(*, quick: bool = False, progress: Say | None = None, plot: str | None = None) -> Figures:
@@ -55,12 +69,14 @@ def run(*, quick: bool = False, progress: Say | None = None, plot: str | None = 
     """
     figures = Figures("skin")
     say = progress or (lambda text: None)
+    sizes = QUICK if quick else HEADS
     for number, scene in enumerate(SCENES[:1] if quick else SCENES):
-        recording = _record(scene, QUICK if quick else HEADS, say)
-        carried = _validate_head(figures, recording, QUICK if quick else HEADS, say)
-        if plot is not None:
-            say(f"skin: {scene.name}, drawing")
-            _draw(recording, carried, Path(plot) / f"skin_{number}_{scene.style}.png")
+        for column, (guide_method, methods) in COLUMNS.items():
+            recording = _record(scene, sizes, say, guide_method)
+            carried = _validate_head(figures, recording, methods, column, sizes, say)
+            if plot is not None:
+                say(f"skin: {scene.name}, drawing")
+                _draw(recording, carried, Path(plot) / f"skin_{number}_{scene.style}_{guide_method.model}.png")
     for scene, variants in () if quick else ABLATIONS.items():
         recording = _record(scene, PARTS, say)
         true = measure_reference(recording, every=PARTS.every)
@@ -73,15 +89,17 @@ def run(*, quick: bool = False, progress: Say | None = None, plot: str | None = 
     return figures
 
 
-def _validate_head(figures: Figures, recording: Recording, sizes: Sizes, say: Say) -> dict[str, Carry]:
+def _validate_head(
+    figures: Figures, recording: Recording, methods: Mapping[str, Make], column: str, sizes: Sizes, say: Say
+) -> dict[str, Carry]:
     """Measure a head by every method and return the bound skins."""
     name = recording.scene.name
     true = measure_reference(recording, every=sizes.every)
-    _add(figures, f"{name}, full simulation", true, {}, {})
-    _add(figures, f"{name}, guides", measure_guides(recording, every=sizes.every), {}, {})
+    _add(figures, f"{name}, full simulation{column}", true, {}, {})
+    _add(figures, f"{name}, guides{column}", measure_guides(recording, every=sizes.every), {}, {})
     linear: dict[str, float] = {}
     carried = {}
-    for method, make in METHODS.items():
+    for method, make in methods.items():
         say(f"skin: {name}, {method}")
         carried[method] = make(recording)
         found = measure(recording, carried[method], measured=sizes.measured, every=sizes.every)
@@ -100,9 +118,9 @@ def _draw(recording: Recording, carried: dict[str, Carry], path: Path) -> None:
     Image.fromarray(draw_scene(recording, carried)).save(path)
 
 
-def _record(scene: SkinScene, sizes: Sizes, say: Say) -> Recording:
-    say(f"skin: {scene.name}, simulating {scene.guides} guides and {sizes.sampled} hairs")
-    return record(scene, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds)
+def _record(scene: SkinScene, sizes: Sizes, say: Say, guide_method: GuideMethod = OUR_GUIDES) -> Recording:
+    say(f"skin: {scene.name}, simulating {scene.guides} guides and {sizes.sampled} hairs, {guide_method.model}")
+    return record(scene, strands=sizes.strands, sampled=sizes.sampled, seconds=sizes.seconds, guide_method=guide_method)
 
 
 def _milliseconds(recording: Recording, carry: Carry, frames: int = 5) -> float:
