@@ -11,6 +11,7 @@ from mane.body.motion import Pose
 from mane.body.sdf import build_sdf
 from mane.body.shapes import Box, Sphere
 from mane.body.solid import Solid
+from mane.skin.physical._kernels_contact_sweeps import exact_multiplier
 from mane.skin.physical.skin import PhysicalSkin
 
 RADIUS = 0.05
@@ -150,3 +151,15 @@ def test_converged_hairs_leave_a_solid(scene):
 def test_threads_change_no_byte(scene, on_threads):
     groom, guides, frame, _ = scene
     on_threads(lambda: PhysicalSkin(groom, guides, solids=[BALL])(frame))
+
+
+def test_the_exact_multiplier_is_the_root_of_eq_16():
+    """Quartic in the multiplier; its largest root, or |v| itself where nothing of b is along that eigenspace."""
+    rng = np.random.default_rng(4)
+    for size, plus, minus in 10 ** rng.uniform([-3, -9, -6], [3, 2, 2], (300, 3)):
+        found = exact_multiplier(plus, minus, size)
+        below, above = found - size, found + size
+        assert below > 0
+        assert plus / below**2 + minus / above**2 == pytest.approx(1.0, rel=1e-6)
+    assert exact_multiplier(0.0, 1.0, 0.2) == pytest.approx(0.8)
+    assert exact_multiplier(0.0, 1.0, 3.0) == pytest.approx(3.0)

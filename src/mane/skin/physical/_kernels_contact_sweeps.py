@@ -13,8 +13,26 @@ from mane.simd.jit import njit, prange
 from mane.skin._kernels_rotation import product, third_axis
 from mane.skin._kernels_solids import nearest_solid
 
-BISECTIONS = 60
+MULTIPLIER_STEPS = 30
+ROUNDING = 1e-14
 AT_REST = 1e-6  # largest change of four numbers of an orientation
+
+
+@njit(cache=True, error_model="numpy")
+def exact_multiplier(plus, minus, size):
+    """Root of eq. 16 above |v| = `size`: plus / (x - |v|)^2 + minus / (x + |v|)^2 = 1.
+
+    Newton's method on one over the root of the left side, which is nearly straight and comes from below.
+    """
+    x = max(size + math.sqrt(plus), math.sqrt(minus) - size, size * (1.0 + ROUNDING))
+    for _ in range(MULTIPLIER_STEPS):
+        a, b = 1.0 / (x - size), 1.0 / (x + size)
+        square = plus * a * a + minus * b * b
+        step = square * (math.sqrt(square) - 1.0) / (plus * a * a * a + minus * b * b * b)
+        if not step > ROUNDING * x:
+            break
+        x += step
+    return x
 
 
 @njit(cache=True, error_model="numpy")
@@ -28,14 +46,7 @@ def solve_segment(vx, vy, vz, bx, by, bz, bw, is_exact):
     if is_exact and size > 0.0:
         # b in the two eigenspaces of A, of +|v| and -|v|.
         along = (bx * ax + by * ay + bz * az + bw * aw) / size
-        plus, minus, low = 0.5 * (bb + along), 0.5 * (bb - along), size
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (low + multiplier)
-            below, above = middle - size, middle + size
-            if plus * above * above + minus * below * below > below * below * above * above:
-                low = middle
-            else:
-                multiplier = middle
+        multiplier = exact_multiplier(max(0.5 * (bb + along), 0.0), max(0.5 * (bb - along), 0.0), size)
     qx, qy, qz, qw = -ax - multiplier * bx, -ay - multiplier * by, -az - multiplier * bz, -aw - multiplier * bw
     inv = 1.0 / math.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
     return qx * inv, qy * inv, qz * inv, qw * inv
