@@ -27,6 +27,7 @@ from mane.strand.model import Float64Array
 STRANDS, ALONG = 1_200, 8  # hairs; guides along the long side, half as many along the other
 WIDTH, DEPTH, LENGTH, VERTICES = 0.16, 0.08, 0.10, 14  # [m] of the lawn
 SPEED, NARROW, TRAVEL = 3.0, 0.03, 0.2  # [m/s] of the wind, [m] of the gust, [m/s] at which it travels
+BOARD = Box((0.0, -0.003, 0.0), (0.5 * WIDTH + 0.005, 0.003, 0.5 * DEPTH + 0.005))
 MATERIAL = Material(radius=6e-5)  # stiff enough to stand
 OPENS_AT, FADE = 0.006, 0.1  # [m], [s]
 FRAME_RATE, FRAMES = 48.0, 44
@@ -47,7 +48,7 @@ class Run:
 
 def run(report: Report, *, quick: bool, tell: Tell) -> None:
     """Let the gust pass with and without inserted guides, and measure both against hairs simulated one by one."""
-    strands, frames = (120, 12) if quick else (STRANDS, FRAMES)
+    strands, frames = (120, 24) if quick else (STRANDS, FRAMES)
     groom, guides = make_lawn(strands, ALONG)
     truth = blow(Guides.from_groom(groom), None, None, frames, task_of(tell, "every hair", 0.0, 0.4))
     skin = LinearSkin(groom, guides)
@@ -96,7 +97,7 @@ def blow(guides: Guides, adaptive: AdaptiveGuides | None, skin: Skin | None, fra
     """Simulate the passage of the gust; without a skin the guides are the hair."""
     parts = [] if adaptive is None else [adaptive]
     simulation = Simulation(
-        guides, "chain", material=MATERIAL, wind=gust, drag=1.0, forces=parts, frame_rate=FRAME_RATE
+        guides, "chain", material=MATERIAL, body=BOARD, wind=gust, drag=1.0, forces=parts, frame_rate=FRAME_RATE
     )
     seen, hair, inserted = [], [], []
     for number in range(frames):
@@ -110,8 +111,11 @@ def blow(guides: Guides, adaptive: AdaptiveGuides | None, skin: Skin | None, fra
 
 def _draw(report: Report, runs: dict[str, Run], quick: bool, shown: list[int]) -> None:
     size = (90, 60) if quick else SIZE
-    board = Box((0.0, -0.003, 0.0), (0.5 * WIDTH + 0.005, 0.003, 0.5 * DEPTH + 0.005)).mesh()
-    camera = Camera(position=(0.0, 0.27, 0.31), look_at=(0.0, 0.35 * LENGTH, 0.01))
+    board = BOARD.mesh()
+    seen = np.concatenate(
+        [board.points, *(one.frames[number].points.reshape(-1, 3) for one in runs.values() for number in shown)]
+    )
+    camera = Camera.framing(seen, (0.0, 0.75, 1.0), aspect=size[0] / size[1], margin=0.03)
     rows = [
         draw_row(
             [_guides_drawn(one.frames[number]) for number in shown],

@@ -1,9 +1,9 @@
 """chang2002 7.4, figure 7: a sphere ploughs through a brush, and the bristles settle behind it.
 
 The same brush three times: bristles that know nothing of each other, bristles that collide (the wisp model), and with
-strips between neighbours. Settled is a brush whose kinetic energy stays below a thousandth of the most it had. The
-paper says that bristles which collide settle much faster; here that is a number: in half the time. There is no air,
-which would calm bristles whether they meet or not.
+strips between neighbours. Settled is a brush whose kinetic energy stays below a thousandth of the most it had, calmer
+one that stays below a tenth. The paper says that bristles which collide settle much faster; here that is a number: in
+half the time. There is no air, which would calm bristles whether they meet or not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,12 @@ RADIUS, HEIGHT = 0.03, 0.095  # [m] of the sphere, and of its centre over the bo
 START, END, PASSAGE = -0.12, 0.14, 0.65  # [m], [m], [s]: where it comes from, where it goes to, how long it takes
 FRAME_RATE = 48.0
 SECONDS = 6.0
-CALM = 1e-3  # of the largest kinetic energy
+# What is measured -> part of the largest kinetic energy that is left then.
+SETTLED = 1e-3
+CALM = {
+    "time to a tenth of the energy after the sphere has passed": 0.1,
+    "time to settle after the sphere has passed": SETTLED,
+}
 MUCH_FASTER = 0.5  # of the time that bristles take that know nothing of each other, at most
 SHOWN = (0.25, 0.5, 0.8, 1.5)  # [s]
 SIZE = (400, 280)
@@ -48,17 +53,16 @@ class Run:
     shown: list[Float64Array]
     energy: Float64Array
 
-    @property
-    def settled(self) -> float:
-        """Time from the end of the passage until the brush stays calm [s]; infinite where it does not."""
-        restless = np.flatnonzero(self.energy > CALM * self.energy.max())
+    def calm_after(self, part: float) -> float:
+        """Time from the passage until energy stays below `part` of its most [s]; infinite where it never does."""
+        restless = np.flatnonzero(self.energy > part * self.energy.max())
         last = int(restless[-1]) + 1
         return (last + 1) / FRAME_RATE - PASSAGE if last < len(self.energy) else np.inf
 
 
 def run(report: Report, *, quick: bool, tell: Tell) -> None:
     """Plough through the brush with three kinds of bristles, and measure how soon they settle."""
-    side, seconds = (4, 1.0) if quick else (SIDE, SECONDS)
+    side, seconds = (6, 2.0) if quick else (SIDE, SECONDS)
     kinds: dict[str, list[Part]] = {
         "no interactions": [],
         "wisps": [WispCollisions(thickness=THICKNESS)],
@@ -67,16 +71,17 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
     runs = {}
     for number, (name, parts) in enumerate(kinds.items()):
         runs[name] = plough(make_brush(side), parts, seconds, task_of(tell, name, 0.3 * number, 0.3 * (number + 1)))
-    alone = runs["no interactions"].settled
-    for name, one in runs.items():
-        case = f"{side} x {side} bristles, {name}"
-        promise = (
-            {}
-            if name == "no interactions"
-            else {"reference": alone, "source": "no interactions", "target": MUCH_FASTER * alone}
-        )
-        report.add(case, "time to settle after the sphere has passed", one.settled, "s", **promise)
+    for metric, part in CALM.items():
+        alone = runs["no interactions"].calm_after(part)
+        promise = {"reference": alone, "source": "no interactions", "target": MUCH_FASTER * alone}
+        for name, one in runs.items():
+            case = f"{side} x {side} bristles, {name}"
+            report.add(case, metric, one.calm_after(part), "s", **(promise if kinds[name] else {}))
     _draw(report, runs, quick)
+    report.note(
+        "Bristles that cross each other behind the sphere lose most of their energy at once; those that are left swing "
+        "side by side, where eq. 3 lets hair pass, and take their own time."
+    )
     report.note("The paper shows figure 7 and says that bristles that interact settle much faster; it gives no times.")
     tell("done", 1.0)
 
@@ -133,7 +138,7 @@ def _draw(report: Report, runs: dict[str, Run], quick: bool) -> None:
             [f"{time:.2g} s" for time, _ in zip(SHOWN, one.shown, strict=False)],
             camera=camera,
             size=size,
-            title=f"{name}: settles {one.settled:.2g} s after the passage",
+            title=f"{name}: settles {one.calm_after(SETTLED):.2g} s after the passage",
             look="blond",
         )
         for name, one in runs.items()

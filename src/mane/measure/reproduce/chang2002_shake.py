@@ -194,4 +194,4 @@ def _plot(report: Report, runs: dict[str, Run]) -> None:
         Axis("mean distance, seen from the head [mm]", log=True),
         curves,
     )
-    report.pictures.append(("recovery.png", "What is left two seconds after a shake is swing, with links and without"))
+    report.pictures.append(("recovery.png", "How far hair is from its groom: a swing that dies away, where it hangs"))

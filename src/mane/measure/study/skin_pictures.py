@@ -76,6 +76,8 @@ def _draw_heads(
     framed = frame.points.reshape(-1, 3)
     if body is not None and resting is not None:
         framed = np.concatenate([body.points[resting.points[:, 1] > NECK], framed])
+    else:  # hair alone: nothing of it is cut off
+        framed = np.concatenate([framed, *(one.reshape(-1, 3) for one in points)])
     camera = Camera.framing(framed, aspect=size[0] / size[1], margin=0.07)
     guides = Groom.from_uniform(frame.points)
     images = [render(guides, body, camera=camera, size=size, hair_width=GUIDE_WIDTH)]
