@@ -86,7 +86,7 @@ def test_fur_on_a_walking_creature(tmp_path):
 
 def test_hair_around_a_comb(tmp_path):
     output = tmp_path / "comb.png"
-    short = ["--strands", "300", "--guides", "40", "--frames", "24", "--size", "40", "40", "--output", str(output)]
+    short = ["--strands", "400", "--guides", "60", "--frames", "40", "--size", "40", "40", "--output", str(output)]
     linear, adaptive = load("04_methods/02_hair_around_a_comb.py").main(short)
     assert output.exists()
     assert adaptive < 0.5 * linear

@@ -100,7 +100,7 @@ def test_the_graph_is_that_of_the_paper(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_cliques_are_those_of_algorithm_1(seed):
-    graph, d, _, _ = random_graph(seed, delta=4.0)
+    graph, d, _, _ = random_graph(seed, delta=15.0)
     edges = bits(graph.edges, len(d))
     found = [frozenset(np.flatnonzero(row).tolist()) for row in bits(graph.cliques(), len(d))]
     assert found == reference.cliques(edges, d)
@@ -191,6 +191,39 @@ def test_a_jump_fades_by_its_time_constant():
         hair = skin(swung(guides, 0.02, 0.1 * number), copy=True)
         left = np.exp(-0.1 * number / 0.2)
         np.testing.assert_allclose(hair - goal, left * (first - goal), atol=1.2e-5)
+
+
+def pressed(guides, time=0.0):
+    """Guides right of the tooth pressed together 6 to 10 mm beside it, as if it were drawn through the hair."""
+    points = guides.rest.copy()
+    along = np.minimum(np.linspace(0, 2, guides.vertex_count), 1)
+    right = guides.rest[:, 0, 0] > 0
+    goal = 0.006 + 0.05 * guides.rest[:, 0, 0]
+    points[right, :, 0] += (goal - guides.rest[:, 0, 0])[right, None] * along
+    return replace(frame_of(guides, points=points), time=time, solid_poses=(Pose.identity(),))
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_hair_that_would_be_behind_the_tooth_leans_to_its_guides(lean):
+    """Hairs keep their distance from guides at rest, which takes those on the left of theirs through the tooth."""
+    groom = curtain(hairs=81)
+    guides = every(groom, 8)
+    skin = AdaptiveSkin(groom, guides, solids=[TOOTH], fade=0.0, lean=lean, use_motion=False)
+    hair = skin(pressed(guides), copy=True)
+    on_the_right = np.array([all(guides.rest[g, 0, 0] > 0 for g in skin.hangs_on(s)) for s in range(len(hair))])
+    crossing = (hair[on_the_right, 4, 0] < 0).sum()
+    assert (crossing == 0) == lean
+    if lean:
+        assert TOOTH.at(0.0).distance(hair[on_the_right, 1:].reshape(-1, 3)).min() > -1e-4
+        np.testing.assert_allclose(hair[:, 0], groom.roots, atol=ROUNDING)
+
+
+def test_guides_at_rest_give_the_groom_even_inside_a_solid():
+    groom = curtain()
+    guides = every(groom, 4)
+    inside = Solid(Sphere((0.0, -0.1, 0.0), 0.03))
+    hair = AdaptiveSkin(groom, guides, solids=[inside])(swung(guides, 0.0))
+    np.testing.assert_allclose(hair, groom.as_uniform(), atol=ROUNDING)
 
 
 def test_rest_and_rigid_motion_are_exact_far_from_the_origin():

@@ -50,34 +50,58 @@ def fill_clearance(
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def is_blocked(solids, poses, a, b, room, depth):
-    """Whether the way from `a (3,)` to `b (3,)` leads deeper than `depth` [m] into a solid; `room` is left at `a`."""
-    dx, dy, dz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+def is_blocked(solids, poses, ax, ay, az, bx, by, bz, depth):
+    """Whether the way from a to b leads deeper than `depth` [m] into a solid."""
+    dx, dy, dz = bx - ax, by - ay, bz - az
     length = math.sqrt(dx * dx + dy * dy + dz * dz)
     if length <= ZERO:
         return False
-    travelled = ZERO
+    room, travelled = steep_distance(solids, poses, ax, ay, az), ZERO
     for _ in range(MAX_STEPS):
         travelled += max((room + depth) / length, SHORTEST_STEP)
         if travelled >= ONE:
             return False
-        room = steep_distance(solids, poses, a[0] + travelled * dx, a[1] + travelled * dy, a[2] + travelled * dz)
+        room = steep_distance(solids, poses, ax + travelled * dx, ay + travelled * dy, az + travelled * dz)
         if room < -depth:
             return True
     return False
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def have_solid_between(solids, poses, first, second, room_first, room_second, depth):
-    """The interpolation check (chai2017 4.2): whether a solid is between vertices of the same number of two guides."""
+def length_of(a, b):
+    """Distance of two points (3,)."""
+    x, y, z = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def have_solid_between(solids, poses, first, second, room_first, room_second, between, depth):
+    """The interpolation check (chai2017 4.2): whether a solid is between places of the same number of two guides.
+
+    Thin solids pass between vertices, so that `between` places of every segment are asked, its end among them.
+    """
     for i in range(1, len(first)):
-        dx, dy, dz = second[i, 0] - first[i, 0], second[i, 1] - first[i, 1], second[i, 2] - first[i, 2]
-        gap = math.sqrt(dx * dx + dy * dy + dz * dz)
-        # Two balls without solids that touch each other cover the way; near a solid a margin may be covered as well.
-        if max(room_first[i], ZERO) + max(room_second[i], ZERO) < gap and is_blocked(
-            solids, poses, first[i], second[i], room_first[i], depth
-        ):
-            return True
+        # Two balls without solids that touch each other cover the way at the end of the segment, and along all of it
+        # if they are larger by its length.
+        own = length_of(first[i - 1], first[i]) + length_of(second[i - 1], second[i])
+        gap = max(length_of(first[i], second[i]), length_of(first[i - 1], second[i - 1]))
+        if max(room_first[i], ZERO) + max(room_second[i], ZERO) > gap + own:
+            continue
+        for k in range(between):
+            u = np.float32(k) / np.float32(between)
+            v = ONE - u
+            if is_blocked(
+                solids,
+                poses,
+                v * first[i, 0] + u * first[i - 1, 0],
+                v * first[i, 1] + u * first[i - 1, 1],
+                v * first[i, 2] + u * first[i - 1, 2],
+                v * second[i, 0] + u * second[i - 1, 0],
+                v * second[i, 1] + u * second[i - 1, 1],
+                v * second[i, 2] + u * second[i - 1, 2],
+                depth,
+            ):
+                return True
     return False
 
 
@@ -104,6 +128,7 @@ def connect_pairs(
     inv_b,
     limit,
     tip_limit,
+    between,
     depth,
     # out
     difference,
@@ -123,6 +148,7 @@ def connect_pairs(
         inv_b: sigma / B of each pair (P,) [s^2/m^2].
         limit: largest d of each pair (P,).
         tip_limit: largest distance of their tips [m].
+        between: places that are asked on every segment.
         depth: how far a way may lead into a solid [m].
         difference: see above.
         is_connected: see above.
@@ -135,7 +161,9 @@ def connect_pairs(
         passes = present[i] > ZERO and present[j] > ZERO and d <= limit[p]
         passes &= squared_gap(points[i, last:], points[j, last:]) <= tip_limit * tip_limit
         if passes and len(poses) > 0:
-            passes = not have_solid_between(solids, poses, points[i], points[j], clearance[i], clearance[j], depth)
+            passes = not have_solid_between(
+                solids, poses, points[i], points[j], clearance[i], clearance[j], between, depth
+            )
         is_connected[p] = passes
 
 

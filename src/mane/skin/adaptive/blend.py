@@ -44,6 +44,12 @@ class BlendTables:
         """Take the displacements of the guides' vertices (G, U, 3) for those of this frame."""
         self._guides.fill(displacement, self.shift)
 
+    def at_rows(self, of_guides: FloatArray) -> FloatArray:
+        """What guides have at their vertices (G, U, 3) at the places of every row, (R, 3, V)."""
+        table = self._guides.table()
+        self._guides.fill(of_guides, table)
+        return table
+
     def of_rows(self, of_guides: FloatArray) -> FloatArray:
         """A number of each guide (G,) for each row (R,)."""
         of_rows: FloatArray = np.ascontiguousarray(of_guides[self._guides.guide[:, 0]])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body._kernels_solid import SolidList
 from mane.body.packed import PackedSolid, shape_arrays, solid_list
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
@@ -23,6 +24,7 @@ GRAZE, GRAZE_OF_FEATURE = 2e-4, 0.3
 # Where nothing was learned: how fast guides move against each other at most, over their distance at rest [1/s], and how
 # much farther apart they get, squared.
 USUAL_RATE, USUAL_SPREAD = 20.0, 6.0
+MOST_BETWEEN = 8
 SMALLEST = 1e-8  # [m^2] of the squared distance of two strands: guides in one place
 
 
@@ -69,12 +71,15 @@ class GuideGraph:
         solids: what must not be between two guides, all those of a frame in their order.
         checked: numbers of those that count.
         params: which checks there are, and their limits.
+        spacing: of the vertices of guides [m].
 
     Attributes:
         solids: as given.
         checked: as given; none without that check.
         edges: bits, shape (G, W), uint64; see `_kernels_graph`.
         difference: d of chai2017 eq. 2 for every pair in the last frame, shape (P,).
+        between: places of every segment that are asked for solids.
+        clearance: how far the vertices of guides are from solids in the last frame [m], shape (G, U).
     """
 
     def __init__(
@@ -84,6 +89,7 @@ class GuideGraph:
         solids: Sequence[Solid],
         checked: Sequence[int],
         params: AdaptiveParams,
+        spacing: float = 0.0,
     ) -> None:
         self._params, self._capacity = params, capacity
         self.solids = tuple(solids)
@@ -91,6 +97,8 @@ class GuideGraph:
         own = [solids[number] for number in self.checked]
         self._solids = SkinSolids(own) if own else None
         thinnest = min((PackedSolid.of(solid).feature for solid in own), default=np.inf)
+        # Places of every segment that are asked: with one, a thin solid would pass between vertices.
+        self.between = 1 if params.paper else int(np.clip(np.ceil(spacing / (2 * thinnest)), 1, MOST_BETWEEN))
         self._graze = np.float32(min(GRAZE, GRAZE_OF_FEATURE * thinnest))
         # Kernels take a table of some solid, at no pose, for none.
         self._nothing = solid_list([shape_arrays(Sphere((0.0, 0.0, 0.0), 1.0))]), np.zeros((0, 12), np.float32)
@@ -101,6 +109,7 @@ class GuideGraph:
         self._limit = (limit if params.use_motion else np.full(len(limit), np.inf)).astype(np.float32)
         self.edges = np.zeros((capacity, (capacity + 63) // 64), np.uint64)
         self.difference = np.zeros(len(scale.pairs), np.float32)
+        self.clearance: FloatArray = np.zeros((0, 0), np.float32)
 
     def update(self, frame: GuideFrame, velocity: FloatArray, present: FloatArray) -> None:
         """Connect the guides of a frame.
@@ -110,21 +119,23 @@ class GuideGraph:
             velocity: of the guides as seen from the head [m/s], (G, U, 3).
             present: how far each guide is there, (G,).
         """
-        solids, poses = self._solids_at(frame)
+        solids, poses = self.solids_at(frame)
         points = np.ascontiguousarray(frame.points, np.float32)
-        clearance = np.zeros(points.shape[:2], np.float32)
+        clearance: FloatArray = np.full(points.shape[:2], np.inf, np.float32)
         if len(poses):
             kernels.fill_clearance(solids, poses, points, clearance)
         is_connected = np.zeros(len(self.difference), np.bool_)
         tip = np.inf if self._params.tip_distance is None else self._params.tip_distance
         kernels.connect_pairs(
             *(solids, poses, points, velocity, clearance, present, self.scale.pairs),
-            *(self._inv_a, self._inv_b, self._limit, np.float32(tip), self._graze),
+            *(self._inv_a, self._inv_b, self._limit, np.float32(tip), self.between, self._graze),
             *(self.difference, is_connected),
         )
         kernels.fill_edges(self.scale.pairs, is_connected, present, self.edges)
+        self.clearance = clearance
 
-    def _solids_at(self, frame: GuideFrame):  # type: ignore[no-untyped-def]
+    def solids_at(self, frame: GuideFrame) -> tuple[SolidList, FloatArray]:
+        """Solids that are checked and their poses at a frame, for kernels; none at no pose."""
         if self._solids is None:
             return self._nothing
         require_poses(len(self.solids), frame.solid_poses)

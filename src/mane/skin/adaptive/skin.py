@@ -15,6 +15,7 @@ from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.simd.align import empty_aligned
+from mane.skin.adaptive import _kernels_lean as kernels
 from mane.skin.adaptive.blend import Blend, BlendTables
 from mane.skin.adaptive.graph import GuideGraph
 from mane.skin.adaptive.listed import ListedSets
@@ -28,6 +29,9 @@ from mane.strand.frame import GuideFrame
 
 SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
 NO_TIME = -math.inf
+# Along a hair, after how much of it [m] a hair that leans to its guides is free again: towards the tip, where it hangs
+# from the solid, and towards the root.
+RECOVERY = (0.5, 0.08)
 LONGEST_FADE = 1.0  # [s] a frame that comes so much later begins anew
 
 
@@ -89,7 +93,9 @@ class AdaptiveSkin(Skin):
         self._tables = BlendTables(groom, guides, self.sets.slots)
         numbers = range(len(solids)) if touched is None else touched
         checked = [number for number in numbers if solids[number] is not body]
-        self.graph = GuideGraph(self.sets.motion_scale(guides), guides.capacity, solids, checked, self.params)
+        scale, spacing = self.sets.motion_scale(guides), float(guides.strands.lengths.max()) / (guides.vertex_count - 1)
+        self._spacing_of_guides = spacing
+        self.graph = GuideGraph(scale, guides.capacity, solids, checked, self.params, spacing)
         self._offset = empty_aligned(self._tables.rest.shape, np.float32)
         self._is_fading = np.zeros(groom.strand_count, np.bool_)
         self.seconds: dict[str, float] = {}
@@ -117,11 +123,26 @@ class AdaptiveSkin(Skin):
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         self._fill_from(frame, frame, out)
+        self._lean(frame, out)
 
     def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
         """Solids are between guides where these really are; hairs are blended in the rest pose."""
         self._fill_from(frame, carry.seen(frame), out)
         carry.carry(frame, out)
+        self._lean(frame, out)
+
+    def _lean(self, frame: GuideFrame, out: FloatArray) -> None:
+        """Let hairs lean towards their guides that are behind a solid, seen from there."""
+        solids, poses = self.graph.solids_at(frame)
+        if not (self.params.lean and len(poses)) or self.params.paper:
+            return
+        guides = self._tables.at_rows(np.ascontiguousarray(frame.points, np.float32))
+        clearance = self.graph.clearance - np.float32(self._spacing_of_guides)
+        room = self._tables.at_rows(np.repeat(clearance[:, :, None], 3, axis=2))
+        of_hairs = (self._tables.rows, self.sets.members(self.chosen), guides, room, self._tables.shift)
+        step = float(self.groom.lengths.mean()) / (out.shape[1] - 1)
+        recovery = np.array([step / RECOVERY[0], step / RECOVERY[1]], np.float32)
+        kernels.lean_hairs(solids, poses, *of_hairs, self.graph.between, recovery, out)
 
     def _fill_from(self, frame: GuideFrame, seen: GuideFrame, out: FloatArray) -> None:
         """Fill `out` with hairs on the head of `seen`; guides are connected as they are at `frame`."""

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.solid import Solid
+from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, IntArray, require_choice, require_positive
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.adaptive.skin import AdaptiveSkin
+from mane.skin.root_carry import RootCarry
 from mane.skin.solids import SkinSolids
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
@@ -23,6 +24,7 @@ from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import GuideLoad
 
 FORMS = ("colliding", "printed")
+LONGEST_STEP = 1.0  # [s] after more than that nobody knows what hair did
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class TwoWayParams(AdaptiveParams):
         tip_distance: how far apart tips of guides may be [m]
         hysteresis: how much worse than the best a set may become before it is changed
         fade: time constant of jumps [s]
+        lean: whether hairs behind a solid lean towards their guides
         paper: choose sets as printed
         form: which hairs eq. 4 sums over. "printed": all, those that meet nothing asking for no force; the system is
             singular, and solved by the pseudo-inverse. "colliding": those that meet a solid, with a Tikhonov term.
@@ -46,6 +49,7 @@ class TwoWayParams(AdaptiveParams):
         most_speed: a guide's vertex gets at most the force that speeds it up by this in a frame [m/s], "colliding".
     """
 
+    lean: bool = False
     form: str = "colliding"
     strength: float = 0.5
     tikhonov: float = 0.05
@@ -70,8 +74,7 @@ class TwoWaySkin(AdaptiveSkin):
         guide_model: mechanics of the guides, for their masses; by default guides of the default material.
         settings: fields of `TwoWayParams`, and arguments of `AdaptiveSkin`.
 
-    Limitations: not on a body that deforms. Off by default for what it does (docs/adaptive.md): use `adaptive` and the
-    pass `push_out`.
+    To compare with: `adaptive` and the pass `push_out` do better (docs/adaptive.md).
     """
 
     name = "adaptive_two_way"
@@ -96,23 +99,28 @@ class TwoWaySkin(AdaptiveSkin):
         super().reset()
         self._load: Float64Array | None = None
 
-    def grow_on(self, body: Solid | None) -> None:
-        """See `Skin.grow_on`; forces are found where hair really is, which is not the rest pose of a body."""
-        if body is not None and body.animation is not None:
-            raise ValueError("skin: 'adaptive_two_way' is for a rigid body; take 'adaptive' on one that deforms")
-        super().grow_on(body)
-
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         elapsed = frame.time - self._time
         super()._fill(frame, out)
-        self._load = self._asked(frame, out, elapsed) if 0 < elapsed < 1 else None
+        self._load = self._asked(frame, out, elapsed)
+
+    def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
+        """Solids are met where hair really is; what guides get is told as in the rest pose."""
+        elapsed = frame.time - self._time
+        super()._fill_on_skin(frame, carry, out)
+        load = self._asked(frame, out, elapsed)
+        if load is not None:
+            turn = quaternion.conjugate(quaternion.normalize(frame.root_rotations.astype(np.float64)))
+            load = quaternion.rotate(turn[:, None], load)
+        self._load = load
 
     def guide_load(self) -> GuideLoad | None:
         """Forces on the guides in the next frame."""
         return None if self._load is None else GuideLoad(self._load)
 
     def _asked(self, frame: GuideFrame, points: FloatArray, step: float) -> Float64Array | None:
-        if self._own_solids is None:
+        """Forces on the guides [N], world, (G, U, 3), after a `step` [s]; None where no hair meets a solid."""
+        if self._own_solids is None or not 0 < step < LONGEST_STEP:
             return None
         poses = tuple(frame.solid_poses[number] for number in self.graph.checked)
         rows = self._own_solids.penetrating(replace(frame, solid_poses=poses), points)
