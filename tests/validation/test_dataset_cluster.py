@@ -5,8 +5,10 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
+import psutil
 import pytest
 
 from mane.dataset import cluster
@@ -53,8 +55,6 @@ def start(spec, store, workers):
 
 def workers_of(process):
     """Processes that simulate: what the command spawned, or what its resource tracker is not."""
-    import psutil
-
     try:
         found = psutil.Process(process.pid).children(recursive=True)
         return [one.pid for one in found if "spawn_main" in " ".join(one.cmdline())]
@@ -134,6 +134,24 @@ def die_or_count(folder, number):
     if number == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return number
+
+
+def test_a_worker_that_dies_while_it_starts_is_replaced(tmp_path):
+    killed = []
+
+    def kill_first():
+        while not killed:
+            for pid in workers_of(psutil.Process())[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill_first)
+    killer.start()
+    with cluster.open_cluster(1) as workers:
+        results = dict(workers.run(die_or_count, [(str(tmp_path), number) for number in (0, 2, 3)]))
+    killer.join()
+    assert results == {0: 0, 1: 2, 2: 3}
 
 
 def test_a_task_that_kills_its_workers_is_given_up_after_four_of_them(tmp_path):

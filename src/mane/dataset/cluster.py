@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 CONNECT_SECONDS = 20.0  # for a scheduler to answer
+START_SECONDS = 300.0  # for the first worker of this machine to start
+KEEP_SECONDS = 2.0  # between looks whether all of them are there
 ALLOWED_DEATHS = 1  # of workers on a task before it is put aside, and again when it is run by itself at the end
 # Threads of a worker's libraries; each worker has its own cores.
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -28,11 +31,12 @@ class Cluster:
     """Runs tasks. `open_cluster` makes one.
 
     Attributes:
+        size: how many workers there are to be.
         workers: how many there are now.
         dashboard: address of the page that shows what they do, or "".
     """
 
-    workers = 1
+    size = workers = 1
     dashboard = ""
 
     def run(
@@ -48,10 +52,11 @@ class DaskCluster(Cluster):
 
     Args:
         client: connected to it.
+        size: how many workers there are to be.
     """
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, client: Any, size: int) -> None:
+        self._client, self.size = client, max(1, size)
         self.dashboard = _dashboard(client)
 
     @property
@@ -134,7 +139,7 @@ def open_cluster(workers: int | None = None, threads: int = 1, scheduler: str | 
         return
     _require_dask()
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
     settings = {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS}
@@ -145,23 +150,74 @@ def open_cluster(workers: int | None = None, threads: int = 1, scheduler: str | 
             except (OSError, ValueError) as error:
                 raise OSError(f"--scheduler {scheduler}: cannot be reached ({_first_line(error)})") from None
             with client:
-                yield DaskCluster(client)
+                yield DaskCluster(client, len(client.scheduler_info(n_workers=-1)["workers"]))
             return
         count = workers or max(1, core_count() // threads)
-        environment = dict.fromkeys(THREAD_VARIABLES, str(threads))
-        with (
-            LocalCluster(
-                n_workers=count,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                env=environment,
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            yield DaskCluster(client)
+        with _local_workers(count, threads) as client:
+            yield DaskCluster(client, count)
+
+
+# -- workers of this machine -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _local_workers(count: int, threads: int) -> Iterator[Any]:
+    """Start workers, and others in the place of those that are gone, until the block ends; yields a client of them.
+
+    Dask itself replaces a worker that dies at work. One that dies while it starts would end the whole run, or be
+    missing in the rest of it.
+    """
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            env=dict.fromkeys(THREAD_VARIABLES, str(threads)),
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,
+        _kept_at(cluster, count),
+    ):
+        try:
+            client.wait_for_workers(1, timeout=START_SECONDS)
+        except TimeoutError:
+            raise OSError(f"no worker started within {START_SECONDS:.0f} s; --workers 0 does without") from None
+        yield client
+
+
+@contextmanager
+def _kept_at(cluster: Any, count: int) -> Iterator[None]:
+    """Look every now and then whether there are so many workers, in a thread of its own."""
+    ended = threading.Event()
+
+    def keep() -> None:
+        while True:
+            cluster.loop.add_callback(_replace_lost, cluster, count)
+            if ended.wait(KEEP_SECONDS):
+                return
+
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # says at length that a worker did not start
+    keeper = threading.Thread(target=keep, name="mane workers", daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        keeper.join()
+
+
+def _replace_lost(cluster: Any, count: int) -> None:
+    """Forget workers that did not start or are gone, and ask for as many as are missing; runs in the cluster's loop."""
+    from distributed.core import Status
+
+    for name, worker in list(cluster.workers.items()):
+        if worker.status in (Status.failed, Status.closed):
+            del cluster.workers[name]  # `scale` starts another one in its place
+    cluster.scale(count)
 
 
 def _require_dask() -> None:

@@ -62,7 +62,7 @@ def in_order(
     Frames come in their order, whichever is made first. A piece whose worker dies is made again; OSError where it takes
     worker after worker with it.
     """
-    chunks = chunks_of(count, cluster.workers)
+    chunks = chunks_of(count, cluster.size)
     waiting: dict[int, list[T]] = {}
     done = following = 0
     for number, results in cluster.run(function, [(*given, chunk) for chunk in chunks]):

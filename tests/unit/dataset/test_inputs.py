@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 
+from mane.cli import main
 from mane.dataset import run, simulate
 from mane.dataset.dataset import open_dataset
 from mane.dataset.inputs import InputsChanged, spec_digests
@@ -178,13 +179,16 @@ def test_a_sequence_without_memory_is_recorded_and_stops_nobody(write_spec, tmp_
     assert list((tmp_path / "hair.zarr" / "unfinished").iterdir()) == []
 
 
-def test_a_full_disk_is_no_fault_of_a_sequence(write_spec, tmp_path, monkeypatch):
+def test_a_full_disk_is_no_fault_of_a_sequence(write_spec, tmp_path, monkeypatch, capsys):
     def run_into(*arguments):
         raise OSError(28, "No space left on device", "hair.zarr")
 
     monkeypatch.setattr(simulate, "run_into", run_into)
-    with pytest.raises(OSError, match="No space left"):
-        run_dataset(read_spec(write_spec()), tmp_path / "hair.zarr", workers=0)
+    assert main(["dataset", str(write_spec()), "-o", str(tmp_path / "hair.zarr"), "--workers", "0"]) == 2
+    error = capsys.readouterr().err
+    assert "hair.zarr" in error
+    assert "no space left" in error.lower()
+    assert error.count("\n") == 1
     assert open_dataset(tmp_path / "hair.zarr").failures == {}
 
 
