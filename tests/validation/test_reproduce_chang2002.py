@@ -43,7 +43,8 @@ def brush(folder):
 def wind(folder):
     found, _ = found_in("wind", folder)
     moved = "mean displacement of the tips"
-    assert 0 < found["rooted behind, in the lee", moved] < found["rooted in front", moved]
+    for air in ("fluid", "shelters"):
+        assert 0 < found[f"{air}: rooted behind, in the lee", moved] < found[f"{air}: rooted in front", moved]
 
 
 def adaptive(folder):

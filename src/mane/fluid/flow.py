@@ -29,6 +29,7 @@ from mane.geometry.checks import require_choice, require_positive
 WALLS = ("slip", "no_slip", "sticky")
 BLOCK = 8  # rows of a block that is passed over while it moves as one
 CALM = 1e-4  # of the fastest velocity; what differs by less from the wind does not count as moving
+STRONG = 2.0  # nu dt / cell^2 up to which viscosity takes part in steps of second order
 LEAST_CALM = 1e-6  # [m/s] likewise
 
 
@@ -47,7 +48,8 @@ class FlowParams:
             along the first layer of cells whatever the viscosity.
         confinement: strength of vorticity confinement, 0 for none.
         order: 1 lets viscosity and pressure act at the end of a step, which forgives anything; 2 half of each at its
-            start, along the same paths (trapezoidal rule), which is far more exact where flow and walls change slowly.
+            start, along the same paths (trapezoidal rule), which is far more exact where flow and walls change slowly;
+            not with a porous medium.
         largest_step: how far the fluid may move within a substep [cells].
         fastest: velocity beyond which a flow counts as run away [m/s].
         tolerance: of the pressure solve, relative.
@@ -207,6 +209,8 @@ class Flow:
     ) -> FlowReport:
         """Go on by `dt` [s], with solids where they are at its end; raise FlowDiverged for velocities out of bounds."""
         require_positive("dt", dt)
+        if exchange is not None and self.params.order != 1:
+            raise ValueError("order: must be 1 with a porous medium, whose pressure changes from step to step, got 2")
         self._are_faces_new |= self.walls.update(solids, dt)
         speed = self._require_bounded()
         count = max(1, math.ceil(speed * dt / (self.params.largest_step * self.grid.cell)))
@@ -259,7 +263,7 @@ class Flow:
     def _half_step(self, dt: float) -> FloatArray:
         """Velocities after what viscosity and the last pressure do in the first half of a step."""
         then = self.velocity.copy()
-        if self.params.viscosity:
+        if self._is_half_viscous(dt):
             diffuse(self.grid, self.walls, then, 0.5 * self._strength(dt), holds=self._holds, is_explicit=True)
         if self._last_dt:
             self._before = self._solver.pressure * np.float32(dt / self._last_dt)
@@ -269,6 +273,10 @@ class Flow:
         for axis in range(3):
             self._settle_component(then[axis], axis)
         return then
+
+    def _is_half_viscous(self, dt: float) -> bool:
+        """Whether half of the viscosity acts at the start of a step: not where it is so strong that it would ring."""
+        return self.params.order == 2 and 0.0 < self._strength(dt) <= STRONG
 
     def _strength(self, dt: float) -> float:
         """nu dt / cell^2."""
@@ -300,7 +308,8 @@ class Flow:
         self._settle_sides()
         self._settle_solids()
         if params.viscosity:
-            diffuse(self.grid, self.walls, self.velocity, self._strength(dt) / params.order, holds=self._holds)
+            strength = self._strength(dt) * (0.5 if self._is_half_viscous(dt) else 1.0)
+            diffuse(self.grid, self.walls, self.velocity, strength, holds=self._holds)
         if params.confinement:
             confine(self.grid, self.velocity, params.confinement * dt)
         for drive in drives:
@@ -369,8 +378,8 @@ class Flow:
         if not walls.has_solids:
             return
         if self.params.wall != "slip":
-            inside = walls.middle < 0.0
-            self.velocity[inside & (walls.open_part == 0.0)] = walls.velocity[inside & (walls.open_part == 0.0)]
+            covered = walls.covered
+            self.velocity.reshape(-1)[covered] = walls.velocity.reshape(-1)[covered]
             return
         known = (walls.open_part > 0.0).astype(np.int8)
         then = known.copy()

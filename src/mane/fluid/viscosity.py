@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mane.fluid import _kernels_viscosity as kernels
-from mane.fluid.grid import OPEN, FloatArray, Grid
+from mane.fluid.grid import FloatArray, Grid
 from mane.fluid.walls import Walls
 
 WEAK = 0.005  # nu dt / cell^2 up to which one explicit step is exact to 36 times its square, 0.1 percent
@@ -29,8 +29,7 @@ def diffuse(
     shape = np.array(grid.shape)
     for axis in range(3):
         middle = walls.middle[axis] if holds else np.abs(walls.middle[axis])
-        is_free = (walls.open_part[axis] > 0) & (middle >= 0)
-        _hold_sides(grid, axis, is_free)
+        is_free = walls.free_faces(axis, holds=holds)
 
         def applied(
             x: FloatArray, data: float, *, axis: int = axis, middle: FloatArray = middle, free: np.ndarray = is_free
@@ -43,7 +42,8 @@ def diffuse(
             return y
 
         before = velocity[axis]
-        r = np.where(is_free, before, 0) - applied(before, 1.0)
+        r = before - applied(before, 1.0)
+        r *= is_free
         if is_explicit or strength <= WEAK:
             velocity[axis] += r
             continue
@@ -64,15 +64,3 @@ def diffuse(
 def _dot(a: FloatArray, b: FloatArray) -> float:
     # in a fixed order whatever the number of threads, which a BLAS need not keep to
     return float(np.add.reduce((a * b).reshape(-1), dtype=np.float64))
-
-
-def _hold_sides(grid: Grid, axis: int, is_free: np.ndarray) -> None:
-    """Take faces on closed sides out of those that viscosity may change, and all that are no faces of the box."""
-    inside = np.zeros_like(is_free)
-    grid.faces(inside, axis)[...] = True
-    is_free &= inside
-    faces = np.moveaxis(grid.faces(is_free, axis), axis, 0)
-    if grid.kinds[2 * axis] != OPEN:
-        faces[0] = False
-    if grid.kinds[2 * axis + 1] != OPEN:
-        faces[-1] = False

@@ -16,6 +16,8 @@ from mane.fluid.grid import OPEN, FloatArray, Grid
 
 FAR = 8.0  # [cells] that corners count as being away from solids which are farther
 MARGIN = 3  # [cells] around the bounds of a solid within which distances are asked for
+# A face that is open by less than this is closed: what a moving solid squeezes out of a pocket would shoot through it.
+NARROWEST = 0.1
 NEAR = 2.0  # [cells] from a surface that deforms within which its own velocity matters
 
 
@@ -47,6 +49,7 @@ class Walls:
         middle: distance of the middle of every face to the nearest solid [cells], negative inside, shape (3, *padded).
         velocity: of what covers a face, along its axis [m/s], shape (3, *padded).
         has_solids: whether there are any.
+        covered: flat indices of faces that lie within solids.
     """
 
     def __init__(self, grid: Grid) -> None:
@@ -56,6 +59,8 @@ class Walls:
         self.middle: FloatArray = np.full(shape, FAR, np.float32)
         self.velocity: FloatArray = np.zeros(shape, np.float32)
         self.has_solids = False
+        self.covered: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._free: dict[tuple[int, bool], NDArray[np.bool_]] = {}
         corners = tuple(count + 1 for count in grid.shape)
         self._distances = np.full(corners, FAR, np.float32)
         self._owners = np.full(corners, -1, np.int64)
@@ -89,6 +94,7 @@ class Walls:
                     first, last, self._distances, self._owners,
                 )  # fmt: skip
         kernels.open_faces(self._distances, np.array(grid.shape), self.open_part, self.middle)
+        self.open_part[self.open_part < NARROWEST] = 0.0
         self.velocity.fill(0.0)
         kernels.wall_velocities(
             self.open_part, self._owners, poses, grid.origin, grid.cell, dt, np.array(grid.shape), self.velocity
@@ -97,7 +103,30 @@ class Walls:
             if PackedSolid.of(moving.solid).is_deforming:
                 self._add_deformation(number, moving)
         self._close_sides()
+        self.covered = np.flatnonzero((self.middle < 0.0) & (self.open_part == 0.0))
+        self._free.clear()
         return True
+
+    def free_faces(self, axis: int, *, holds: bool) -> NDArray[np.bool_]:
+        """Faces across an axis that viscosity may change, shape (*padded,).
+
+        Those on closed sides and those behind walls are not, nor those whose middle is, where walls hold the fluid.
+        """
+        known = self._free.get((axis, holds))
+        if known is not None:
+            return known
+        grid = self.grid
+        free = np.zeros(grid.padded, np.bool_)
+        grid.faces(free, axis)[...] = True
+        free &= self.open_part[axis] > 0.0
+        if holds:
+            free &= self.middle[axis] >= 0.0
+        rows = np.moveaxis(grid.faces(free, axis), axis, 0)
+        for side, at in ((2 * axis, 0), (2 * axis + 1, -1)):
+            if grid.kinds[side] != OPEN:
+                rows[at] = False
+        self._free[axis, holds] = free
+        return free
 
     def forget(self) -> None:
         """Look at solids again at the next update, wherever they are: the box has moved."""

@@ -193,3 +193,10 @@ def test_the_same_bytes_on_any_number_of_threads(on_threads):
         return {"velocity": flow.velocity.copy()}
 
     on_threads(run)
+
+
+def test_a_porous_medium_in_steps_of_second_order_is_refused():
+    flow = Flow(Grid((8, 8, 8), 0.1), order=2)
+    nothing = np.zeros_like(flow.velocity)
+    with pytest.raises(ValueError, match="order: must be 1 with a porous medium"):
+        flow.step(0.01, exchange=Exchange(nothing, nothing))

@@ -1,16 +1,18 @@
 """chang2002 7.3, figure 10: short hair in a wind whose strength and direction change.
 
-The head keeps the wind away from what is behind it, and hair from the hair behind it (attenuation); the air does not
-feel the hair. Guides hold together by links and collide by strips.
+Twice: in air that is a fluid, with the head as a wall and the hair as a porous medium, and in a given wind that head
+and hair keep away (shelters), which does not feel them. Guides hold together by links and collide by strips.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from mane.contact.air.airflow import Airflow
 from mane.contact.air.shelter import HairShelter, SolidShelter
 from mane.contact.links.links import StaticLinks
 from mane.contact.strips.strips import TriangleStrips
@@ -22,13 +24,15 @@ from mane.render.camera import Camera
 from mane.render.looks import LOOKS
 from mane.render.panels import side_by_side
 from mane.render.renderer import render
-from mane.scene.simulation import Simulation
+from mane.scene.simulation import LOCK_DRAG, Simulation
 from mane.skin.finish.passes import HermiteSubdivision, SolidAdjustment
 from mane.skin.linear.skin import LinearSkin
 from mane.strand.model import Float64Array
 
 GUIDES, SEGMENTS, STRANDS = 200, 15, 12_000
 STYLE = "bob"
+CELL = 0.025  # [m] of the air
+AIRS = {"fluid": "air that feels the hair", "shelters": "wind that is given"}
 STRENGTH = 7.0  # [m/s] at most
 GUST_PERIOD, TURN_PERIOD = 1.6, 3.2  # [s] of the strength and of the direction
 LARGEST_ANGLE = math.radians(70)  # of the direction to either side of the front
@@ -40,27 +44,54 @@ ARTISTIC = replace(LOOKS["dark_brown"], translucency=0.9)  # 7.5: more transluce
 
 
 def run(report: Report, *, quick: bool, tell: Tell) -> None:
-    """Let the wind blow and measure how far hair follows it, in the wind and in the lee."""
+    """Let the wind blow, as a fluid and as a given wind with shelters, and measure how far hair follows it."""
     strands, seconds = (400, 0.25) if quick else (STRANDS, SECONDS)
     groom = styles.make(STYLE, strands=strands, vertices=SEGMENTS + 1, seed=1)
     guides = select_guides(groom, 20 if quick else GUIDES, seed=1)
     body = styles.body(STYLE)
-    simulation = Simulation(
-        guides,
-        "chain",
-        body=body,
-        forces=[StaticLinks(), TriangleStrips(neighbours="horizontal")],
-        wind=lambda points, time: np.broadcast_to(air(time), points.shape),
-        shelters=[SolidShelter(), HairShelter()],
-        frame_rate=FRAME_RATE,
-    )
-    skin = LinearSkin(groom, guides)
-    rest = simulation.frame.points.astype(np.float64)
-    tips, speeds, pictures, artistic, captions = [], [], [], [], []
     size = (90, 100) if quick else SIZE
     everything = np.concatenate([body.points, groom.points])
     camera = Camera.framing(everything, (0.6, 0.15, 1.0), aspect=size[0] / size[1], margin=0.02)
+    cases: dict[str, dict[str, Any]] = {
+        "fluid": {"air": Airflow(_wind, cell=0.05 if quick else CELL, scale=LOCK_DRAG, guides=guides)},
+        "shelters": {"wind": _wind, "shelters": [SolidShelter(), HairShelter()]},
+    }
+    for number, (case, settings) in enumerate(cases.items()):
+        simulation = Simulation(
+            guides,
+            "chain",
+            body=body,
+            forces=[StaticLinks(), TriangleStrips(neighbours="horizontal")],
+            frame_rate=FRAME_RATE,
+            **settings,
+        )
+
+        def told(text: str, done: float, case: str = case, number: int = number) -> None:
+            tell(f"{text}, {case}", (number + done) / len(cases))
+
+        _blow(report, case, simulation, LinearSkin(groom, guides), camera, size, seconds, told)
+    report.note(
+        "In the first rows the air is a fluid that flows around the head and through the hair, feels it and slows "
+        "down; in the others the wind is given, and head and hair keep it away without its feeling them."
+    )
+    tell("done", 1.0)
+
+
+def _blow(
+    report: Report,
+    case: str,
+    simulation: Simulation,
+    skin: LinearSkin,
+    camera: Camera,
+    size: tuple[int, int],
+    seconds: float,
+    tell: Tell,
+) -> None:
+    """Simulate one kind of air, draw it and add its figures."""
+    rest = simulation.frame.points.astype(np.float64)
+    tips, speeds, pictures, artistic, captions = [], [], [], [], []
     adjust, smooth = SolidAdjustment(simulation.solids), HermiteSubdivision(levels=1)
+    body = simulation.solids[0].mesh
     frames = round(seconds * FRAME_RATE)
     shown_at = {min(round(time * FRAME_RATE), frames) for time in SHOWN}
     for number in range(1, frames + 1):
@@ -73,16 +104,15 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
             pictures.append(render(hair, body, camera=camera, size=size, look=LOOKS["dark_brown"]))
             artistic.append(render(hair, body, camera=camera, size=size, look=ARTISTIC))
             captions.append(f"{frame.time:.2g} s: {_wind_text(frame.time)}")
-    _add_figures(report, np.array(tips), np.array(speeds), rest)
-    row = side_by_side(pictures, captions, title="Short hair in a changing wind, after figure 10")
-    report.picture("wind", row, "Short hair in a changing wind, after figure 10")
-    row = side_by_side(artistic, captions, title="The same with more translucency and gloss, after figure 10, bottom")
-    report.picture("artistic", row, "The same with an artistic flavour (7.5), after figure 10, bottom")
-    report.note(
-        "The paper's air is a fluid that feels the hair; here hair is carried by a given wind, which the head and the "
-        "hair before it keep away. Two-way air comes later."
-    )
-    tell("done", 1.0)
+    _add_figures(report, case, np.array(tips), np.array(speeds), rest)
+    title = f"Short hair in a changing wind, {AIRS[case]}, after figure 10"
+    report.picture(f"wind_{case}", side_by_side(pictures, captions, title=title), title)
+    title = f"The same with more translucency and gloss (7.5), {AIRS[case]}, after figure 10, bottom"
+    report.picture(f"artistic_{case}", side_by_side(artistic, captions, title=title), title)
+
+
+def _wind(points: Float64Array, time: float) -> Float64Array:
+    return np.broadcast_to(air(time), points.shape)
 
 
 def air(time: float) -> Float64Array:
@@ -99,15 +129,22 @@ def _wind_text(time: float) -> str:
     return f"{speed:.2g} m/s" + (f" from the front, {side}" if speed > 0.5 else "")
 
 
-def _add_figures(report: Report, tips: Float64Array, speeds: Float64Array, rest: Float64Array) -> None:
+def _add_figures(report: Report, case: str, tips: Float64Array, speeds: Float64Array, rest: Float64Array) -> None:
     """How far tips are blown, when the wind is strong and when it is not, in front and behind."""
     moved = np.linalg.norm(tips, axis=2)
     strong, weak = speeds > 0.75 * STRENGTH, speeds < 0.25 * STRENGTH
     front = rest[:, 0, 2] > np.median(rest[:, 0, 2])
-    report.add("wind above three quarters", "mean displacement of the tips", 1e3 * float(_mean(moved[strong])), "mm")
-    report.add("wind below a quarter", "mean displacement of the tips", 1e3 * float(_mean(moved[weak])), "mm")
-    report.add("rooted in front", "mean displacement of the tips", 1e3 * float(moved[:, front].mean()), "mm")
-    report.add("rooted behind, in the lee", "mean displacement of the tips", 1e3 * float(moved[:, ~front].mean()), "mm")
+    report.add(
+        f"{case}: wind above three quarters", "mean displacement of the tips", 1e3 * float(_mean(moved[strong])), "mm"
+    )
+    report.add(f"{case}: wind below a quarter", "mean displacement of the tips", 1e3 * float(_mean(moved[weak])), "mm")
+    report.add(f"{case}: rooted in front", "mean displacement of the tips", 1e3 * float(moved[:, front].mean()), "mm")
+    report.add(
+        f"{case}: rooted behind, in the lee",
+        "mean displacement of the tips",
+        1e3 * float(moved[:, ~front].mean()),
+        "mm",
+    )
 
 
 def _mean(values: Float64Array) -> float:
