@@ -80,7 +80,8 @@ def stage_options(stage: type[Stage]) -> Options:
 def option_defaults(stage: type[Stage]) -> dict[str, Any]:
     """Defaults of the options of a stage, by name; `inspect.Parameter.empty` for one that must be given."""
     parameters = inspect.signature(maker_of(stage)).parameters
-    found = {name: parameter.default for name, parameter in parameters.items()}
+    found: dict[str, Any] = dict.fromkeys(stage.files)
+    found |= {name: parameter.default for name, parameter in parameters.items()}
     if stage.settings is not None:
         found |= {f.name: f.default for f in dataclasses.fields(stage.settings)}
     return {name: found[name] for name in stage_options(stage)}
