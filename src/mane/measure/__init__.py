@@ -24,6 +24,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "skin": partial(_load, "bench.skin"),
     "adaptive": partial(_load, "bench.adaptive"),
     "mutual": partial(_load, "bench.mutual"),
+    "fluid": partial(_load, "bench.fluid"),
     "character": partial(_load, "bench.character"),
     "pipeline": partial(_load, "bench.pipeline"),
     "dataset": partial(_load, "bench.dataset"),
