@@ -124,14 +124,15 @@ def flow_out(velocity, open_part, walls, shape, inverse, b):
                 total = np.float32(0.0)
                 for axis in range(3):
                     di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
-                    p = open_part[axis, i + di, j + dj, k + dk]
-                    total += p * velocity[axis, i + di, j + dj, k + dk]
-                    if p < 1.0:
-                        total += (np.float32(1.0) - p) * walls[axis, i + di, j + dj, k + dk]
-                    p = open_part[axis, i, j, k]
-                    total -= p * velocity[axis, i, j, k]
-                    if p < 1.0:
-                        total -= (np.float32(1.0) - p) * walls[axis, i, j, k]
+                    high, low = open_part[axis, i + di, j + dj, k + dk], open_part[axis, i, j, k]
+                    total += high * velocity[axis, i + di, j + dj, k + dk] - low * velocity[axis, i, j, k]
+                    if high < 1.0 or low < 1.0:
+                        # one velocity of the wall for both faces: a solid that swells within the cell moves no fluid
+                        # there but at its surface. Of rigid motion both have the same along their own axis.
+                        wall = walls[axis, i + di, j + dj, k + dk] if high < 1.0 else walls[axis, i, j, k]
+                        if high < 1.0 and low < 1.0:
+                            wall = np.float32(0.5) * (wall + walls[axis, i, j, k])
+                        total += (low - high) * wall
                 b[i, j, k] = -total
 
 

@@ -200,3 +200,25 @@ def test_a_porous_medium_in_steps_of_second_order_is_refused():
     nothing = np.zeros_like(flow.velocity)
     with pytest.raises(ValueError, match="order: must be 1 with a porous medium"):
         flow.step(0.01, exchange=Exchange(nothing, nothing))
+
+
+def test_a_ball_that_swells_drives_the_fluid_apart():
+    """A body that deforms within its own frame: potential flow of a source, dR/dt (R / r)^2."""
+    rest = Sphere((0.0, 0.0, 0.0), 0.2).mesh(24)
+    times, speed = np.array([0.0, 0.1, 0.2]), 0.3
+    frames = np.stack([rest.points * (1.0 + speed * time / 0.2) for time in times])
+    swelling = Solid.animated(rest, times, frames)
+    grid = Grid((24, 24, 24), 1 / 24, (-0.5, -0.5, -0.5), Side("open"))
+    flow = Flow(grid)
+    for step in range(3):
+        flow.step(0.01, [Wall(swelling, times=(0.05 + 0.01 * step, 0.06 + 0.01 * step))])
+    assert np.abs(flow.divergence()).max() < 1e-3
+    radius = 0.2 + 0.08 * speed
+    leaving = sum(
+        float((np.take(faces, -1, axis) - np.take(faces, 0, axis)).sum()) * grid.cell**2
+        for axis in range(3)
+        for faces in [grid.faces(flow.velocity[axis], axis)]
+    )
+    assert np.isclose(leaving, 4 * np.pi * radius**2 * speed, rtol=0.05)  # triangles of 15 degrees lack 2 % of the ball
+    at = np.array([[0.35, 0.0, 0.0], [-0.35, 0.0, 0.0]])
+    assert np.allclose(np.abs(flow.at(at)[:, 0]), speed * (radius / 0.35) ** 2, rtol=0.1)
