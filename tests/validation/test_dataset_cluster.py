@@ -154,6 +154,19 @@ def test_a_worker_that_dies_while_it_starts_is_replaced(tmp_path):
     assert results == {0: 0, 1: 2, 2: 3}
 
 
+@pytest.mark.stress
+def test_workers_that_cannot_start_are_given_up_in_one_line(tmp_path):
+    # A program from standard input cannot be imported by the processes that it spawns.
+    code = (
+        "from mane.dataset import cluster\ncluster.MOST_LOST = 2\n"
+        "try:\n    with cluster.open_cluster(1):\n        pass\nexcept OSError as error:\n    print(error)\n"
+    )
+    made = subprocess.run([sys.executable, "-"], input=code, capture_output=True, text=True, cwd=tmp_path, timeout=200)
+    assert (
+        made.stdout == "no worker could be started, 2 died while they started; --workers 0 (workers=0) does without\n"
+    )
+
+
 def test_a_task_that_kills_its_workers_is_given_up_after_four_of_them(tmp_path):
     with cluster.open_cluster(2) as workers:
         results = dict(workers.run(die_or_count, [(str(tmp_path), number) for number in range(6)]))

@@ -6,14 +6,16 @@ import logging
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 CONNECT_SECONDS = 20.0  # for a scheduler to answer
 START_SECONDS = 300.0  # for the first worker of this machine to start
 KEEP_SECONDS = 2.0  # between looks whether all of them are there
+MOST_LOST = 20  # workers that may die while they start before it is said that none can be started
 ALLOWED_DEATHS = 1  # of workers on a task before it is put aside, and again when it is run by itself at the end
 # Threads of a worker's libraries; each worker has its own cores.
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -180,23 +182,35 @@ def _local_workers(count: int, threads: int) -> Iterator[Any]:
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster) as client,
-        _kept_at(cluster, count),
+        _kept_at(cluster, count) as lost,
     ):
-        try:
-            client.wait_for_workers(1, timeout=START_SECONDS)
-        except TimeoutError:
-            raise OSError(f"no worker started within {START_SECONDS:.0f} s; --workers 0 does without") from None
+        _wait_for_one(client, lost)
         yield client
 
 
+def _wait_for_one(client: Any, lost: list[str]) -> None:
+    """Wait for the first worker; OSError where none comes, or all that were tried have died."""
+    ends = time.monotonic() + START_SECONDS
+    while time.monotonic() < ends and len(lost) < MOST_LOST:
+        with suppress(TimeoutError):
+            client.wait_for_workers(1, timeout=KEEP_SECONDS)
+            return
+    why = f"{len(lost)} died while they started" if lost else f"none was there within {START_SECONDS:.0f} s"
+    raise OSError(f"no worker could be started, {why}; --workers 0 (workers=0) does without")
+
+
 @contextmanager
-def _kept_at(cluster: Any, count: int) -> Iterator[None]:
-    """Look every now and then whether there are so many workers, in a thread of its own."""
+def _kept_at(cluster: Any, count: int) -> Iterator[list[str]]:
+    """Look every now and then whether there are so many workers, in a thread of its own; yields the names of the lost.
+
+    A list that grows as workers that did not start, or went away, are replaced.
+    """
     ended = threading.Event()
+    lost: list[str] = []
 
     def keep() -> None:
         while True:
-            cluster.loop.add_callback(_replace_lost, cluster, count)
+            cluster.loop.add_callback(_replace_lost, cluster, count, lost)
             if ended.wait(KEEP_SECONDS):
                 return
 
@@ -204,19 +218,20 @@ def _kept_at(cluster: Any, count: int) -> Iterator[None]:
     keeper = threading.Thread(target=keep, name="mane workers", daemon=True)
     keeper.start()
     try:
-        yield
+        yield lost
     finally:
         ended.set()
         keeper.join()
 
 
-def _replace_lost(cluster: Any, count: int) -> None:
+def _replace_lost(cluster: Any, count: int, lost: list[str]) -> None:
     """Forget workers that did not start or are gone, and ask for as many as are missing; runs in the cluster's loop."""
     from distributed.core import Status
 
     for name, worker in list(cluster.workers.items()):
         if worker.status in (Status.failed, Status.closed):
             del cluster.workers[name]  # `scale` starts another one in its place
+            lost.append(str(name))
     cluster.scale(count)
 
 
