@@ -137,13 +137,13 @@ def _caps(faces: NDArray[np.int64], point_count: int) -> tuple[NDArray[np.int64]
     """Triangles that fill the holes, shape (E, 3), around new points behind the others; and the rims of the holes."""
     edges = _open_edges(faces, point_count)
     used, local = np.unique(edges, return_inverse=True)
-    group = _connected(local.reshape(-1, 2), len(used))
+    group = connected(local.reshape(-1, 2), len(used))
     rims = tuple(used[group == number] for number in range(group.max(initial=-1) + 1))
     center = point_count + group[local.reshape(-1, 2)[:, 0]]
     return np.stack([edges[:, 1], edges[:, 0], center], axis=1), rims
 
 
-def _connected(edges: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def connected(edges: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Number of the connected part that each of `count` things belongs to, by edges (E, 2) between them."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -179,7 +179,7 @@ def _bounding(
             "thickness"
         )
     start, end = _edges(joined[faces])
-    part = _connected(np.stack([start, end], axis=1), len(points))[joined[faces[:, 0]]]
+    part = connected(np.stack([start, end], axis=1), len(points))[joined[faces[:, 0]]]
     is_kept = np.zeros(part.max() + 1, np.bool_)
     is_kept[part[bounds]] = True
     kept = is_kept[part]

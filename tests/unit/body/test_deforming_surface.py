@@ -71,6 +71,40 @@ def test_the_closest_triangle_is_that_of_brute_force_wherever_the_search_begins(
             assert np.linalg.norm(gradient) == pytest.approx(1.0)
 
 
+def test_boxes_bound_the_distance_from_below_and_say_when_it_may_not_be_enough():
+    frames = BALL.points, bent(BALL.points, 0.8)
+    arrays = surface_of(*frames).during(0.0, 1.0)
+    rng = np.random.default_rng(5)
+    points = CENTER + rng.normal(scale=0.3, size=(200, 3))
+    box = np.array([0.0, 0.0])
+    for which in (START, END):
+        corners = corners_at(arrays, which)
+        exact = brute_force(points, corners).min(axis=1)
+        blocks = [corners[first : first + 16].reshape(-1, 3) for first in range(0, len(corners), 16)]
+        low, high = (np.array([edge(block, axis=0) for block in blocks]) for edge in (np.min, np.max))
+        off = np.maximum(np.maximum(low - points[:, None], points[:, None] - high), 0.0)
+        expected = np.linalg.norm(off, axis=2).min(axis=1)
+        for point, distance, bound in zip(points, exact, expected, strict=True):
+            found = kernels.least_by_boxes(arrays, which, *point, 0.0)
+            assert found <= distance
+            assert found == pytest.approx(bound, abs=1e-5)
+            # Told how far is enough, it may stop at once, but never above that where boxes are nearer.
+            assert (kernels.least_by_boxes(arrays, which, *point, 0.1) > 0.1) == (found > 0.1)
+        box += (exact > 0.1).sum(), (expected > 0.1).sum()
+    assert box[0] > box[1] > 100  # the points tell something
+
+
+def test_clusters_hang_together():
+    pair = Mesh(
+        np.concatenate([BALL.points, BALL.points + [0.21, 0, 0]]).astype(np.float32),
+        np.concatenate([BALL.faces, BALL.faces + len(BALL.points)]),
+    )
+    surface = surface_of(pair.points, mesh=pair)
+    for first, last in zip(surface._first[:-1], surface._first[1:], strict=True):
+        members = surface._members[first:last]
+        assert (members < len(BALL.points)).all() or (members >= len(BALL.points)).all()
+
+
 def test_of_triangles_at_the_same_distance_the_first_counts():
     arrays = surface_of(BALL.points).during(0.0, 1.0)
     for point in corners_at(arrays, END)[::97, 0]:

@@ -4,12 +4,19 @@ import numpy as np
 import pytest
 from mass_points import PointSolver, Scene, make_model
 
+from mane.body.motion import Pose
+from mane.body.shapes import Box
+from mane.body.solid import Solid
 from mane.contact.solids import _kernels as kernels
+from mane.contact.solids._kernels_amend import drop_wrong_contacts
 from mane.contact.solids._kernels_contact import ACROSS, ALONG, GOAL, NORMAL, PULL, RECORD_SIZE
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.scene.simulation import Simulation
 from mane.strand import stepping
 from mane.strand.material import Material
 from mane.strand.ports import NO_STRANDS, Force, Load
-from mane.strand.solver import SOLVERS, make_solver
+from mane.strand.solver import SOLVERS, converged_models, make_solver
 
 INNER, VERTICES, DT, LIMIT = 3, 6, 1e-3, 0.5
 
@@ -59,11 +66,56 @@ def test_contacts_that_pull_leave_the_load_and_the_others_stay():
     load, expected = spread(count, place, record, ~np.zeros_like(pulled)), spread(count, place, record, ~pulled)
     changed = np.zeros(strands, np.bool_)
     loads = (load.force, load.resistance, load.coupling)
-    kernels.drop_pulling_contacts(INNER, velocity, mass, DT, LIMIT, count, place, record, *loads, changed)
+    hair = (np.zeros((strands, VERTICES, 3)), velocity, mass, *(np.ones((2, strands, VERTICES - 1))))
+    # Strains of one do not count here: what lengths are at rest nobody asks.
+    drop_wrong_contacts(INNER, *hair, DT, (LIMIT, 2.0), 0, count, place, record, *loads, changed)
     np.testing.assert_array_equal(changed, pulled.any(axis=1))
     np.testing.assert_array_equal(record[:, :most, ALONG] == 0, pulled)
     for name in ("force", "resistance", "coupling"):
         np.testing.assert_allclose(getattr(load, name), getattr(expected, name), atol=1e-16)
+
+
+def test_contacts_that_stretch_hair_let_go_the_hardest_ones_first():
+    strands, stiffness = 3, 20.0
+    points = np.zeros((strands, VERTICES, 3))
+    points[:, :, 0] = 1e-3 * np.arange(VERTICES)
+    points[1:, 1:, 0] += 1e-5  # stretched by one percent
+    lengths = np.full((strands, VERTICES - 1), 1e-3)
+    hair = (
+        points,
+        np.zeros_like(points),
+        np.full((strands, VERTICES), 1e-8),
+        lengths,
+        np.full_like(lengths, stiffness),
+    )
+    count = np.full(strands, 4)
+    place = np.tile(np.arange(1, 5, dtype=np.int32) * (INNER + 1), (strands, 1))
+    # Presses of 0.5, 0.3, 0.2 and 0.01 N; the last strand is stretched by something else than its contacts.
+    record = np.zeros((strands, 6, RECORD_SIZE))
+    record[..., NORMAL], record[..., ALONG] = 1.0, 10.0
+    record[:, :4, GOAL] = np.array([[1], [1], [1e-3]]) * np.array([0.05, 0.03, 0.02, 0.001])
+    load, changed = Load.empty(strands, VERTICES), np.zeros(strands, np.bool_)
+    loads = (load.force, load.resistance, load.coupling)
+    for attempt, expected in enumerate(([True, True, False, False], [True, True, False, False], [True] * 4)):
+        changed[...] = False
+        now = record.copy()
+        drop_wrong_contacts(INNER, *hair, DT, (LIMIT, 0.005), attempt, count, place, now, *loads, changed)
+        np.testing.assert_array_equal(changed, [False, True, False])
+        np.testing.assert_array_equal(now[1, :4, ALONG] == 0, expected)
+
+
+@pytest.mark.parametrize("model", converged_models())
+def test_hair_whose_root_is_carried_into_a_solid_is_not_stretched(model):
+    points = np.zeros((4, 8, 3), np.float32)
+    points[:, :, 0] = 0.01 * np.arange(4)[:, None]
+    points[:, :, 1] = 1.2e-3 * np.arange(8)
+    wall = Solid(Box((0.0, 0.05, 0.0), (0.2, 0.03, 0.2)))
+    guides = Guides.from_groom(Groom.from_uniform(points))
+    simulation = Simulation(guides, model, solids=[wall], frame_rate=100.0)
+    for frame in range(15):
+        # At 0.6 m/s, until the root is deeper inside than the hair is long.
+        simulation.step(Pose((0.0, 0.06 * min((frame + 1) / 10, 1.0), 0.0), (0.0, 0.0, 0.0, 1.0)))
+        assert simulation.report.stretch < 0.01
 
 
 class Doubting(Force):

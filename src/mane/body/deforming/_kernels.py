@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from mane.body.deforming._kernels_tree import (
     BLOCK,
     NODE,
+    ROUNDING,
     boxes_within,
     first_block,
+    least_of_node,
     search_limit,
     triangles_within,
 )
@@ -152,6 +154,21 @@ def nearest_of_block(blocks, corners, block, x, y, z, bx, by, bz, slack, best, b
 
 
 @leaf()
+def bits_left(low, high, level):
+    """What is left to do at a level, of the two numbers that `search_triangles` keeps it in."""
+    return ((low if level < HALF else high) >> (WIDTH * (level % HALF))) & ALL_LANES
+
+
+@leaf()
+def with_bits_left(low, high, level, bits):
+    """The two numbers with other bits at a level."""
+    place = WIDTH * (level % HALF)
+    if level < HALF:
+        return (low & ~(ALL_LANES << place)) | (bits << place), high
+    return low, (high & ~(ALL_LANES << place)) | (bits << place)
+
+
+@leaf()
 def search_triangles(box, blocks, corners, level_start, origin, slack, x, y, z, guess):
     """Number of the triangle that is closest to a point, in arrays of one shape; see `closest_triangle`.
 
@@ -173,7 +190,7 @@ def search_triangles(box, blocks, corners, level_start, origin, slack, x, y, z, 
             if level == top:
                 return best_triangle
             level, node = level + 1, node // WIDTH
-            bits = ((low if level < HALF else high) >> (WIDTH * (level % HALF))) & ALL_LANES
+            bits = bits_left(low, high, level)
             continue
         child = node * WIDTH + lowest_bit(bits)
         bits &= bits - 1
@@ -184,13 +201,50 @@ def search_triangles(box, blocks, corners, level_start, origin, slack, x, y, z, 
                 )
                 limit = search_limit(best, slack)
             continue
-        place = WIDTH * (level % HALF)
-        if level < HALF:
-            low = (low & ~(ALL_LANES << place)) | (bits << place)
-        else:
-            high = (high & ~(ALL_LANES << place)) | (bits << place)
+        low, high = with_bits_left(low, high, level, bits)
         level, node = level - 1, child
         bits = boxes_within(box, (level_start[level] + node) * NODE, bx, by, bz, limit)
+
+
+@leaf()
+def search_boxes(box, level_start, origin, x, y, z, enough):
+    """Square of the distance of a point to the nearest box of a block, in arrays of one shape; see `least_by_boxes`.
+
+    Ends as soon as it is at most `enough`. Nodes are gone through as in `search_triangles`.
+    """
+    stay_out_of_line()
+    bx, by, bz = np.float32(x - origin[0]), np.float32(y - origin[1]), np.float32(z - origin[2])
+    best = least_of_node(box, first_block(box, level_start, bx, by, bz) // WIDTH * NODE, bx, by, bz)
+    top = len(level_start) - 2
+    level, node, low, high = top, 0, 0, 0
+    bits = boxes_within(box, level_start[top] * NODE, bx, by, bz, best)
+    while best > enough:
+        if bits == 0:
+            if level == top:
+                return best
+            level, node = level + 1, node // WIDTH
+            bits = bits_left(low, high, level)
+            continue
+        child = node * WIDTH + lowest_bit(bits)
+        bits &= bits - 1
+        if level <= 1:
+            # The boxes of a lowest node are those of blocks.
+            best = min(best, least_of_node(box, (child if level == 1 else node) * NODE, bx, by, bz))
+            bits = bits if level == 1 else 0
+            continue
+        low, high = with_bits_left(low, high, level, bits)
+        level, node = level - 1, child
+        bits = boxes_within(box, (level_start[level] + node) * NODE, bx, by, bz, best)
+    return best
+
+
+@leaf()
+def least_by_boxes(surface, which, x, y, z, enough):
+    """Lower bound of the distance of a point [m]; it may be any that is below `enough` [m] where the true one is."""
+    shape = surface.shape[which]
+    limit = np.float32(enough * enough)
+    square = search_boxes(surface.box[shape], surface.level_start, surface.origin[shape], x, y, z, limit)
+    return math.sqrt(square) / ROUNDING - surface.slack
 
 
 @leaf()

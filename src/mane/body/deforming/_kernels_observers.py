@@ -2,7 +2,7 @@
 
 The triangles of a surface are divided into clusters. In a step each cluster moves as a rigid body does, up to a rest
 that is measured; so how far anything of it moves relative to a frame is bounded by a few numbers. A frame has rings of
-different reach: what is beyond one at both ends of a step does not count for it.
+different reach: what is beyond one all through a step does not count for it.
 
 Sixteen clusters lie side by side: all x of their middles, then y, and so on through the rows below.
 """
@@ -121,7 +121,9 @@ def square_to_cluster(clusters, at, x, y, z):
 
 @leaf()
 def watch_motion(clusters, start, end, turn, one):
-    """Fill how far anything moves relative to an observer in a step, at most, within reach of each ring at either end.
+    """Fill how far anything moves relative to an observer in a step, at most, that comes within reach of each ring.
+
+    What is farther off at both ends than that by half of its motion has not been within reach on its way either.
 
     The frame goes from `start` to `end` (3) [m] and turns by the matrix I + `turn` (9). The motion of a point p
     relative to it is v(p) - (end - start) - turn (p - start); of a cluster the last is taken apart at its middle.
@@ -155,8 +157,8 @@ def watch_motion(clusters, start, end, turn, one):
         motion = motion + load(clusters, at + REST * WIDTH)
         for k in range(RINGS):
             ring = RING + k * RING_SIZE
-            limit = np.float32((one[ring + REACH] * (1.0 + REACH_ROUNDING) + REACH_ROUNDING) ** 2)
-            largest = float(reduce_max(select(near <= limit, motion, ZERO)))
+            limit = np.float32(one[ring + REACH] * (1.0 + REACH_ROUNDING) + REACH_ROUNDING) + half * motion
+            largest = float(reduce_max(select(near <= limit * limit, motion, ZERO)))
             one[ring + MOTION] = max(one[ring + MOTION], largest + MOTION_ROUNDING)
 
 

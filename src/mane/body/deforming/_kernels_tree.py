@@ -192,6 +192,12 @@ def first_block(box, level_start, x, y, z):
 
 
 @leaf()
+def least_of_node(box, at, x, y, z):
+    """Square of the distance of a point to the nearest box of a node."""
+    return reduce_min(squares_to_boxes(box, at, x, y, z))
+
+
+@leaf()
 def search_limit(square, slack):
     """Square of the distance within which boxes are looked into that could hold what is as near as that; rounded up."""
     reach = ROUNDING * math.sqrt(square) + slack

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.body.animated import AnimatedMesh
-from mane.body.closed import ClosedMesh
+from mane.body.closed import ClosedMesh, connected
 from mane.body.deforming import _kernels as kernels
 from mane.body.deforming import _kernels_observers as observing
 from mane.body.deforming import _kernels_tree as tree
@@ -27,8 +27,8 @@ SLACK = 2.0**-21
 # After a cut, or a time that does not follow the last one, the surface counts as having moved this far [m]: what was
 # measured before says nothing of where it is now.
 FORGOTTEN = 1e3
-# Triangles of a cluster, whose motion observers see as one: in blocks of the tree.
-CLUSTER = 4 * WIDTH
+# Triangles of a cluster, at most, whose motion observers see as one: in blocks of the tree.
+CLUSTER = 2 * WIDTH
 
 
 class DeformingSurface:
@@ -142,10 +142,22 @@ def _observers(reach: Float64Array) -> Float64Array:
 
 
 def _clusters(faces: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Points of each cluster of triangles (T, 3) that follow each other: where they begin, (C + 1,), and the points."""
-    members = [np.unique(faces[start : start + CLUSTER]) for start in range(0, len(faces), CLUSTER)]
+    """Points of each cluster of triangles (T, 3) that follow each other: where they begin, (C + 1,), and the points.
+
+    Triangles that do not hang together, such as those of two legs side by side, do not move as one: they are clusters
+    of their own.
+    """
+    members = [part for start in range(0, len(faces), CLUSTER) for part in _parts(faces[start : start + CLUSTER])]
     first = np.concatenate([[0], np.cumsum([len(one) for one in members])])
     return first.astype(np.int64), np.concatenate(members).astype(np.int64)
+
+
+def _parts(faces: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """Points of each connected part of some triangles (T, 3)."""
+    points, local = np.unique(faces, return_inverse=True)
+    local = local.reshape(faces.shape)
+    group = connected(np.concatenate([local[:, :2], local[:, 1:]]), len(points))
+    return [points[group == number] for number in range(group.max() + 1)]
 
 
 def _empty_clusters(count: int) -> FloatArray:

@@ -21,9 +21,7 @@ from mane.contact.solids._kernels_contact import (
     TRAIL_SIZE,
     contact_mass,
     copy_record,
-    drop_contact,
     judge_contact,
-    normal_force,
     settle_contact,
     spread_contact,
 )
@@ -375,63 +373,6 @@ def find_contacts(
                 record[s],
             )
             spread_contacts(inner, count[s], place[s], record[s], force[s], resistance[s], coupling[s])
-
-
-@njit(cache=True, error_model="numpy")
-def drop_on_strand(inner, velocity, mass, dt, limit, count, place, record, force, resistance, coupling):
-    """Take the contacts of one strand that pull out of its load; return whether there was one.
-
-    One contact alone has nobody to fight with, and is given up in the next step.
-    """
-    end, has_dropped = len(velocity) - 1, False
-    if count < 2:
-        return False
-    for c in range(count):
-        j, k = place[c] // (inner + 1), place[c] % (inner + 1)
-        u = k / (inner + 1)
-        v = between(vector(velocity, j), vector(velocity, min(j + 1, end)), u)
-        if -dt * normal_force(record[c], v) > limit * contact_mass(mass, j, u):
-            drop_contact(record[c], j, u, force, resistance, coupling)
-            has_dropped = True
-    return has_dropped
-
-
-@njit(cache=True, error_model="numpy")
-def drop_pulling_contacts(
-    inner,
-    velocity,
-    mass,
-    dt,
-    limit,
-    count,
-    place,
-    # out
-    record,
-    force,
-    resistance,
-    coupling,
-    changed,
-):
-    """Take contacts out of the load that pull, and would change the velocity of their point by more than `limit` [m/s].
-
-    Contacts are one-sided, yet the solve treats them as equations. This is one round of an active set method for the
-    inequalities. Marks the strands whose load was changed, (G,).
-    """
-    for s in range(len(count)):
-        if drop_on_strand(
-            inner,
-            velocity[s],
-            mass[s],
-            dt,
-            limit,
-            count[s],
-            place[s],
-            record[s],
-            force[s],
-            resistance[s],
-            coupling[s],
-        ):
-            changed[s] = True
 
 
 @njit(cache=True, error_model="numpy")

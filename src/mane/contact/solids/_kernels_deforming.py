@@ -6,9 +6,10 @@ relative to that is its path, and the surface stands still at its shape of the e
 that is what happens with a rigid solid, and an arm that swings past a hair meets it however fast it is.
 
 A row of `measured` (V, 12) holds distance [m] and place (3) [m] of a vertex when it was measured, its closest triangle,
-how far the surface had drifted then, and what the observer of its strand (`_kernels_observers`), a frame that goes
-along with its root, saw: how far the surface near it had moved, the place (3) [m], which observer that is, and through
-which of its rings it looks. Whether a row is there or not changes no result: it saves time.
+how far the surface had drifted then (`IS_BOUND` where the distance is a lower bound, and the triangle an older one),
+and what the observer of its strand (`_kernels_observers`), a frame that goes along with its root, saw: how far the
+surface near it had moved, the place (3) [m], which observer that is, and through which of its rings it looks. Whether a
+row is there or not changes no result: it saves time.
 """
 
 # mypy: allow-untyped-defs
@@ -18,7 +19,15 @@ import math
 import numpy as np
 
 from mane.body._kernels_solid import BEFORE, to_local
-from mane.body.deforming._kernels import END, START, carried, closest_triangle, distance_to, signed_distance
+from mane.body.deforming._kernels import (
+    END,
+    START,
+    carried,
+    closest_triangle,
+    distance_to,
+    least_by_boxes,
+    signed_distance,
+)
 from mane.body.deforming._kernels_observers import (
     AT_END,
     AT_START,
@@ -34,6 +43,10 @@ from mane.simd.memory import stay_out_of_line
 TRIANGLE, DRIFT, MOVED, PLACE, OBSERVER, RING = 4, 5, 6, 7, 10, 11
 COLUMNS = 12
 MAX_STEPS = 48
+# What was farther than this when it was last measured [m] may do with a bound of its distance.
+FAR = 0.015
+# In place of the drift of a measurement, where there is only a bound.
+IS_BOUND = -1.0
 # A search stops this close to the surface, as a part of the path; the contact takes the rest into account.
 ARRIVED = 1e-3
 
@@ -80,7 +93,18 @@ def most_to_surface(surface, which, x, measured, j):
     """Upper bound of that distance: infinite where what was closest may have left the observer's reach."""
     y, moved, seen, reach = sight_of(surface, which, x, measured, j)
     most = measured[j, 0] + moved + seen
-    return most if most + size_of(y) < reach else np.inf
+    return most if most + size_of(y) < reach and measured[j, DRIFT] != IS_BOUND else np.inf
+
+
+@leaf()
+def remember(surface, shape, x, d, t, drift, measured, j):
+    """Remember a distance of vertex j at the local point x [m], the triangle that is or was closest, and the drift."""
+    observers, o = surface.observers, int(measured[j, OBSERVER])
+    y = seen_from(observers, o, AT_START if shape == START else AT_END, x)
+    measured[j, 0], measured[j, TRIANGLE], measured[j, DRIFT] = d, t, drift
+    measured[j, MOVED] = observers[o, int(measured[j, RING]) + (SEEN if shape == START else SEEN + 1)]
+    measured[j, 1], measured[j, 2], measured[j, 3] = x[0], x[1], x[2]
+    measured[j, PLACE], measured[j, PLACE + 1], measured[j, PLACE + 2] = y[0], y[1], y[2]
 
 
 @leaf()
@@ -89,12 +113,19 @@ def measure_anew(surface, shape, x, measured, j):
     stay_out_of_line()
     t = closest_triangle(surface, shape, x[0], x[1], x[2], int(measured[j, TRIANGLE]))
     d, _, _, _, _ = signed_distance(surface, shape, t, x[0], x[1], x[2])
-    observers, o = surface.observers, int(measured[j, OBSERVER])
-    y = seen_from(observers, o, AT_START if shape == START else AT_END, x)
-    measured[j, 0], measured[j, TRIANGLE], measured[j, DRIFT] = d, t, surface.drift[shape]
-    measured[j, MOVED] = observers[o, int(measured[j, RING]) + (SEEN if shape == START else SEEN + 1)]
-    measured[j, 1], measured[j, 2], measured[j, 3] = x[0], x[1], x[2]
-    measured[j, PLACE], measured[j, PLACE + 1], measured[j, PLACE + 2] = y[0], y[1], y[2]
+    remember(surface, shape, x, d, t, surface.drift[shape], measured, j)
+
+
+@leaf()
+def bound_anew(surface, shape, x, enough, measured, j):
+    """Lower bound of the distance of vertex j, outside at the local point x [m], remembered if above `enough` [m].
+
+    Boxes tell it for a fraction of what a measurement costs where the surface is far off.
+    """
+    bound = least_by_boxes(surface, shape, x[0], x[1], x[2], enough)
+    if bound > enough:
+        remember(surface, shape, x, bound, measured[j, TRIANGLE], IS_BOUND, measured, j)
+    return bound
 
 
 @leaf()
@@ -129,6 +160,8 @@ def see_surface_before(surface, poses, x, there, scope, measured, j):
     here = to_local(poses, BEFORE, x[0], x[1], x[2])
     approach, is_observed = surface_approach(surface, here, there, scope, measured, j)
     distance = least_to_surface(surface, BEFORE, here, measured, j)
+    if 0.0 < distance <= approach + scope and measured[j, 0] > FAR:
+        distance = bound_anew(surface, START, here, approach + scope, measured, j)
     if not distance > approach + scope:
         distance = measure_surface(surface, BEFORE, here, measured, j)
         if not distance > approach + scope:

@@ -17,8 +17,8 @@ from mane.strand.ports import MovingSolid, StrandView
 
 # More points than this on one segment mean that the hair is cut too coarsely for what it touches.
 MAX_INNER = 63
-# Surfaces that deform are observed this much farther than hair can ever be from what is closest to it [m]: within
-# it they, and hair that is off its roots, may move until it is measured again.
+# Surfaces that deform are observed this much farther from a root than hair of its strand can be [m]: what is beyond
+# that may move as it likes, and hair is measured again before it, and what is observed, may have come so much closer.
 BEYOND = 0.01
 # Parts of a strand from the root that have rings of their own.
 UP_TO = (0.125, 0.25, 0.5, 1.0)
@@ -59,12 +59,8 @@ def not_measured(strand_count: int, vertex_count: int, is_deforming: bool = Fals
 
 
 def _reach_of(model: StrandModel) -> Float64Array:
-    """How far from its root a strand can see anything that matters to parts of it up to `UP_TO` [m], shape (G, 4).
-
-    The skin at the root is no farther from a vertex than the strand is long up to there, so what is closest to it is
-    within twice that from the root.
-    """
-    return BEYOND + 2.0 * model.strand_length[:, None] * np.array(UP_TO)
+    """How far from its root anything is observed for parts of a strand up to `UP_TO` [m], shape (G, 4)."""
+    return BEYOND + model.strand_length[:, None] * np.array(UP_TO)
 
 
 def _rings_of(model: StrandModel) -> Float64Array:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mane.body.packed import fill_pose_pair
 from mane.contact.solids import _kernels as kernels
+from mane.contact.solids._kernels_amend import drop_wrong_contacts
 from mane.contact.solids._kernels_contact import RECORD_SIZE, TRAIL_SIZE
 from mane.contact.solids._kernels_depth import measure_depth
 from mane.contact.solids.clearance import Clearances, inner_places, safe_margin
@@ -74,6 +75,9 @@ HARD = 300.0
 GRIP = 10.0
 # Largest eigenvalue of the bending stiffness of a chain, in units of E I / length^3.
 BENDING = 16.0
+# Contacts that stretch a segment by more than this part of its length let go of the strand: half of the percent that
+# guides are promised to keep.
+LARGEST_STRAIN = 0.005
 EARTH = 9.81  # [m/s^2], for the load that a penalty is stated for
 Laws = tuple[float, float, float, float, bool]
 
@@ -131,10 +135,11 @@ class SolidContact(Force):
     """Keeps guides out of the solids of a scene.
 
     A contact acts along the normal only while it pushes: one that would pull hard is dropped and the substep taken
-    again, one that holds hair back a little is given up in the next. Contacts are inelastic. Every vertex is tested,
-    and points between them where a solid is thinner than a segment, along the path that they take relative to the
-    solid, so that a thin tooth does not pass through unnoticed. A mesh that deforms is asked for its triangles, which
-    move during the substep; friction sees how fast the surface moves where it is touched.
+    again, one that holds hair back a little is given up in the next. Contacts that would stretch the strand are
+    dropped as well, where two parts of a body close on it or its root is carried into a solid. Contacts are inelastic.
+    Every vertex is tested, and points between them where a solid is thinner than a segment, along the path that they
+    take relative to the solid, so that a thin tooth does not pass through unnoticed. A mesh that deforms is asked for
+    its triangles, which move during the substep; friction sees how fast the surface moves where it is touched.
 
     Limitations: the path is that of the velocity at the start of the substep, and a point touches one place of a solid
     at a time. `SolidProjection` mends what this leaves inside.
@@ -179,10 +184,10 @@ class SolidContact(Force):
         return any(one.touches for one in self._solids)
 
     def amend(self, strands: StrandView, load: Load, attempt: int) -> IntArray:
-        """Drop contacts that pull instead of pushing, faster than hair is pushed out: the next attempt has none."""
+        """Drop contacts that pull, faster than hair is pushed out, or that stretch it: the next attempt has none."""
         self._changed.fill(False)
         for one in self._solids:
-            one.drop_pulling(strands, self.params.push_out_speed, load, self._changed)
+            one.drop_wrong((self.params.push_out_speed, LARGEST_STRAIN), attempt, strands, load, self._changed)
         return np.flatnonzero(self._changed)
 
     def settle(self, strands: StrandView) -> None:
@@ -287,12 +292,16 @@ class _OneSolid:
         """Whether the coming step has contacts."""
         return bool(self._next.count.any())
 
-    def drop_pulling(self, strands: StrandView, limit: float, load: Load, changed: NDArray[np.bool_]) -> None:
-        """Take contacts that would pull by more than `limit` [m/s] out of `load`, and mark their strands."""
-        new = self._next
-        step = (strands.velocity, strands.model.mass, strands.dt, limit)
+    def drop_wrong(
+        self, bounds: tuple[float, float], attempt: int, strands: StrandView, load: Load, changed: NDArray[np.bool_]
+    ) -> None:
+        """Take contacts that pull or stretch hair out of `load`, see `drop_wrong_contacts`, and mark their strands."""
+        new, model = self._next, strands.model
+        hair = (strands.points, strands.velocity, model.mass, model.rest_length, model.stretch_stiffness)
         loads = (load.force, load.resistance, load.coupling)
-        kernels.drop_pulling_contacts(self.inner, *step, new.count, new.place, self._record, *loads, changed)
+        drop_wrong_contacts(
+            self.inner, *hair, strands.dt, bounds, attempt, new.count, new.place, self._record, *loads, changed
+        )
 
     def settle(self, strands: StrandView) -> None:
         """Measure the forces of the step that was made, which become those of the last step."""

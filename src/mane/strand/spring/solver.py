@@ -63,7 +63,7 @@ class SpringParams:
     preset: str | None = None
     iterations: int = 6
     tolerance: float = 0.003
-    strain_limit: float = 0.03
+    strain_limit: float = 0.008
     theta: float = THETA
     stretch: float | None = None
     bend: float | None = None
