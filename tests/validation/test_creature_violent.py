@@ -2,7 +2,6 @@
 
 import sys
 
-import numba
 import numpy as np
 import pytest
 
@@ -77,18 +76,9 @@ def violent_run(model, frames, guides=60):
     return stretch, judge
 
 
-@pytest.fixture
-def one_thread():
-    """Sixty guides are too few for several threads, which would wait for each other beside other programs."""
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(threads)
-
-
 @pytest.mark.stress
 @pytest.mark.parametrize("model", converged_models())
-def test_two_thousand_violent_frames_of_the_creature(model, one_thread):
+def test_two_thousand_violent_frames_of_the_creature(model):
     stretch, judge = violent_run(model, 2_000)
     sys.stdout.write(
         f"{model}: stretch {stretch:.2e}, depth {1e3 * judge.deepest:.2f} mm, {np.mean(judge.judged):.0%} judged\n"
