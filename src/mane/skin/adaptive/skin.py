@@ -32,6 +32,8 @@ NO_TIME = -math.inf
 # Along a hair, after how much of it [m] a hair that leans to its guides is free again: towards the tip, where it hangs
 # from the solid, and towards the root.
 RECOVERY = (0.5, 0.08)
+NEAR_SOLIDS = 0.1  # [m] hair of guides that are all farther from solids is not asked whether it leans
+GONE = 1e-5  # [m] of what a hair leans by: nobody sees what is left
 LONGEST_FADE = 1.0  # [s] a frame that comes so much later begins anew
 
 
@@ -98,6 +100,8 @@ class AdaptiveSkin(Skin):
         self.graph = GuideGraph(scale, guides.capacity, solids, checked, self.params, spacing)
         self._offset = empty_aligned(self._tables.rest.shape, np.float32)
         self._is_fading = np.zeros(groom.strand_count, np.bool_)
+        self._leaning = np.zeros(self._points.shape, np.float32)
+        self._is_leaning = np.zeros(groom.strand_count, np.bool_)
         self.seconds: dict[str, float] = {}
         self.save_every = 1 + self._offset.nbytes // SAVED_BYTES
         self.reset()
@@ -119,6 +123,7 @@ class AdaptiveSkin(Skin):
         self.chosen: NDArray[np.int32] = self.sets.first()
         self._offset[:] = 0
         self._is_fading[:] = False
+        self._leaning[:], self._is_leaning[:], self._decay = 0, False, np.float32(0)
         self._time, self._seen = NO_TIME, np.zeros_like(self.guides.rest)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
@@ -136,13 +141,29 @@ class AdaptiveSkin(Skin):
         solids, poses = self.graph.solids_at(frame)
         if not (self.params.lean and len(poses)) or self.params.paper:
             return
+        if self.graph.clearance.min() > NEAR_SOLIDS and not self._is_leaning.any():
+            return
         guides = self._tables.at_rows(np.ascontiguousarray(frame.points, np.float32))
         clearance = self.graph.clearance - np.float32(self._spacing_of_guides)
         room = self._tables.at_rows(np.repeat(clearance[:, :, None], 3, axis=2))
         of_hairs = (self._tables.rows, self.sets.members(self.chosen), guides, room, self._tables.shift)
         step = float(self.groom.lengths.mean()) / (out.shape[1] - 1)
         recovery = np.array([step / RECOVERY[0], step / RECOVERY[1]], np.float32)
+        upright = out.copy()
         kernels.lean_hairs(solids, poses, *of_hairs, self.graph.between, recovery, out)
+        self._follow_leaning(frame, upright, out)
+
+    def _follow_leaning(self, frame: GuideFrame, upright: FloatArray, out: FloatArray) -> None:
+        """Let hairs follow what they lean by with the time constant of jumps: thin teeth come and go in a frame."""
+        leans = (out != upright).any(axis=(1, 2))
+        rows = np.flatnonzero(leans | self._is_leaning)
+        turn = frame.head.matrix[:3, :3].astype(np.float32)
+        goal = (out[rows] - upright[rows]) @ turn  # as seen from the head
+        followed = goal + self._decay * (self._leaning[rows] - goal)
+        still = leans[rows] | (np.abs(followed).max(axis=(1, 2), initial=0.0) > GONE)
+        followed[~still] = 0
+        self._leaning[rows], self._is_leaning[rows] = followed, still
+        out[rows] = upright[rows] + followed @ turn.T
 
     def _fill_from(self, frame: GuideFrame, seen: GuideFrame, out: FloatArray) -> None:
         """Fill `out` with hairs on the head of `seen`; guides are connected as they are at `frame`."""
@@ -161,6 +182,7 @@ class AdaptiveSkin(Skin):
         chosen = perf_counter()
         fade = 0.0 if self.params.paper else self.params.fade
         decay = math.exp(-elapsed / fade) if fade > 0 and goes_on else 0.0
+        self._decay = np.float32(decay)
         turn = seen.head.matrix[:3, :3]
         blend = Blend(
             present=of_rows,
@@ -182,8 +204,10 @@ class AdaptiveSkin(Skin):
 
     def memory(self) -> Memory:
         """What was chosen, what is left of jumps, and where the guides were."""
-        rows = np.flatnonzero(self._is_fading)
+        rows, leaning = np.flatnonzero(self._is_fading), np.flatnonzero(self._is_leaning)
         return {
+            "leaning": leaning,
+            "lean": self._leaning[leaning],
             "chosen": self.chosen.copy(),
             "fading": rows,
             "offset": self._offset[rows],
@@ -198,10 +222,12 @@ class AdaptiveSkin(Skin):
             self.chosen = memory["chosen"].copy()
             rows = memory["fading"]
             self._is_fading[rows], self._offset[rows] = True, memory["offset"]
+            leaning = memory["leaning"]
+            self._is_leaning[leaning], self._leaning[leaning] = True, memory["lean"]
             self._seen, self._time = memory["seen"].copy(), float(memory["time"][0])
 
     @property
     def nbytes(self) -> int:
         """Bytes that the binding holds, its buffer included."""
-        held = (self._points, self._offset, self._is_fading, self.chosen)
+        held = (self._points, self._offset, self._is_fading, self._leaning, self._is_leaning, self.chosen)
         return sum(array.nbytes for array in held) + self._tables.nbytes + self.sets.nbytes + self.graph.nbytes
