@@ -154,15 +154,12 @@ class AdaptiveSkin(Skin):
         self._follow_leaning(frame, upright, out)
 
     def _follow_leaning(self, frame: GuideFrame, upright: FloatArray, out: FloatArray) -> None:
-        """Let hairs come back from leaning with the time constant of jumps: thin teeth come and go in a frame."""
+        """Let hairs follow what they lean by with the time constant of jumps: thin teeth come and go in a frame."""
         leans = (out != upright).any(axis=(1, 2))
         rows = np.flatnonzero(leans | self._is_leaning)
         turn = frame.head.matrix[:3, :3].astype(np.float32)
         goal = (out[rows] - upright[rows]) @ turn  # as seen from the head
-        before = self._leaning[rows]
-        # What a solid pushes aside goes at once; what it leaves comes back by and by.
-        is_back = (before * before).sum(axis=2) > (goal * goal).sum(axis=2)
-        followed = np.where(is_back[:, :, None], goal + self._decay * (before - goal), goal)
+        followed = goal + self._decay * (self._leaning[rows] - goal)
         still = leans[rows] | (np.abs(followed).max(axis=(1, 2), initial=0.0) > GONE)
         followed[~still] = 0
         self._leaning[rows], self._is_leaning[rows] = followed, still
