@@ -17,7 +17,7 @@ demo: $(READY)  ## simulate a full head of curls through a head shake; movie, pi
 	$(BIN)/mane demo -o $(OUT)
 
 test: lint  ## everything that must hold: lint, types, tests (under twelve minutes on two cores)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -33,7 +33,7 @@ bounds: $(READY)  ## random scenes with every index of every kernel checked (com
 
 narrow: $(READY)  ## all tests with kernels for an x86 CPU without AVX-512 (compiles all of them anew)
 	NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx,+avx2,+fma,+bmi,+bmi2,+popcnt,+sse4.2 NUMBA_CACHE_DIR=$(OUT)/narrow \
-	  $(BIN)/python -m pytest -n 2
+	  $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 numba:  ## tests of simd, strand models and skins at both ends of the range of Numba that is supported (environments of their own)
 	for version in $(NUMBA_ENDS); do \

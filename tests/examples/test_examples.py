@@ -89,6 +89,7 @@ def test_hair_around_a_comb(tmp_path):
     short = ["--strands", "400", "--guides", "60", "--frames", "40", "--size", "40", "40", "--output", str(output)]
     linear, adaptive = load("04_methods/02_hair_around_a_comb.py").main(short)
     assert output.exists()
-    # Locks show in the picture; on average hairs of either skin are a fraction of the teeth's 12 mm from the truth.
-    assert max(linear, adaptive) < 0.006
-    assert linear != adaptive
+    # A fraction of the teeth's 12 mm from the truth. Naive sets are no gain on average (docs/limits.md), and no loss
+    # either: 5 % here, where the choice as printed is 26 % farther off.
+    assert linear < 0.004
+    assert adaptive < 1.15 * linear
