@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from pxr import Sdf, Usd, Vt  # noqa: TID253 (tests of USD need it anyway)
 from usd_files import add_curves, affine, curves_file, faults, full_groom, new_stage, place, strands
 
-from mane.io.usd import UsdSequenceWriter, frame_layout, read_usd_groom, sequence
+from mane.io.usd import UsdSequenceWriter, frame_files, frame_layout, read_usd_groom
 from mane.io.usd.frame_layout import FrameLayout, PrimRows, find_layout
 
 TIMES = (1, 2, 12.25)
@@ -80,11 +80,11 @@ def test_files_are_those_that_openusd_writes(tmp_path, monkeypatch, make, has_ve
         folder = tmp_path / name
         folder.mkdir()
         if name == "theirs":
-            monkeypatch.setattr(sequence, "find_layout", lambda *_: None)
+            monkeypatch.setattr(frame_files, "find_layout", lambda *_: None)
         writer, points = make(folder, "sim.usda")
         for time in TIMES:
             writer.write(time, wave(points, time), wave(points, time + 7) if has_velocities else None)
-        assert (writer._layouts[has_velocities] is None) == (name == "theirs")
+        assert (writer.files._layouts[has_velocities] is None) == (name == "theirs")
         found[name] = {file.name: file for file in (folder / "sim.frames").glob("frame.*")}
     assert len(found["ours"]) == len(TIMES)
     for name, file in found["ours"].items():
@@ -138,7 +138,7 @@ def test_where_there_is_doubt_openusd_writes_the_frames(tmp_path, monkeypatch, c
     writer, points = plain_curves(tmp_path, "sim.usda")
     for time in TIMES:
         writer.write(time, wave(points, time), wave(points, time + 7))
-    assert writer._layouts == {True: None}
+    assert writer.files._layouts == {True: None}
     for time in TIMES:
         read = read_usd_groom(tmp_path / "sim.usda", time=time, trusted=True)
         assert_array_equal(read.groom.points, wave(points, time))

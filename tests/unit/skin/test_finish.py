@@ -14,7 +14,7 @@ from mane.skin.blend import BlendedSkin
 from mane.skin.finish._kernels import CHUNK
 from mane.skin.finish.passes import HermiteSubdivision, SolidAdjustment, adjusted
 from mane.skin.linear.skin import LinearSkin
-from mane.skin.table import make_skin
+from mane.skin.table import SKINS, make_skin
 
 BALL = shapes.Sphere((0.0, 0.12, 0.0), 0.05)
 
@@ -198,7 +198,7 @@ def test_unknown_skins_are_refused():
     groom = curls(5, 4)
     with pytest.raises(
         ValueError,
-        match="skin: 'liner' is unknown; choose from rigid, linear, physical, hsu2024; did you mean 'linear'",
+        match=f"skin: 'liner' is unknown; choose from {', '.join(SKINS)}; did you mean 'linear'",
     ):
         make_skin("liner", groom, guides_of(groom, 2))
 
