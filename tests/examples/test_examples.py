@@ -89,7 +89,7 @@ def test_hair_around_a_comb(tmp_path):
     short = ["--strands", "400", "--guides", "60", "--frames", "40", "--size", "40", "40", "--output", str(output)]
     linear, adaptive = load("04_methods/02_hair_around_a_comb.py").main(short)
     assert output.exists()
-    # A fraction of the teeth's 12 mm from the truth. Naive sets are no gain on average (docs/limits.md), and no loss
-    # either: 5 % here, where the choice as printed is 26 % farther off.
-    assert linear < 0.004
-    assert adaptive < 1.15 * linear
+    # Hair is where the truth has hair (0.88 times as far off here, 1.08 without leaning, 1.3 as printed), though some
+    # of it is on the other side of a tooth (1.13 times as far from itself; as printed 1.28).
+    assert adaptive[0] < linear[0]
+    assert adaptive[1] < 1.2 * linear[1]

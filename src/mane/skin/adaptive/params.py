@@ -27,8 +27,7 @@ class AdaptiveParams:
         hysteresis: a set is kept while it is valid and its error is at most this many times that of the best valid
             one.
         fade: time constant with which the jump of a hair that changes its set dies away [s]; 0 lets it jump.
-        lean: hairs that are behind a solid, seen from their guides, lean towards them until they are not. Off by
-            default: it brings hair no closer to full simulation (decision 26).
+        lean: hairs that are behind a solid, seen from their guides, lean towards them until they are not.
         paper: choose as printed: sets within cliques, the one closest to the set before (algorithm 1, eq. 3), without
             hysteresis, fade and leaning.
     """
@@ -41,7 +40,7 @@ class AdaptiveParams:
     tip_distance: float | None = None
     hysteresis: float = 1.2
     fade: float = 0.1
-    lean: bool = False
+    lean: bool = True
     paper: bool = False
 
     def __post_init__(self) -> None:
