@@ -125,9 +125,7 @@ class Fan(PlacedField):
 
     def weight(self, points: Float64Array) -> Float64Array:
         """1 on the disk, smooth at its edge, a radius thick."""
-        off = points - np.asarray(self.position)
-        along = off @ np.asarray(self.direction)
-        across = np.linalg.norm(off - along[..., None] * np.asarray(self.direction), axis=-1)
+        along, across = _about_axis(points, self)
         return np.exp(-((across / self.radius) ** 4) - (2.0 * along / self.radius) ** 4)
 
     def target(self, points: Float64Array, axis: int) -> Float64Array:
@@ -158,9 +156,7 @@ class Vortex(PlacedField):
 
     def weight(self, points: Float64Array) -> Float64Array:
         """1 within the radius, nothing beyond three of them."""
-        off = points - np.asarray(self.position)
-        along = off @ np.asarray(self.direction)
-        across = np.linalg.norm(off - along[..., None] * np.asarray(self.direction), axis=-1)
+        _, across = _about_axis(points, self)
         return np.exp(-((across / (2.0 * self.radius)) ** 4)) * (across < REACH * self.radius)
 
     def target(self, points: Float64Array, axis: int) -> Float64Array:
@@ -171,6 +167,14 @@ class Vortex(PlacedField):
         scale = 2.0 * self.speed * self.radius / (distance**2 + self.radius**2)
         turned: Float64Array = scale * around[..., axis]
         return turned
+
+
+def _about_axis(points: Float64Array, field: Fan | Vortex) -> tuple[Float64Array, Float64Array]:
+    """How far points are along the axis of a field, and from it [m]."""
+    off, axis = points - np.asarray(field.position), np.asarray(field.direction)
+    along: Float64Array = off @ axis
+    across: Float64Array = np.linalg.norm(off - along[..., None] * axis, axis=-1)
+    return along, across
 
 
 def _check_placed(made: Fan | Vortex, name: str) -> None:
