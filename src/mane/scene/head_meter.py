@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LABEL = "measure hair"
 SAMPLED = 500  # hairs of a frame, spread evenly over the groom; all of them in the last one
+BLOCK = 8192  # hairs that are measured at a time: copies of a whole head would be the largest memory of a run
 NOT_MEASURED = 1e-5  # [m]; a shorter hair has no length to lose
 
 
@@ -77,7 +78,22 @@ class HeadMeter:
 
     def measure(self, index: int, frame: GuideFrame, points: FloatArray) -> HairReport:
         """Measure hairs (S, V', 3) [m] of a frame, as they come from the last finishing pass."""
-        rows = np.arange(len(self._rest)) if index == self._last else self._sample
+        if index != self._last:
+            return self._measure_rows(frame, points, self._sample)
+        count = len(self._rest)
+        blocks = [np.arange(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]
+        reports = [self._measure_rows(frame, points, rows) for rows in blocks]
+        share = np.array([len(rows) for rows in blocks]) / count
+        worst = reports[0]
+        for report in reports[1:]:
+            worst = worst.worst(report)
+        return replace(
+            worst,
+            points_inside=float(share @ [report.points_inside for report in reports]),
+            roots_inside=float(share @ [report.roots_inside for report in reports]),
+        )
+
+    def _measure_rows(self, frame: GuideFrame, points: FloatArray, rows: IntArray) -> HairReport:
         hair = np.ascontiguousarray(points[rows, :: self._stage.stride])
         has_length = self._usable[rows]
         error = np.zeros(1, np.float32)
