@@ -10,7 +10,6 @@ import argparse
 from pathlib import Path
 
 import mane
-from mane.groom.select import shape_distances
 
 
 def main(argv=None):
@@ -25,7 +24,7 @@ def main(argv=None):
     marks = [strand in set(guides.source.tolist()) for strand in range(groom.strand_count)]
     mane.write_groom(args.output, groom.with_strand(is_guide=marks))
 
-    distance = shape_distances(groom, guides)
+    distance = mane.shape_distances(groom, guides)
     print(f"{args.output}: {groom.strand_count:,} strands, {guides.count} of them marked as guides")
     print(f"a strand differs from the guide most like it by {1e3 * distance.mean():.1f} mm on average")
     return float(distance.mean())

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import mane
-from mane.render.sheet import write_png
+from mane.pictures import write_png
 
 
 def main(argv=None):

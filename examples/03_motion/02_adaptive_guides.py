@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import mane
-from mane.contact.adaptive.adaptive import AdaptiveGuides
-from mane.render.sheet import write_png
+from mane.forces import AdaptiveGuides
+from mane.pictures import write_png
 
 WIDTH, DEPTH, LENGTH = 0.16, 0.08, 0.10  # [m] of the lawn
 SPEED, NARROW = 3.0, 0.03  # [m/s] of the wind, [m] of the gust

@@ -17,13 +17,10 @@ from pathlib import Path
 import numpy as np
 
 import mane
-from mane.contact.table import INTERACTIONS
-from mane.render.sheet import write_png
-from mane.scene.loop import run_scene
-from mane.scene.scene_file import parse_scene
-from mane.skin.base import Skin
-from mane.skin.table import SKINS
-from mane.strand.ports import Force, GuideLoad, Load, StrandView
+from mane.forces import INTERACTIONS, Force, GuideLoad, Load, StrandView
+from mane.pictures import write_png
+from mane.scenes import parse_scene
+from mane.skins import SKINS, Skin
 
 
 @dataclass(frozen=True)
@@ -153,8 +150,8 @@ def main(argv=None):
         for skin in ("linear", "wet"):
             text = SCENE.format(strands=args.strands, guides=args.guides, frames=args.frames, skin=skin)
             half = parse_scene(text, folder=Path(folder), settings=[f"frames.end={args.frames // 2}"])
-            run_scene(half)
-            summary = run_scene(parse_scene(text, folder=Path(folder)), resume=True)
+            mane.run_scene(half)
+            summary = mane.run_scene(parse_scene(text, folder=Path(folder)), resume=True)
             hair = mane.read_groom(Path(folder, f"{skin}.usda"), time=args.frames)
             height[skin] = float(hair.as_uniform()[:, -1, 1].mean())
             print(f"{skin}: {summary.frames} frames after {summary.resumed_after}; tips at {1e3 * height[skin]:.1f} mm")

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import mane
-from mane.render.sheet import write_png
+from mane.motions import KeyframedMotion
+from mane.pictures import write_png
 
 WIDTH, DEPTH, LENGTH = 0.12, 0.02, 0.2  # [m] of the curtain
 FRAME_RATE = 60.0
@@ -33,10 +34,7 @@ def make_curtain(strands, guides, seed=1):
 
 def make_comb():
     """A comb whose teeth point into the curtain comes from the front, and is drawn aside."""
-    from mane.body.motion_keys import KeyframedMotion
-    from mane.geometry import quaternion
-
-    turn = quaternion.from_axis_angle(np.array([1.0, 0.0, 0.0]), 0.5 * np.pi)
+    turn = np.sqrt([0.5, 0.0, 0.0, 0.5])  # a quarter turn about X, as (x, y, z, w)
     times, way = [0.0, 0.25, 0.75], [[-0.02, -0.1, 0.09], [-0.02, -0.1, 0.014], [0.05, -0.1, 0.014]]
     comb = mane.props.make_comb(teeth=9, spacing=0.012, tooth_radius=0.002, tooth_length=0.05)
     return comb.solid(KeyframedMotion(times, way, np.tile(turn, (3, 1))))

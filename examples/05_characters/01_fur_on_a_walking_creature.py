@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import mane
-from mane.metrics.penetration import TOUCH, penetration_depth
-from mane.render.cameras import follow, outline
-from mane.render.movie import MOVIE_SUFFIX, write_frames, write_movie
-from mane.skin.finish.passes import SolidAdjustment
+from mane.metrics import TOUCH, penetration_depth
+from mane.pictures import MOVIE_SUFFIX, follow, outline, write_frames, write_movie
+from mane.skins import SolidAdjustment
 
 RATE = 24.0
 COVERED = 5e-4  # [m]: roots deeper than this are covered by another part of the body

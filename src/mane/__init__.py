@@ -8,17 +8,29 @@ guides = mane.select_guides(groom, 128, seed=1)
 mane.write_groom("curly.usd", groom)
 ```
 
-Every public name is listed in `PUBLIC` and loaded when it is first used, so that `import mane` is quick.
+Every public name is listed in `PUBLIC` and loaded when it is first used, so that `import mane` is quick. Those of one
+subject stand together in a module: `mane.forces`, `mane.winds`, `mane.fluids`, `mane.strands`, `mane.skins`,
+`mane.motions`, `mane.scenes`, `mane.pictures`, `mane.styles`, `mane.shapes`, `mane.props` and `mane.metrics`.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.metadata import version as _version
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test compares the two
+    from mane import fluids as fluids
+    from mane import forces as forces
     from mane import metrics as metrics
+    from mane import motions as motions
+    from mane import pictures as pictures
+    from mane import scenes as scenes
+    from mane import skins as skins
+    from mane import strands as strands
+    from mane import winds as winds
     from mane.body import props as props
     from mane.body import shapes as shapes
     from mane.body.articulated_bust import make_articulated_bust as make_articulated_bust
@@ -35,7 +47,6 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.body.skeleton import Skeleton as Skeleton
     from mane.body.skeleton import SkinnedMesh as SkinnedMesh
     from mane.body.solid import Solid as Solid
-    from mane.contact.attraction.attraction import Attraction as Attraction
     from mane.dataset.dataset import open_dataset as open_dataset
     from mane.dataset.run import run_dataset as run_dataset
     from mane.dataset.spec import read_spec as read_spec
@@ -48,8 +59,10 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.groom.guides import Guides as Guides
     from mane.groom.register import register_guides as register_guides
     from mane.groom.repair import repair as repair
+    from mane.groom.repair import repair_arrays as repair_arrays
     from mane.groom.resample import resample as resample
     from mane.groom.select import select_guides as select_guides
+    from mane.groom.select import shape_distances as shape_distances
     from mane.io import read_body as read_body
     from mane.io import read_groom as read_groom
     from mane.io import read_mesh as read_mesh
@@ -63,16 +76,20 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.scene.config import Scene as Scene
     from mane.scene.loop import bake_cache as bake_cache
     from mane.scene.loop import run_scene as run_scene
+    from mane.scene.scene_file import SceneError as SceneError
     from mane.scene.scene_file import read_scene as read_scene
     from mane.scene.simulation import Simulation as Simulation
-    from mane.skin.table import make_skin as skin  # noqa: F401
+    from mane.skin.table import make_skin
     from mane.strand.frame import GuideFrame as GuideFrame
     from mane.strand.material import Material as Material
     from mane.strand.roots import RootPose as RootPose
+    from mane.strand.stepping import SolverDiverged as SolverDiverged
+
+    skin = make_skin
 
 __version__ = _version("mane")
 
-# public name -> the module that owns it (a name equal to its module's last part is the module itself)
+# public name -> the module that owns it, with the name it has there where that is another; a module is its own
 PUBLIC = {
     # what hair is
     "Groom": "mane.groom.groom",
@@ -82,9 +99,11 @@ PUBLIC = {
     "bind_roots": "mane.groom.binding",
     "Guides": "mane.groom.guides",
     "select_guides": "mane.groom.select",
+    "shape_distances": "mane.groom.select",
     "register_guides": "mane.groom.register",
     "grow": "mane.groom.grow",
     "repair": "mane.groom.repair",
+    "repair_arrays": "mane.groom.repair",
     "depenetrate": "mane.groom.depenetrate",
     # what it grows on and touches
     "Mesh": "mane.body.mesh",
@@ -103,6 +122,7 @@ PUBLIC = {
     "Pose": "mane.body.motion",
     "make_motion": "mane.body.motion_presets",
     "read_motion": "mane.body.motion_files",
+    "motions": "mane.motions",
     # files
     "read_groom": "mane.io",
     "write_groom": "mane.io",
@@ -111,12 +131,18 @@ PUBLIC = {
     "read_body": "mane.io",
     # how guides move
     "Simulation": "mane.scene.simulation",
-    "Attraction": "mane.contact.attraction.attraction",
+    "SolverDiverged": "mane.strand.stepping",
+    "strands": "mane.strands",
+    "forces": "mane.forces",
+    "winds": "mane.winds",
+    "fluids": "mane.fluids",
     "Material": "mane.strand.material",
     "GuideFrame": "mane.strand.frame",
     "RootPose": "mane.strand.roots",
     # scene files
     "Scene": "mane.scene.config",
+    "SceneError": "mane.scene.scene_file",
+    "scenes": "mane.scenes",
     "read_scene": "mane.scene.scene_file",
     "run_scene": "mane.scene.loop",
     "bake_cache": "mane.scene.loop",
@@ -126,27 +152,58 @@ PUBLIC = {
     "run_dataset": "mane.dataset.run",
     "open_dataset": "mane.dataset.dataset",
     # how they carry every hair
-    "skin": "mane.skin",
+    "skin": "mane.skin.table:make_skin",
+    "skins": "mane.skins",
     "metrics": "mane.metrics",
     # pictures
-    "render": "mane.render",
+    "render": "mane.render.renderer",
+    "pictures": "mane.pictures",
     "Camera": "mane.render.camera",
     "Look": "mane.render.looks",
     "LOOKS": "mane.render.looks",
 }
-_MODULES = {"styles", "shapes", "props", "render", "skin", "metrics"}
+MODULES = (
+    "fluids",
+    "forces",
+    "metrics",
+    "motions",
+    "pictures",
+    "props",
+    "scenes",
+    "shapes",
+    "skins",
+    "strands",
+    "styles",
+    "winds",
+)
 
-__all__ = ["PUBLIC", "__version__", *PUBLIC]
+__all__ = ["MODULES", "PUBLIC", "__version__", *PUBLIC]
 
 
 def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
         raise AttributeError(f"module 'mane' has no attribute {name!r}")
-    module = import_module(PUBLIC[name])
-    value = module if name in _MODULES else getattr(module, name)
+    owner, _, other = PUBLIC[name].partition(":")
+    module = import_module(owner)
+    value = module if name in MODULES else getattr(module, other or name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *PUBLIC])
+
+
+class _Surface(ModuleType):
+    """Keeps public names what they are: `mane.skin` and `mane.render` are functions, and rooms have these names too.
+
+    Python sets a package's attribute to each submodule that is imported, which would put the rooms in their place.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_room = isinstance(value, ModuleType) and name in PUBLIC and PUBLIC[name] != value.__name__
+        if not is_room:
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Surface

@@ -92,7 +92,8 @@ def _piece_weights(parts: int) -> FloatArray:
 
 
 def _longest_edges(corners: FloatArray) -> FloatArray:
-    return np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    result: FloatArray = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    return result
 
 
 def _touches_both(corners: FloatArray, flag: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -106,7 +107,8 @@ def _touches_both(corners: FloatArray, flag: NDArray[np.bool_]) -> NDArray[np.bo
     seen = np.zeros((2, int(vertex.max()) + 1), np.bool_)
     seen[0, vertex[~flag]] = True
     seen[1, vertex[flag]] = True
-    return (seen[0] & seen[1])[vertex].any(axis=1)
+    result: NDArray[np.bool_] = (seen[0] & seen[1])[vertex].any(axis=1)
+    return result
 
 
 def cap_triangles(winding: FloatArray, distance: FloatArray) -> FloatArray:
@@ -144,7 +146,8 @@ def _crossings_without_triangle(winding: FloatArray, distance: FloatArray, axis:
     across = [a for a in range(3) if a != axis]
     # On the faces of the grid there are no cells all around; the padding keeps the solid away from them.
     has_cells = (start[:, across] > 0).all(axis=1) & (start[:, across] < np.array(inside.shape)[across] - 1).all(axis=1)
-    return start[gap & has_cells]
+    result: NDArray[np.int64] = start[gap & has_cells]
+    return result
 
 
 def _cells_around(axis: int) -> NDArray[np.int64]:
@@ -165,7 +168,8 @@ def _crossing_fraction(
     # By a triangle, if there is one: across it the winding number jumps and says nothing of where.
     has_triangle = d0 + d1 <= 1.0 + GAP_TOLERANCE
     by_distance = np.divide(d0, d0 + d1, out=np.full_like(d0, 0.5), where=has_triangle & (d0 + d1 > 0))
-    return np.where(has_triangle, by_distance, by_winding)
+    result: NDArray[np.float64] = np.where(has_triangle, by_distance, by_winding)
+    return result
 
 
 def _cell_middles(winding: FloatArray, distance: FloatArray, cells: NDArray[np.int64]) -> NDArray[np.float64]:

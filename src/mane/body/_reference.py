@@ -16,22 +16,27 @@ def shape_distance(shape: Shape, points: Array) -> Array:
     """Signed distance to a shape, shape (P,)."""
     match shape:
         case Sphere():
-            return np.linalg.norm(points - shape.center, axis=1) - shape.radius
+            result: Array = np.linalg.norm(points - shape.center, axis=1) - shape.radius
+            return result
         case Capsule():
             return segment_distance(points, np.asarray(shape.start), np.asarray(shape.end)) - shape.radius
         case Box():
             local = (points - shape.center) @ quaternion.to_matrix(shape.rotation)
             beyond = np.abs(local) - (np.asarray(shape.half_size) - shape.rounding)
             outside = np.linalg.norm(np.maximum(beyond, 0), axis=1)
-            return outside + np.minimum(beyond.max(axis=1), 0) - shape.rounding
+            result = outside + np.minimum(beyond.max(axis=1), 0) - shape.rounding
+            return result
         case Plane():
-            return (points - shape.point) @ np.asarray(shape.normal)
+            result = (points - shape.point) @ np.asarray(shape.normal)
+            return result
         case Torus():
             height = (points - shape.center) @ np.asarray(shape.axis)
             across = np.linalg.norm(points - shape.center - height[:, None] * shape.axis, axis=1)
-            return np.hypot(across - shape.major_radius, height) - shape.minor_radius
+            result = np.hypot(across - shape.major_radius, height) - shape.minor_radius
+            return result
         case Union():
-            return np.min([shape_distance(part, points) for part in shape.shapes], axis=0)
+            result = np.min([shape_distance(part, points) for part in shape.shapes], axis=0)
+            return result
     raise ValueError(f"shape: must be one of shapes.py, got {type(shape).__name__}")
 
 
@@ -40,7 +45,8 @@ def segment_distance(points: Array, start: Array, end: Array) -> Array:
     axis = end - start
     square = max(float(axis @ axis), np.finfo(float).tiny)
     along = np.clip((points - start) @ axis / square, 0, 1)
-    return np.linalg.norm(points - start - along[:, None] * axis, axis=1)
+    result: Array = np.linalg.norm(points - start - along[:, None] * axis, axis=1)
+    return result
 
 
 def triangle_distance(points: Array, corners: Array) -> Array:
@@ -50,15 +56,18 @@ def triangle_distance(points: Array, corners: Array) -> Array:
     normal = np.cross(b - a, c - a)
     double_area = np.linalg.norm(normal)
     if double_area == 0:
-        return edges
+        result: Array = edges
+        return result
     normal = normal / double_area
     within = [np.cross(end - start, points - start) @ normal > 0 for start, end in ((a, b), (b, c), (c, a))]
-    return np.where(np.all(within, axis=0), np.abs((points - a) @ normal), edges)
+    result = np.where(np.all(within, axis=0), np.abs((points - a) @ normal), edges)
+    return result
 
 
 def mesh_distance(points: Array, corners: Array) -> Array:
     """Distance to the nearest of many triangles (T, 3, 3), shape (P,)."""
-    return np.min([triangle_distance(points, triangle) for triangle in corners], axis=0)
+    result: Array = np.min([triangle_distance(points, triangle) for triangle in corners], axis=0)
+    return result
 
 
 def winding_number(points: Array, corners: Array) -> Array:

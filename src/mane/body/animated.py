@@ -311,4 +311,5 @@ class MeshAtTime:
     def velocity(self, points: FloatArray) -> FloatArray:
         """Velocity [m/s] of the closest point of the surface, shape (P, 3)."""
         _, face, weights = self._closest(points)
-        return np.einsum("pc,pci->pi", weights, self.point_velocity[self.mesh.faces[face]])
+        result: FloatArray = np.einsum("pc,pci->pi", weights, self.point_velocity[self.mesh.faces[face]])
+        return result

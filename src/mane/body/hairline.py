@@ -116,7 +116,8 @@ def _from_ears(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     local = (folded - np.array(frame.at(*EAR_CENTRE))) @ frame.axes.T / EAR_RADII
     reach = np.linalg.norm(local, axis=1)
     slope = np.linalg.norm(local / EAR_RADII, axis=1)
-    return reach * (reach - 1.0) / np.maximum(slope, 1e-9)
+    result: NDArray[np.float64] = reach * (reach - 1.0) / np.maximum(slope, 1e-9)
+    return result
 
 
 def _smooth_max(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

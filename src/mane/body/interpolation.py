@@ -75,7 +75,8 @@ def at_fraction(curves: Float64Array, fraction: float) -> Float64Array:
     for coefficient in curves[-2::-1]:
         points *= fraction
         points += coefficient
-    return points
+    result: Float64Array = points
+    return result
 
 
 def velocity_at_fraction(curves: Float64Array, fraction: float, step: float) -> Float64Array:
@@ -85,4 +86,5 @@ def velocity_at_fraction(curves: Float64Array, fraction: float, step: float) -> 
 
 
 def _speed(velocity: Float64Array) -> Float64Array:
-    return np.sqrt(np.einsum("ni,ni->n", velocity, velocity))
+    result: Float64Array = np.sqrt(np.einsum("ni,ni->n", velocity, velocity))
+    return result

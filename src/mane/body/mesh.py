@@ -87,12 +87,14 @@ class Mesh:
         """Unit normal per triangle, shape (T, 3)."""
         cross = _cross_products(self.points, self.faces)
         length = np.linalg.norm(cross, axis=1, keepdims=True)
-        return (cross / np.maximum(length, np.finfo(np.float64).tiny)).astype(np.float32)
+        result: FloatArray = (cross / np.maximum(length, np.finfo(np.float64).tiny)).astype(np.float32)
+        return result
 
     @cached_property
     def face_areas(self) -> FloatArray:
         """Area per triangle [m2], shape (T,)."""
-        return (0.5 * np.linalg.norm(_cross_products(self.points, self.faces), axis=1)).astype(np.float32)
+        result: FloatArray = (0.5 * np.linalg.norm(_cross_products(self.points, self.faces), axis=1)).astype(np.float32)
+        return result
 
     @cached_property
     def vertex_normals(self) -> FloatArray:
@@ -102,7 +104,8 @@ class Mesh:
         for corner in range(3):
             np.add.at(total, self.faces[:, corner], cross)
         length = np.linalg.norm(total, axis=1, keepdims=True)
-        return np.divide(total, length, out=np.zeros_like(total), where=length > 0).astype(np.float32)
+        result: FloatArray = np.divide(total, length, out=np.zeros_like(total), where=length > 0).astype(np.float32)
+        return result
 
     @property
     def volume(self) -> float:
@@ -142,7 +145,8 @@ def degenerate_faces(points: FloatArray, faces: NDArray[np.integer]) -> NDArray[
     edges = corners - np.roll(corners, 1, axis=1)
     longest = np.einsum("tij,tij->ti", edges, edges).max(axis=1)
     area = 0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
-    return (area <= DEGENERATE_ASPECT * longest) | (longest == 0)
+    result: NDArray[np.bool_] = (area <= DEGENERATE_ASPECT * longest) | (longest == 0)
+    return result
 
 
 def _cross_products(points: FloatArray, faces: NDArray[np.int32]) -> NDArray[np.float64]:

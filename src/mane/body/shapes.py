@@ -19,6 +19,8 @@ from mane.body.mesh import Mesh
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, as_array, as_floats, require_positive
 
+__all__ = ["Box", "Capsule", "Plane", "Shape", "Sphere", "Torus", "Union"]
+
 # What a caller may give for a point or a direction; stored as a tuple of floats.
 Vector = Sequence[float] | NDArray[np.floating]
 Table = tuple[NDArray[np.int32], FloatArray]

@@ -123,7 +123,8 @@ class Skeleton:
     @cached_property
     def rest_scales(self) -> FloatArray:
         """Scale of each joint relative to its parent in the rest pose, shape (J, 3)."""
-        return np.linalg.norm(self.rest_transforms[:, :3, :3], axis=1).astype(np.float32)
+        result: FloatArray = np.linalg.norm(self.rest_transforms[:, :3, :3], axis=1).astype(np.float32)
+        return result
 
     @cached_property
     def rest_rotations(self) -> FloatArray:
@@ -196,7 +197,8 @@ class JointAnimation:
     @property
     def joint_count(self) -> int:
         """Number of joints, J."""
-        return self.rotations.shape[1]
+        result: int = self.rotations.shape[1]
+        return result
 
     def sample_transforms(self, skeleton: Skeleton, sample: int) -> Float64Array:
         """Return where the joints are in the skeleton's space at a sample, shape (J, 4, 4)."""

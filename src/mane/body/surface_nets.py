@@ -158,7 +158,8 @@ class _Cells:
     def vertex(self, cells: NDArray[np.int64], edge: int) -> NDArray[np.int64]:
         """The vertex of the sheet that cuts edge number `edge` of each cell (K, 3), shape (K,)."""
         at = tuple(cells.T)
-        return self.first_vertex[at] + self.edge_sheet[self.pattern[at], edge]
+        result: NDArray[np.int64] = self.first_vertex[at] + self.edge_sheet[self.pattern[at], edge]
+        return result
 
     def vertices(self, field: NDArray[np.float64]) -> NDArray[np.float64]:
         """For every sheet, the mean of the points where it cuts the edges of its cell, in units of cells, (N, 3)."""

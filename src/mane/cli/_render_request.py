@@ -91,7 +91,8 @@ def times_of(args: argparse.Namespace, footage: Footage) -> list[float | None]:
         return chosen
     if len(chosen) > 1:
         raise ValueError("--turntable: goes around one moment; choose it by --frames, or take --camera turntable")
-    return chosen * args.turntable
+    result: list[float | None] = chosen * args.turntable
+    return result
 
 
 def range_of(text: str, footage: Footage) -> list[float]:

@@ -56,7 +56,8 @@ def _gabriel(roots: Float64Array, members: IntArray, reach: float | None) -> Int
     distance, who = index.nearest(0.5 * (own[near[:, 0]] + own[near[:, 1]]), 3)
     is_end = (who == near[:, :1]) | (who == near[:, 1:])
     free = (is_end | (distance > half[:, None] * (1 + TIE))).all(axis=1)
-    return members[near[free]]
+    result: IntArray = members[near[free]]
+    return result
 
 
 def with_split(pairs: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:

@@ -106,4 +106,5 @@ ORIGIN = "origin"
 
 def origin_of(frame: GuideFrame) -> FloatArray:
     """Return the middle of the roots [m], shape (3,)."""
-    return frame.roots.mean(axis=0, dtype=np.float64).astype(np.float32)
+    result: FloatArray = frame.roots.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return result

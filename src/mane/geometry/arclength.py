@@ -35,7 +35,10 @@ class CurveLocation:
         weight = self.fraction.reshape((-1,) + (1,) * (values.ndim - 1)).astype(values.dtype, copy=False)
         before, after = values[self.point], values[self.point + 1]
         # Written so that a fraction of exactly 0 or 1 returns the point itself, to the last bit.
-        return np.where(weight < 0.5, before + weight * (after - before), after - (1 - weight) * (after - before))
+        result: NDArray[Any] = np.where(
+            weight < 0.5, before + weight * (after - before), after - (1 - weight) * (after - before)
+        )
+        return result
 
 
 def arc_lengths(points: FloatArray, offsets: IntArray) -> NDArray[np.float64]:
@@ -66,4 +69,5 @@ def even_lengths(total: NDArray[np.float64], counts: IntArray) -> NDArray[np.flo
     """Arc lengths that cut curves of `total` length (S,) into `counts` (S,) evenly spaced points each, concatenated."""
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     index = np.arange(counts.sum()) - np.repeat(starts, counts)
-    return np.repeat(total, counts) * index / np.repeat(np.maximum(counts - 1, 1), counts)
+    result: NDArray[np.float64] = np.repeat(total, counts) * index / np.repeat(np.maximum(counts - 1, 1), counts)
+    return result

@@ -39,4 +39,5 @@ class PointIndex:
     def pairs_within(self, radius: float) -> IntArray:
         """Return all pairs of points at most `radius` [m] apart, lower index first, sorted; shape (K, 2)."""
         pairs = self._tree.query_pairs(radius, output_type="ndarray").astype(np.int64)
-        return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        result: IntArray = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        return result

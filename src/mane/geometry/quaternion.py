@@ -40,13 +40,15 @@ def normalize(q: ArrayLike) -> Array:
     length = np.linalg.norm(array, axis=-1, keepdims=True)
     unit = np.divide(array, length, out=np.zeros_like(array), where=length > 0)
     unit[..., 3] += (length == 0)[..., 0]
-    return unit
+    result: Array = unit
+    return result
 
 
 def conjugate(q: ArrayLike) -> Array:
     """Return the inverse rotation of a unit quaternion."""
     array = _floats(q)
-    return array * np.array([-1, -1, -1, 1], array.dtype)
+    result: Array = array * np.array([-1, -1, -1, 1], array.dtype)
+    return result
 
 
 def multiply(a: ArrayLike, b: ArrayLike) -> Array:
@@ -64,7 +66,8 @@ def rotate(q: ArrayLike, v: ArrayLike) -> Array:
     q, v = _floats(q), _floats(v)
     axis, w = q[..., :3], q[..., 3:]
     t = 2 * np.cross(axis, v)
-    return v + w * t + np.cross(axis, t)
+    result: Array = v + w * t + np.cross(axis, t)
+    return result
 
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:
@@ -93,7 +96,8 @@ def log(q: ArrayLike) -> Array:
     sine = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
     angle = 2 * np.arctan2(sine, q[..., 3:])
     scale = np.divide(angle, sine, out=np.full_like(sine, 2.0), where=sine > TINY_ANGLE)
-    return q[..., :3] * scale
+    result: Array = q[..., :3] * scale
+    return result
 
 
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
@@ -107,7 +111,8 @@ def angle_between(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the angle [rad], 0 to pi, of the rotation that takes `a` to `b`."""
     relative = multiply(conjugate(a), b)
     sine = np.linalg.norm(relative[..., :3], axis=-1)
-    return 2 * np.arctan2(sine, np.abs(relative[..., 3]))
+    result: Array = 2 * np.arctan2(sine, np.abs(relative[..., 3]))
+    return result
 
 
 def between_vectors(a: ArrayLike, b: ArrayLike) -> Array:
@@ -134,7 +139,8 @@ def any_perpendicular(v: ArrayLike) -> Array:
     is_least = size <= size.min(axis=-1, keepdims=True) + TIE  # the first of these, so that rounding does not choose
     np.put_along_axis(helper, is_least.argmax(axis=-1)[..., None], 1, axis=-1)
     cross = np.cross(v, helper)
-    return cross / np.linalg.norm(cross, axis=-1, keepdims=True)
+    result: Array = cross / np.linalg.norm(cross, axis=-1, keepdims=True)
+    return result
 
 
 def to_matrix(q: ArrayLike) -> Array:

@@ -36,7 +36,8 @@ def restored_curve(source: FloatArray, rest: FloatArray, moved: FloatArray, rota
     before = segment_frames(rest, start)[segment]
     after = segment_frames(moved, quaternion.multiply(rotation, start))[segment]
     local = quaternion.rotate(quaternion.conjugate(before), source - on_rest)
-    return on_moved + quaternion.rotate(after, local)
+    result: Array64 = on_moved + quaternion.rotate(after, local)
+    return result
 
 
 def triangle_rotation(rest: FloatArray, moved: FloatArray) -> Array64:
@@ -49,7 +50,8 @@ def triangle_rotation(rest: FloatArray, moved: FloatArray) -> Array64:
 
     gradient = edges_and_normal(moved.astype(np.float64)) @ np.linalg.inv(edges_and_normal(rest.astype(np.float64)))
     left, _, right = np.linalg.svd(gradient)
-    return left @ right
+    result: Array64 = left @ right
+    return result
 
 
 def vertex_rotation(rest: FloatArray, moved: FloatArray, faces: NDArray[np.integer], vertex: int) -> Array64:

@@ -61,7 +61,8 @@ class RootBinding:
     @property
     def distance(self) -> FloatArray:
         """How far each root is from the skin at rest [m], shape (S,)."""
-        return np.linalg.norm(self.offset, axis=1)
+        result: FloatArray = np.linalg.norm(self.offset, axis=1)
+        return result
 
     def rotations(self, mesh_points: ArrayLike) -> FloatArray:
         """How the skin at each root has turned since rest, quaternions of shape (S, 4).
@@ -227,7 +228,10 @@ def _mean_rotation(rotation: NDArray[np.float64], weight: NDArray[np.float64]) -
 
 def _blend(values: FloatArray, mesh: Mesh, triangle: IntArray, barycentric: FloatArray) -> NDArray[np.float64]:
     """Carry values per vertex to places in triangles, in double precision."""
-    return np.einsum("sc,scd->sd", barycentric.astype(np.float64), values[mesh.faces[triangle]].astype(np.float64))
+    result: NDArray[np.float64] = np.einsum(
+        "sc,scd->sd", barycentric.astype(np.float64), values[mesh.faces[triangle]].astype(np.float64)
+    )
+    return result
 
 
 def _rest_frame(mesh: Mesh, triangle: IntArray, barycentric: FloatArray) -> FloatArray:
@@ -247,7 +251,8 @@ def _tangents(mesh: Mesh) -> NDArray[np.float64]:
     first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     edge = first / np.linalg.norm(first, axis=1, keepdims=True)
     if mesh.uv is None:
-        return edge
+        result: NDArray[np.float64] = edge
+        return result
     uv = mesh.uv[mesh.faces].astype(np.float64)
     du, dv = uv[:, 1] - uv[:, 0], uv[:, 2] - uv[:, 0]
     area = du[:, 0] * dv[:, 1] - du[:, 1] * dv[:, 0]

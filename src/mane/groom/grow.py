@@ -152,7 +152,8 @@ def _follow(rest: FloatArray, normals: FloatArray, groups: NDArray[np.int32], ne
     np.add.at(along, group[here], (moved * (directions[there] - directions[here])).sum(axis=2))
     np.add.at(square, group[here], (moved * moved).sum(axis=2))
     share = np.divide(along, square, out=np.ones_like(along), where=square > 0)
-    return np.clip(share, 0, 1).astype(np.float32)[group]
+    result: FloatArray = np.clip(share, 0, 1).astype(np.float32)[group]
+    return result
 
 
 def _strongest(nearest: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -218,7 +219,8 @@ def _cut(points: FloatArray, variation: float, rng: np.random.Generator) -> Floa
     before = np.minimum(place.astype(np.int64), last - 1)[:, :, None]
     fraction = (place[:, :, None] - before).astype(np.float32)
     start, end = (np.take_along_axis(points, before + step, axis=1) for step in (0, 1))
-    return start + fraction * (end - start)
+    result: FloatArray = start + fraction * (end - start)
+    return result
 
 
 def _blended_attributes(
@@ -230,7 +232,8 @@ def _blended_attributes(
         if values.dtype.kind != "f":
             return values[nearest[:, 0]]
         share = weight.astype(values.dtype).reshape(weight.shape + (1,) * (values.ndim - 1))
-        return sum(share[:, k] * values[nearest[:, k]] for k in range(weight.shape[1]))
+        result: NDArray[Any] = sum(share[:, k] * values[nearest[:, k]] for k in range(weight.shape[1]))
+        return result
 
     strand = {name: blend(value) for name, value in guides.strand.items() if name not in OWN_ATTRIBUTES}
     vertex = {}

@@ -104,7 +104,8 @@ def _features(groom: Groom, most: int) -> Float64Array:
 
 
 def _weighted(features: Float64Array) -> Float64Array:
-    return features * np.array([1.0, 1.0, 1.0, TIP_SHARE, TIP_SHARE, TIP_SHARE])
+    result: Float64Array = features * np.array([1.0, 1.0, 1.0, TIP_SHARE, TIP_SHARE, TIP_SHARE])
+    return result
 
 
 def _allowed_distance(features: Float64Array) -> float:
@@ -162,7 +163,8 @@ def _refinement(placed: Float64Array, theirs: Float64Array) -> Float64Array:
 
 def _middle(features: Float64Array) -> Float64Array:
     roots = features[:, :3]
-    return 0.5 * (roots.min(axis=0) + roots.max(axis=0))
+    result: Float64Array = 0.5 * (roots.min(axis=0) + roots.max(axis=0))
+    return result
 
 
 def _turns() -> Iterator[Float64Array]:

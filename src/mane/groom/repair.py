@@ -1,7 +1,8 @@
 """Mends grooms that arrive damaged: what can be saved is saved, the rest is dropped strand by strand and reported.
 
-Files hold lost vertices (NaN), doubled vertices, strands without length, offsets that point anywhere. `repair` makes
-a valid groom from such arrays. A strand without a fault comes through bit for bit, whatever happened to its neighbours.
+Files hold lost vertices (NaN), doubled vertices, strands without length, offsets that point anywhere. `repair_arrays`
+makes a valid groom from such arrays, `repair` mends a groom. A strand without a fault comes through bit for bit,
+whatever happened to its neighbours.
 """
 
 from __future__ import annotations
@@ -106,7 +107,24 @@ class RepairReport:
         }
 
 
-def repair(
+def repair(groom: Groom, **options: Any) -> tuple[Groom, RepairReport]:
+    """Mend what a valid groom may still hold: doubled vertices, strands without length.
+
+    Args:
+        groom: any; it stays as it is.
+        options: limits, as in `repair_arrays`: min_vertices, min_length, min_finite, merge_distance, merge_share.
+    """
+    return repair_arrays(
+        groom.points,
+        groom.offsets,
+        strand=groom.strand,
+        vertex=groom.vertex,
+        group_names=groom.group_names,
+        **options,
+    )
+
+
+def repair_arrays(
     points: ArrayLike,
     offsets: ArrayLike,
     *,
@@ -166,18 +184,6 @@ def repair(
     unusual = soundness_of(groom).found()
     noticed = {name: job.strand[unusual[name]] for name in NOTICED if name in unusual}
     return groom, job.report(len(raw), counts, lost, noticed)
-
-
-def repair_groom(groom: Groom, **options: Any) -> tuple[Groom, RepairReport]:
-    """Repair what a valid groom may still hold: doubled vertices, strands without length; options as in `repair`."""
-    return repair(
-        groom.points,
-        groom.offsets,
-        strand=groom.strand,
-        vertex=groom.vertex,
-        group_names=groom.group_names,
-        **options,
-    )
 
 
 class _Repair:
@@ -277,7 +283,8 @@ class _Repair:
 
     def _count(self, mask: Mask) -> IntArray:
         """Number of points of each strand that `mask` (P,) marks."""
-        return np.diff(np.concatenate([[0], np.cumsum(mask)])[self.offsets])
+        result: IntArray = np.diff(np.concatenate([[0], np.cumsum(mask)])[self.offsets])
+        return result
 
     def _note_mended(self, mend: str, touched: Mask) -> None:
         self.mended[mend] = self.strand[self._count(touched) > 0]
@@ -338,7 +345,8 @@ def _between(values: NDArray[Any], before: IntArray, after: IntArray, rows: Mask
     low, high = before[rows], after[rows]
     share = (np.flatnonzero(rows) - low) / np.maximum(high - low, 1)
     share = share.reshape((-1,) + (1,) * (values.ndim - 1))
-    return ((1 - share) * values[low].astype(np.float64) + share * values[high]).astype(values.dtype)
+    result: NDArray[Any] = ((1 - share) * values[low].astype(np.float64) + share * values[high]).astype(values.dtype)
+    return result
 
 
 def _step_lengths(points: FloatArray, offsets: IntArray) -> NDArray[np.float64]:
@@ -361,7 +369,8 @@ def _checked_lengths(scope: str, attributes: Attributes, count: int) -> dict[str
 
 
 def _finite_rows(values: NDArray[Any]) -> Mask:
-    return np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    result: Mask = np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    return result
 
 
 def _mended_strand(values: NDArray[Any], name: str, counts: dict[str, int]) -> NDArray[Any] | None:

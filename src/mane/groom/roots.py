@@ -73,7 +73,8 @@ def _systematic_sample(share: NDArray[np.float64], count: int, rng: np.random.Ge
     """Pick entries at equal steps of the accumulated share, each step jittered within itself."""
     accumulated = np.cumsum(share)
     steps = (np.arange(count) + rng.random(count)) / count * accumulated[-1]
-    return np.minimum(np.searchsorted(accumulated, steps, side="right"), len(share) - 1)
+    result: IntArray = np.minimum(np.searchsorted(accumulated, steps, side="right"), len(share) - 1)
+    return result
 
 
 def _low_discrepancy_barycentric(count: int, rng: np.random.Generator) -> FloatArray:
@@ -98,7 +99,8 @@ def _roots_at(mesh: Mesh, triangle: IntArray, barycentric: FloatArray) -> Roots:
     corners = mesh.faces[triangle]
 
     def blend(values: FloatArray) -> FloatArray:
-        return np.einsum("sc,scd->sd", barycentric, values[corners]).astype(np.float32)
+        result: FloatArray = np.einsum("sc,scd->sd", barycentric, values[corners]).astype(np.float32)
+        return result
 
     normals = blend(mesh.vertex_normals)
     length = np.linalg.norm(normals, axis=1, keepdims=True)

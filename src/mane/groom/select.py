@@ -132,7 +132,8 @@ def _marked(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
         GuideNotice,
         stacklevel=3,
     )
-    return chosen[is_sound]
+    result: IntArray = chosen[is_sound]
+    return result
 
 
 def _by_shape(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray:
@@ -151,7 +152,8 @@ def _by_shape(groom: Groom, n: int | None, rng: np.random.Generator) -> IntArray
     tries = _strands_near_means(places, _means(features, places[seeds]))
     pool = np.concatenate([seeds, tries])
     if count == 1:
-        return pool[_summed_distances(features, places[pool]).argmin()][None]
+        result: IntArray = pool[_summed_distances(features, places[pool]).argmin()][None]
+        return result
     medoid = np.arange(count)
     kernels.swap_medoids(features, places[pool], np.take(kinds, pool, axis=1), _side_by_side(places[seeds]), medoid)
     return pool[medoid]
@@ -203,7 +205,8 @@ def _shapes(groom: Groom, samples: int) -> FloatArray:
     wanted = even_lengths(arc[groom.offsets[1:] - 1], counts)
     location = locate(arc, groom.offsets, wanted, np.arange(groom.strand_count + 1) * (samples + 1))
     points = location.interpolate(groom.points).reshape(groom.strand_count, samples + 1, 3)
-    return (points[:, 1:] - points[:, :1]) / np.float32(samples)
+    result: FloatArray = (points[:, 1:] - points[:, :1]) / np.float32(samples)
+    return result
 
 
 def _places(groom: Groom) -> FloatArray:

@@ -133,11 +133,11 @@ def read_repaired(
 
 
 def _mended(raw: RawGroom, **options: Any) -> tuple[Groom, RepairReport]:
-    from mane.groom.repair import repair
+    from mane.groom.repair import repair_arrays
 
     options |= {"strand": raw.strand, "vertex": raw.vertex, "group_names": raw.group_names}
     with np.errstate(invalid="ignore", over="ignore"):  # the report tells what is broken
-        return repair(raw.points, raw.offsets, **options)
+        return repair_arrays(raw.points, raw.offsets, **options)
 
 
 def _in_metres(raw: RawGroom, frame: Frame) -> RawGroom:

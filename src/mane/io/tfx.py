@@ -22,7 +22,8 @@ def is_tfx(buffer: Buffer) -> bool:
     if len(buffer) < HEADER_SIZE:
         return False
     version, _, _, positions, *_ = HEADER.unpack(bytes(buffer[: HEADER.size]))
-    return VERSION <= version < VERSION + 1 and HEADER_SIZE <= positions < len(buffer)
+    result: bool = VERSION <= version < VERSION + 1 and HEADER_SIZE <= positions < len(buffer)
+    return result
 
 
 def parse(buffer: Buffer) -> RawGroom:

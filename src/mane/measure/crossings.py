@@ -30,7 +30,8 @@ def find_crossings(before: Float64Array, after: Float64Array) -> IntArray:
     turns = (low > 0) != (high > 0)
     pairs, first, last, low = pairs[turns], first[:, turns], last[:, turns], low[turns]
     moment = _moment(first, last, low)[:, None]
-    return pairs[_meet((1.0 - moment) * first + moment * last)]
+    result: IntArray = pairs[_meet((1.0 - moment) * first + moment * last)]
+    return result
 
 
 def _corners(ends: Float64Array, pairs: IntArray) -> Float64Array:

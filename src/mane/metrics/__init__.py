@@ -8,12 +8,13 @@ from mane.metrics.distance import distance
 from mane.metrics.flicker import FlickerMeter, flicker
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error, segment_error
-from mane.metrics.penetration import penetration, penetration_depth
+from mane.metrics.penetration import TOUCH, penetration, penetration_depth
 from mane.metrics.summary import METRICS, SequenceMeter, measure_all
 from mane.metrics.table import MetricTable
 
 __all__ = [
     "METRICS",
+    "TOUCH",
     "FlickerMeter",
     "MetricTable",
     "SequenceMeter",

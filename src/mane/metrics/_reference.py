@@ -15,7 +15,8 @@ def turning(curve: Float64Array) -> Float64Array:
     cross = np.cross(directions[:-1], directions[1:])
     sine = np.linalg.norm(cross, axis=1, keepdims=True)
     cosine = (directions[:-1] * directions[1:]).sum(axis=1, keepdims=True)
-    return cross / np.where(sine > 0, sine, 1) * np.arctan2(sine, cosine)
+    result: Float64Array = cross / np.where(sine > 0, sine, 1) * np.arctan2(sine, cosine)
+    return result
 
 
 def kink(curve: Float64Array, rest: Float64Array) -> float:

@@ -20,7 +20,8 @@ def length_error(points: Curves, rest: Curves) -> FloatArray:
         Shape (S,), float32, dimensionless.
     """
     length, rest_length, _ = _compare(points, rest)
-    return (length / rest_length - 1.0).astype(np.float32)
+    result: FloatArray = (length / rest_length - 1.0).astype(np.float32)
+    return result
 
 
 def segment_error(points: Curves, rest: Curves) -> FloatArray:

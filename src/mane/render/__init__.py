@@ -1,11 +1,5 @@
 """Pictures: hair, solids and light as images and movies.
 
-`mane.render(groom, body, ...)` draws a picture: the module itself can be called, so that the short name of the most
-common call and the name of the room are one.
+`mane.render(groom, body, ...)` draws a picture (`renderer.py`). That function has the name of this room: `mane.render`
+is the function, `from mane.render.camera import ...` reaches into the room.
 """
-
-from __future__ import annotations
-
-from mane.stage.callable_module import make_callable
-
-make_callable(__name__, "mane.render.renderer:render")

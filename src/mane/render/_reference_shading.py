@@ -71,20 +71,24 @@ def _scattered(fibre: Fibre, phi: float, cos_d: float, colors: Floats, hairs: fl
     front_mean, rear_mean = half_circle_means(PHI, density, np.array([phi]))
     forward = streams.gain * (np.exp(-streams.rate * hairs) - np.exp(-hairs)) / (1.0 - streams.rate)
     backward = streams.turned * forward + streams.first * np.exp(-hairs)
-    return forward * front_mean[0] + backward * rear_mean[0]
+    result: Floats = forward * front_mean[0] + backward * rear_mean[0]
+    return result
 
 
 def _scattering(fibre: Fibre, cosine: float, colors: Floats) -> Floats:
     """Sum of all N_p on the grid PHI, shape (361, 3)."""
-    return azimuthal_lobes(fibre, PHI, cosine, colors).sum(axis=-1)
+    result: Floats = azimuthal_lobes(fibre, PHI, cosine, colors).sum(axis=-1)
+    return result
 
 
 def _inclination(tangents: Floats, directions: Floats) -> Floats:
-    return np.arcsin(np.clip(np.einsum("ij,ij->i", tangents, directions), -1.0, 1.0))
+    result: Floats = np.arcsin(np.clip(np.einsum("ij,ij->i", tangents, directions), -1.0, 1.0))
+    return result
 
 
 def _azimuth(tangents: Floats, to_light: Floats, to_eye: Floats) -> Floats:
     """Angle between the two directions seen along the fibre [rad], shape (N,)."""
     flat = [d - np.einsum("ij,ij->i", tangents, d)[:, None] * tangents for d in (to_light, to_eye)]
     cosine = np.einsum("ij,ij->i", *flat) / (np.linalg.norm(flat[0], axis=1) * np.linalg.norm(flat[1], axis=1))
-    return np.arccos(np.clip(cosine, -1.0, 1.0))
+    result: Floats = np.arccos(np.clip(cosine, -1.0, 1.0))
+    return result

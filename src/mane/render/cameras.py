@@ -82,7 +82,8 @@ def _hull(points: FloatArray) -> Outline:
     from scipy.spatial import ConvexHull, QhullError
 
     try:
-        return points[np.sort(ConvexHull(points).vertices)]
+        result: Outline = points[np.sort(ConvexHull(points).vertices)]
+        return result
     except (QhullError, ValueError):
         return points
 

@@ -81,7 +81,8 @@ def fresnel(cosine: Floats, index: float) -> Floats:
 def inner_angle(fibre: Fibre, gamma: Floats, cosine: float) -> Floats:
     """Angle of the refracted ray in the normal plane [rad], for light that enters at angle `gamma` (Bravais' law)."""
     effective_index = np.sqrt(fibre.index**2 - (1.0 - cosine**2)) / cosine
-    return np.arcsin(np.sin(gamma) / effective_index)
+    result: Floats = np.arcsin(np.sin(gamma) / effective_index)
+    return result
 
 
 def lobe_attenuations(fibre: Fibre, gamma: Floats, cosine: float, transmittance: Floats) -> Floats:
@@ -104,7 +105,8 @@ def trimmed_logistic(angle: Floats, scale: float) -> Floats:
     wrapped = np.abs(np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi)
     tail = np.exp(-wrapped / scale)
     inside = np.tanh(np.pi / (2.0 * scale))  # what a full logistic holds between -pi and pi
-    return tail / (scale * (1.0 + tail) ** 2 * inside)
+    result: Floats = tail / (scale * (1.0 + tail) ** 2 * inside)
+    return result
 
 
 def azimuthal_lobes(
@@ -134,7 +136,10 @@ def lobe_albedos(fibre: Fibre, cosine: float, transmittance: Floats) -> Floats:
     abscissae, weights = gauss_legendre(CHORD_NODES)
     gamma = 0.25 * np.pi * (abscissae + 1.0)
     share = 0.25 * np.pi * weights * np.cos(gamma)
-    return np.einsum("h,htp->tp", share, lobe_attenuations(fibre, gamma, max(cosine, MIN_COSINE), transmittance))
+    result: Floats = np.einsum(
+        "h,htp->tp", share, lobe_attenuations(fibre, gamma, max(cosine, MIN_COSINE), transmittance)
+    )
+    return result
 
 
 def longitudinal_norm(variance: Floats | float) -> Floats:
@@ -149,7 +154,8 @@ def longitudinal(theta_light: Floats, theta_eye: Floats, variance: float, shift:
     sines, cosines = np.sin(theta_light) * np.sin(eye), np.abs(np.cos(theta_light) * np.cos(eye))
     width = np.maximum(2.0 * cosines / variance, 1e-9)
     mean = -np.expm1(-width) / width  # exp(-y) sinh(y) / y for y = width / 2
-    return longitudinal_norm(variance) * np.exp((cosines - sines - 1.0) / variance) * mean
+    result: Floats = longitudinal_norm(variance) * np.exp((cosines - sines - 1.0) / variance) * mean
+    return result
 
 
 def balance(fibre: Fibre, theta: Floats, nodes: int = 192, rounds: int = 40) -> tuple[Floats, Floats]:

@@ -71,7 +71,8 @@ class Streams:
 
 def scatter_variances(fibre: Fibre) -> Floats:
     """Longitudinal variance of light that has passed few and many hairs [rad2], shape (2,)."""
-    return np.minimum(fibre.variances[0] * np.array([NEAR_SCATTER, FAR_SCATTER]), WIDEST)
+    result: Floats = np.minimum(fibre.variances[0] * np.array([NEAR_SCATTER, FAR_SCATTER]), WIDEST)
+    return result
 
 
 def scattered_shares(phi: Floats, density: Floats) -> Shares:
@@ -121,4 +122,5 @@ def _integral_to(phi: Floats, cumulative: Floats, angle: Floats) -> Floats:
     part = (position - node).reshape(-1, *[1] * (cumulative.ndim - 1))
     value = cumulative[node] * (1.0 - part) + cumulative[node + 1] * part
     sign = np.where((angle < 0.0) | (angle > np.pi), -1.0, 1.0).reshape(part.shape)
-    return np.where((angle > np.pi).reshape(part.shape), 2.0 * cumulative[-1], 0.0) + sign * value
+    result: Floats = np.where((angle > np.pi).reshape(part.shape), 2.0 * cumulative[-1], 0.0) + sign * value
+    return result

@@ -85,7 +85,8 @@ class PointLight:
         offset = np.asarray(self.position, np.float32) - points
         # Inside the ball it gets no brighter.
         squared = np.maximum(np.einsum("ij,ij->i", offset, offset), np.float32(0.25 * self.size**2 + 1e-12))
-        return _full(self)[None] / squared[:, None]
+        result: FloatArray = _full(self)[None] / squared[:, None]
+        return result
 
 
 @dataclass(frozen=True)

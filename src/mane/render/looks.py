@@ -181,7 +181,8 @@ class Look:
         """Factor on each strand's absorption, shape (S, 3)."""
         depth, hue = ndtri(uniform(numbers, 1)), ndtri(uniform(numbers, 2))
         logarithm = depth[:, None] + HUE_SPREAD * hue[:, None] * np.array([-1.0, 0.0, 1.0])
-        return np.exp(self.variation * logarithm).astype(np.float32)
+        result: FloatArray = np.exp(self.variation * logarithm).astype(np.float32)
+        return result
 
 
 def _check_color(look: Look, name: str) -> None:

@@ -21,7 +21,8 @@ DARKEST = 1e-4  # reflectance below this is black already
 
 def melanin_absorption(eumelanin: float, pheomelanin: float) -> Floats:
     """Absorption of a hair with these concentrations, shape (3,)."""
-    return eumelanin * EUMELANIN + pheomelanin * PHEOMELANIN + KERATIN
+    result: Floats = eumelanin * EUMELANIN + pheomelanin * PHEOMELANIN + KERATIN
+    return result
 
 
 def absorption_from_reflectance(reflectance: ArrayLike, azimuthal_roughness: float) -> Floats:
@@ -40,7 +41,8 @@ def reflectance_from_absorption(absorption: NDArray[Real], azimuthal_roughness: 
 
 def transmittance(absorption: NDArray[Real]) -> NDArray[Real]:
     """What is left of light that crosses the fibre along a diameter."""
-    return np.exp(absorption * -2.0)
+    result: NDArray[Real] = np.exp(absorption * -2.0)
+    return result
 
 
 def _fitted_depth(b: float) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -441,7 +441,7 @@ class Simulation(GuideSource):
 
     def provide(self, need: str) -> Any:
         """Return what a stage that needs it is given, see `GuideSource.provide`."""
-        own = {
+        own: dict[str, Callable[[], Any]] = {
             "material": lambda: self.material,
             "guide_model": lambda: self._own,
             "guide_stiffening": lambda: stiffen.stiffening(self._own, self.material.model(self.guides)),

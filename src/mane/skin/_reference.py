@@ -17,7 +17,8 @@ def at_parameter(curves: Float64Array, guide: int, parameter: NDArray[np.float32
     """Places on one of `curves (G, U, 3)` at vertex numbers with fractions `parameter (V,)`; shape (V, 3)."""
     before = np.minimum(parameter.astype(np.int64), curves.shape[1] - 2)
     share = (parameter - before)[:, None].astype(np.float64)
-    return (1 - share) * curves[guide, before] + share * curves[guide, before + 1]
+    result: Float64Array = (1 - share) * curves[guide, before] + share * curves[guide, before + 1]
+    return result
 
 
 def present_weights(weights: Float64Array, present: Float64Array, least: float) -> tuple[Float64Array, float]:

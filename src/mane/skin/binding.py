@@ -63,7 +63,8 @@ class GuideBinding:
     @property
     def guides_per_hair(self) -> int:
         """Guides of a hair, K."""
-        return self.guides.shape[1]
+        result: int = self.guides.shape[1]
+        return result
 
     def strongest(self, count: int = RECORDED_GUIDES) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the guides that count most, weights falling with a sum of 1; both (S, min(K, count))."""

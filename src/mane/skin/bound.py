@@ -102,7 +102,8 @@ class BoundSkin(Skin):
             turn = quaternion.normalize(frame.root_rotations[guide].astype(np.float64))[:, None]
             now, before = (_at_places(points[guide], place) for points in (frame.points, self.guides.rest))
             out += (scale * weights[:, k])[:, None, None] * (now + quaternion.rotate(turn, rest - before))
-        return out.astype(np.float32)
+        result: FloatArray = out.astype(np.float32)
+        return result
 
     @property
     def closest_guides(self) -> NDArray[np.int32]:

@@ -44,7 +44,8 @@ class LinearBlend(BoundSkin):
     @property
     def _padding(self) -> int:
         """Vertices to add to hairs that are shorter than a piece."""
-        return max(kernels.PIECE - self._points.shape[1], 0)
+        result: int = max(kernels.PIECE - self._points.shape[1], 0)
+        return result
 
     def _rows(self, points: FloatArray) -> FloatArray:
         """All x of a hair, then all y, then all z, as seen from the pivot; flat."""
@@ -107,7 +108,8 @@ class LinearBlend(BoundSkin):
         """Blended turn of each hair, or the one of all guides where they agree, as on a rigid head."""
         first = of_guide[int(self.guides.active.argmax())]
         if (of_guide[self.guides.active] == first).all():
-            return first
+            result: FloatArray = first
+            return result
         blended = np.empty(len(weight) * 9, np.float32)
         kernels.blend_turns(of_guide, self.bundles.of_hair, self._guide, weight, blended)
         return blended

@@ -108,12 +108,14 @@ class StrandModel:
     @property
     def strand_count(self) -> int:
         """Number of strands, G."""
-        return self.rest_points.shape[0]
+        result: int = self.rest_points.shape[0]
+        return result
 
     @property
     def vertex_count(self) -> int:
         """Number of vertices of every strand, V."""
-        return self.rest_points.shape[1]
+        result: int = self.rest_points.shape[1]
+        return result
 
     @property
     def is_slot(self) -> NDArray[np.bool_]:

@@ -127,7 +127,8 @@ def _rest_lengths(edge: Float64Array, cut: Float64Array, stiffness: Float64Array
     a = (edge**2).sum(axis=2)
     b = -(edge * strain).sum(axis=2)
     c = (strain**2).sum(axis=2) - 1.0
-    return a / (-b + np.sqrt(b * b - a * c))
+    result: Float64Array = a / (-b + np.sqrt(b * b - a * c))
+    return result
 
 
 def _deviations(
@@ -158,4 +159,5 @@ def _deviations(
 def _shortened(vectors: Float64Array) -> Float64Array:
     """Vectors (..., 3), none longer than `MAX_HALF_SINE`."""
     size = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors * (MAX_HALF_SINE / np.maximum(size, MAX_HALF_SINE))
+    result: Float64Array = vectors * (MAX_HALF_SINE / np.maximum(size, MAX_HALF_SINE))
+    return result

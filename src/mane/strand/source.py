@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class GuideSource(Stage):
 
         None where there is none; LookupError for what the source does not know.
         """
-        own = {
+        own: dict[str, Callable[[], Any]] = {
             "guides": lambda: self.guides,
             "head": lambda: self.head,
             "body": lambda: self.solids[0] if self.has_body else None,

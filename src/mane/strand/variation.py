@@ -136,7 +136,8 @@ class Curve(VaryingTerm):
 
     def over(self, name: str, layout: Layout) -> Float64Array:
         """Read the curve at every vertex."""
-        return np.interp(layout.fraction, np.asarray(self.points), np.asarray(self.values))
+        result: Float64Array = np.interp(layout.fraction, np.asarray(self.points), np.asarray(self.values))
+        return result
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mane.groom.groom import Groom
-from mane.groom.repair import repair, repair_groom
+from mane.groom.repair import repair, repair_arrays
 
 V = 6
 
@@ -23,7 +23,7 @@ def sound(strands=10, seed=0):
 
 
 def mend(points, offsets, **options):
-    return repair(np.reshape(points, (-1, 3)), offsets, **options)
+    return repair_arrays(np.reshape(points, (-1, 3)), offsets, **options)
 
 
 def none_but(faults):
@@ -109,11 +109,11 @@ def test_strands_without_length_are_dropped():
 
 def test_short_strands_are_dropped():
     points = np.random.default_rng(0).random((12, 3))
-    groom, report = repair(points, [0, 5, 6, 6, 8, 12])
+    groom, report = repair_arrays(points, [0, 5, 6, 6, 8, 12])
     none_but({"too_few_points": [1, 2]})(report)
     assert_array_equal(report.kept, [0, 3, 4])
     assert_array_equal(groom.vertex_counts, [5, 2, 4])
-    _, report = repair(points, [0, 5, 6, 6, 8, 12], min_vertices=5)
+    _, report = repair_arrays(points, [0, 5, 6, 6, 8, 12], min_vertices=5)
     assert_array_equal(report.kept, [0])
 
 
@@ -190,7 +190,7 @@ def test_a_groom_can_be_repaired_too():
     points[3, 2] = points[3, 1]
     points[7] = points[7, 0]
     groom = Groom(points.reshape(-1, 3), offsets, strand={"id": np.arange(10)}, group_names={1: "brow"})
-    mended, report = repair_groom(groom)
+    mended, report = repair(groom)
     none_but({"no_length": [7], "merged": [3]})(report)
     assert_array_equal(mended.strand["id"], report.kept)
     assert mended.group_names == {1: "brow"}
@@ -221,7 +221,7 @@ def test_a_strand_mended_first_and_dropped_later_counts_as_dropped():
 )
 def test_what_cannot_be_repaired_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        repair(**arguments)
+        repair_arrays(**arguments)
 
 
 @st.composite
@@ -249,7 +249,7 @@ def test_any_garbage_gives_a_valid_groom_or_a_clear_refusal(arrays, data):
     vertex = {"width": data.draw(hnp.arrays(np.float32, len(points), elements=st.floats(width=32)))}
     strand = {"map": data.draw(hnp.arrays(np.float64, (strand_count, 2), elements=st.floats()))}
     try:
-        groom, report = repair(points, offsets, vertex=vertex, strand=strand)
+        groom, report = repair_arrays(points, offsets, vertex=vertex, strand=strand)
     except ValueError as error:
         if "must find a usable strand, got none" not in str(error):
             raise

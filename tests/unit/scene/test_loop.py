@@ -338,7 +338,7 @@ def test_five_lines_of_python_give_the_hair_of_a_scene(tmp_path, tiny_scene):
     groom = mane.styles.make("ball", strands=60, vertices=8, seed=3, length=0.06)
     guides = mane.select_guides(groom, 6, seed=3)
     head = mane.make_motion("shake", ease_in=0.05, seed=3)
-    body, cohesion = mane.styles.body("ball"), mane.Attraction(rate=1.0)
+    body, cohesion = mane.styles.body("ball"), mane.forces.Attraction(rate=1.0)
     sim = mane.Simulation(guides, "cosserat", body=body, head=head, forces=[cohesion], substeps=2)
     skin = mane.skin("physical", groom, sim)
     for index in range(2, 5):

@@ -32,7 +32,8 @@ def breath_shape(mesh: Mesh) -> BlendShape:
 def _bell(mesh: Mesh, middle: tuple[float, float, float], reach: tuple[float, float, float]) -> Float64Array:
     """1 at the middle, falling to exactly 0 at twice the reach along each axis."""
     square = (((mesh.points.astype(np.float64) - middle) / (2.0 * np.array(reach))) ** 2).sum(axis=1)
-    return np.maximum(1.0 - square, 0.0) ** 3
+    result: Float64Array = np.maximum(1.0 - square, 0.0) ** 3
+    return result
 
 
 def breath(cycles: Float64Array) -> Float64Array:

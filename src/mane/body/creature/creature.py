@@ -42,18 +42,21 @@ class Creature(Character):
         points, normals = self.mesh.points, self.mesh.vertex_normals
         nose = np.linalg.norm(points - anatomy.NOSE, axis=1) < anatomy.NOSE_RADIUS
         sole = (points[:, 1] < anatomy.PAD_HEIGHT) & (normals[:, 1] < DOWN)
-        return (self.eye_distance < EYELID * anatomy.EYE_RADIUS) | nose | sole
+        result: NDArray[np.bool_] = (self.eye_distance < EYELID * anatomy.EYE_RADIUS) | nose | sole
+        return result
 
     @cached_property
     def eye_distance(self) -> FloatArray:
         """Distance of each vertex from the middle of the nearer eye [m], shape (N,)."""
         folded = np.column_stack([np.abs(self.mesh.points[:, 0]), self.mesh.points[:, 1:]])
-        return np.linalg.norm(folded - np.array(anatomy.EYE, np.float32), axis=1)
+        result: FloatArray = np.linalg.norm(folded - np.array(anatomy.EYE, np.float32), axis=1)
+        return result
 
     def joint_share(self, *prefixes: str) -> FloatArray:
         """How much of each vertex belongs to the joints whose names start so, 0 to 1, shape (N,)."""
         chosen = np.array([name.startswith(prefixes) for name in self.skeleton.names])
-        return (self.skinned.joint_weights * chosen[self.skinned.joint_indices]).sum(axis=1)
+        result: FloatArray = (self.skinned.joint_weights * chosen[self.skinned.joint_indices]).sum(axis=1)
+        return result
 
 
 def make_creature(cell_size: float = grid.DEFAULT_CELL) -> Creature:
@@ -96,7 +99,8 @@ def _landmarks(mesh: Mesh) -> dict[str, FloatArray]:
     left_ear = np.where(points[:, 0] > 0, points[:, 1], -np.inf)
 
     def nearest(place: anatomy.Vector) -> FloatArray:
-        return points[np.linalg.norm(points - np.array(place, np.float32), axis=1).argmin()]
+        result: FloatArray = points[np.linalg.norm(points - np.array(place, np.float32), axis=1).argmin()]
+        return result
 
     return {
         "nose": points[points[:, 2].argmax()],

@@ -24,7 +24,8 @@ def leg_joints(leg: str) -> tuple[str, str, str, str]:
 
 def standing_place(posing: Posing, leg: str) -> Float64Array:
     """Where the joint of a paw is at rest [m], shape (3,)."""
-    return posing.skeleton.bind_positions[posing.skeleton.index(leg_joints(leg)[3])]
+    result: Float64Array = posing.skeleton.bind_positions[posing.skeleton.index(leg_joints(leg)[3])]
+    return result
 
 
 def place_paw(

@@ -60,4 +60,7 @@ def _noise(times: Float64Array, rng: np.random.Generator) -> Float64Array:
     """Smooth noise between -1 and 1 in three channels, shape (F, 3); the same at a time whatever the others are."""
     rate = rng.uniform(SLOWEST, FASTEST, (TONES, 3))
     phase = rng.uniform(0.0, 2.0 * math.pi, (TONES, 3))
-    return np.sin(2.0 * math.pi * rate * times[:, None, None] + phase).mean(axis=1) * math.sqrt(TONES / 2.0)
+    result: Float64Array = np.sin(2.0 * math.pi * rate * times[:, None, None] + phase).mean(axis=1) * math.sqrt(
+        TONES / 2.0
+    )
+    return result

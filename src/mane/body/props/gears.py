@@ -179,7 +179,8 @@ def _inward(points: Points2, border: NDArray[np.int64]) -> Points2:
         np.add.at(total, border[:, end], normal)
     # With unit normals n and m the corner moves by (n + m) / (1 + n.m), and |n + m|^2 = 2 (1 + n.m).
     square = np.einsum("ij,ij->i", total, total)[:, None]
-    return np.divide(2 * total, square, out=np.zeros_like(total), where=square > 0)
+    result: Points2 = np.divide(2 * total, square, out=np.zeros_like(total), where=square > 0)
+    return result
 
 
 def make_gears(

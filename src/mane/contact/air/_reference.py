@@ -12,7 +12,8 @@ from mane.strand.model import Float64Array
 def drag_coefficient(reynolds: float) -> float:
     """Drag coefficient of a cylinder across the flow (Sucker and Brauer 1975)."""
     small = 0.0004 * reynolds / (1 + 3.64e-7 * reynolds**2)
-    return 1.18 + 6.8 / reynolds**0.89 + 1.96 / reynolds**0.5 - small
+    result: float = 1.18 + 6.8 / reynolds**0.89 + 1.96 / reynolds**0.5 - small
+    return result
 
 
 def across_coefficient(speed: float, radius: float, length: float, density: float, viscosity: float) -> float:

@@ -110,7 +110,8 @@ class VolumeGrid(Force):
     @property
     def density(self) -> Float64Array:
         """Hair per volume at each vertex at the start of the last step [kg/m^3], shape (G, V); 0 where none is."""
-        return self._density.reshape(self._model.mass.shape).copy()
+        result: Float64Array = self._density.reshape(self._model.mass.shape).copy()
+        return result
 
     @property
     def rest_density(self) -> Float64Array:

@@ -17,7 +17,8 @@ from mane.strand.model import Float64Array
 def place_count(links: LinkTable) -> int:
     """How many places for eight links there are: those of all blocks."""
     strands, segments, count = links.other.shape
-    return -(-strands * (segments + 1) // WIDTH) * count
+    result: int = -(-strands * (segments + 1) // WIDTH) * count
+    return result
 
 
 def rows_of_links(links: LinkTable) -> Float64Array:
@@ -61,7 +62,8 @@ def rows_of_incoming(links: LinkTable) -> tuple[Float64Array, IntArray]:
 
 def _vertex(links: LinkTable, segment: IntArray) -> IntArray:
     """Vertex that a segment starts at, both counted through all strands."""
-    return segment + segment // links.other.shape[1]
+    result: IntArray = segment + segment // links.other.shape[1]
+    return result
 
 
 def _bits(numbers: IntArray) -> NDArray[np.float64]:

@@ -60,7 +60,8 @@ def not_measured(strand_count: int, vertex_count: int, is_deforming: bool = Fals
 
 def _reach_of(model: StrandModel) -> Float64Array:
     """How far from its root anything is observed for parts of a strand up to `UP_TO` [m], shape (G, 4)."""
-    return BEYOND + model.strand_length[:, None] * np.array(UP_TO)
+    result: Float64Array = BEYOND + model.strand_length[:, None] * np.array(UP_TO)
+    return result
 
 
 def _rings_of(model: StrandModel) -> Float64Array:

@@ -161,4 +161,5 @@ def _updated(atoms: Float64Array, codes: Float64Array, data: Float64Array) -> Fl
 
 
 def _unit(rows: Float64Array) -> Float64Array:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    result: Float64Array = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return result

@@ -102,9 +102,11 @@ def mean_and_percentile(
 
 
 def _squares(way: FloatArray) -> NDArray[np.float64]:
-    return np.einsum("fvc,fvc->f", way, way, dtype=np.float64)
+    result: NDArray[np.float64] = np.einsum("fvc,fvc->f", way, way, dtype=np.float64)
+    return result
 
 
 def spread_frames(count: int, most: int) -> Sequence[int]:
     """Numbers of at most `most` of `count` frames, evenly spread."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64)).tolist()
+    result: Sequence[int] = np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64)).tolist()
+    return result

@@ -21,7 +21,7 @@ from mane.groom.groom import Groom
 from mane.groom.styles.standing import fur
 from mane.groom.styles.tie_location import TieLocation
 
-__all__ = ["STYLES", "Style", "TieLocation", "body", "fur", "make", "ties"]
+__all__ = ["STYLES", "Style", "TieLocation", "body", "body_color", "fur", "make", "ties"]
 
 DEFAULT_STRANDS = 20_000
 BYTES_PER_POINT = 60  # at the peak of making a style: 47 to 66 by style, 170 for the braid

@@ -25,19 +25,22 @@ def unit_vectors(vectors: ArrayLike) -> FloatArray:
     """Scale vectors (..., 3) to unit length; zero stays zero."""
     array = np.asarray(vectors, np.float32)
     length = np.linalg.norm(array, axis=-1, keepdims=True)
-    return array / np.maximum(length, np.float32(1e-12))
+    result: FloatArray = array / np.maximum(length, np.float32(1e-12))
+    return result
 
 
 def tangential(vectors: ArrayLike, normals: FloatArray) -> FloatArray:
     """Take from vectors (S, 3) what points along the unit normals (S, 3)."""
     array = np.asarray(vectors, np.float32)
-    return array - (array * normals).sum(axis=-1, keepdims=True) * normals
+    result: FloatArray = array - (array * normals).sum(axis=-1, keepdims=True) * normals
+    return result
 
 
 def smooth_step(x: NDArray[np.floating], low: float, high: float) -> FloatArray:
     """0 below `low`, 1 above `high`, an S between."""
     t = np.clip((np.asarray(x, np.float32) - low) / (high - low), 0, 1)
-    return t * t * (3 - 2 * t)
+    result: FloatArray = t * t * (3 - 2 * t)
+    return result
 
 
 def spread(rng: np.random.Generator, count: int, amount: float) -> FloatArray:
@@ -129,7 +132,8 @@ def smooth_noise(points: FloatArray, wavelength: float, rng: np.random.Generator
     """Values of about unit spread at points (S, 3) that change over some `wavelength` [m], shape (S,)."""
     waves = unit_vectors(rng.standard_normal((8, 3))) * np.float32(2 * np.pi / wavelength)
     angles = points @ waves.T + rng.uniform(0, 2 * np.pi, 8).astype(np.float32)
-    return (np.cos(angles).sum(axis=1) / 2).astype(np.float32)
+    result: FloatArray = (np.cos(angles).sum(axis=1) / 2).astype(np.float32)
+    return result
 
 
 def stand(

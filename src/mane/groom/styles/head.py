@@ -178,7 +178,8 @@ class Wall:
         """Distance-like value [m], negative inside; points (..., 3)."""
         radii = np.array(self.radii, np.float32)
         scaled = np.linalg.norm((points - np.array(self.center, np.float32)) / radii, axis=-1)
-        return ((scaled - 1) * radii.min()).astype(np.float32)
+        result: FloatArray = ((scaled - 1) * radii.min()).astype(np.float32)
+        return result
 
 
 def walls(bust: Bust) -> tuple[Wall, ...]:

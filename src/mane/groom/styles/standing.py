@@ -159,7 +159,8 @@ def on_skin(name: str, value: ArrayLike, mesh: Mesh, roots: Roots, element: tupl
     if array.shape == element:
         return np.broadcast_to(as_floats(name, array[None], (1, *element)), (len(roots.points), *element))
     per_vertex = as_floats(name, array, (mesh.vertex_count, *element))
-    return np.einsum("sc,sc...->s...", roots.barycentric, per_vertex[mesh.faces[roots.triangle]])
+    result: FloatArray = np.einsum("sc,sc...->s...", roots.barycentric, per_vertex[mesh.faces[roots.triangle]])
+    return result
 
 
 def _upper_roots(mesh: Mesh, strands: int, seed: int) -> Roots:
@@ -172,7 +173,8 @@ def _outside_sphere(points: FloatArray) -> FloatArray:
     radius = np.linalg.norm(points, axis=-1, keepdims=True)
     outside = points * (np.maximum(radius, BALL_RADIUS * 1.002) / np.maximum(radius, 1e-9))
     outside[:, 0] = points[:, 0]
-    return outside.astype(np.float32)
+    result: FloatArray = outside.astype(np.float32)
+    return result
 
 
 def _outside_mesh(points: FloatArray, mesh: Mesh) -> FloatArray:

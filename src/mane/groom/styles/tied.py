@@ -83,7 +83,8 @@ def _braid_spine(length: float) -> FloatArray:
 def _combed_layer(points: FloatArray, tie: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Height above the skin (S,): strands from further away lie on those nearer to the tie."""
     far = np.linalg.norm(points - tie, axis=1)
-    return (CLEARANCE + 0.006 * far / far.max() + 0.002 * rng.random(len(points))).astype(np.float32)
+    result: FloatArray = (CLEARANCE + 0.006 * far / far.max() + 0.002 * rng.random(len(points))).astype(np.float32)
+    return result
 
 
 def _falling_spine(start: FloatArray, direction: FloatArray, length: float, reach: float) -> FloatArray:
@@ -142,7 +143,8 @@ def _plait(spine: FloatArray, disc: FloatArray, which: IntArray, length: float, 
     thick = 0.0135 * taper * (1.25 - 0.25 * opened + 0.9 * shaping.smooth_step(share, TUFT, 1.0))
     offset_x = (side + disc[:, :1] * thick).astype(np.float32)
     offset_z = (lift + disc[:, 1:] * thick).astype(np.float32)
-    return spine + offset_x[..., None] * across - offset_z[..., None] * depth
+    result: FloatArray = spine + offset_x[..., None] * across - offset_z[..., None] * depth
+    return result
 
 
 def _sets_by_side(points: FloatArray) -> IntArray:

@@ -134,7 +134,8 @@ def _fitted(attribute: str, values: NDArray[Any]) -> NDArray[Any] | None:
     if values.shape[1:] != element:
         return None
     if attribute == "is_guide":
-        return values != 0
+        result: NDArray[Any] | None = values != 0
+        return result
     if np.issubdtype(dtype, np.integer) and not _fits_int32(values):
         return None
     return values.astype(dtype)

@@ -69,7 +69,8 @@ class CurveShape:
     def is_usable(self, counts: IntArray) -> NDArray[np.bool_]:
         """Which curves have enough vertices to be drawn, shape (C,)."""
         if self.type == "cubic" and self.basis == "bezier":
-            return (counts >= 4) & (counts % 3 == 1)
+            result: NDArray[np.bool_] = (counts >= 4) & (counts % 3 == 1)
+            return result
         return counts >= (2 if self.reaches_ends else 4)
 
     def varying_counts(self, counts: IntArray, *, with_ends: bool = True) -> IntArray:
@@ -140,7 +141,8 @@ class CurveLayout:
         low = np.floor(place).astype(np.int64)
         share = (place - low).reshape((-1,) + (1,) * (values.ndim - 1))
         high = np.minimum(low + 1, last)
-        return ((1 - share) * values[starts + low] + share * values[starts + high]).astype(values.dtype)
+        result: NDArray[Any] = ((1 - share) * values[starts + low] + share * values[starts + high]).astype(values.dtype)
+        return result
 
 
 def points_on_hair(shape: CurveShape, control: Float64Array, offsets: IntArray) -> Float64Array:

@@ -309,7 +309,7 @@ class _Reader:
         self.problems.extend(raw.fatal_problems)
         if not repair:
             raise self.fail(f"{raw.fatal_problems[0].text}; read it with repair=True to leave them out")
-        from mane.groom.repair import repair as mend
+        from mane.groom.repair import repair_arrays as mend
 
         # Strands are kept whole or not at all: what goes back to the file must have all its vertices.
         try:

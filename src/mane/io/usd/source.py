@@ -152,4 +152,5 @@ def rows_of(offsets: IntArray, chosen: IntArray) -> slice | IntArray:
         return slice(int(offsets[chosen[0]]), int(offsets[chosen[-1] + 1]))
     counts = offsets[chosen + 1] - offsets[chosen]
     starts = np.cumsum(counts) - counts
-    return np.arange(int(counts.sum())) + np.repeat(offsets[chosen] - starts, counts)
+    result: slice | IntArray = np.arange(int(counts.sum())) + np.repeat(offsets[chosen] - starts, counts)
+    return result

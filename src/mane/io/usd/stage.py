@@ -255,13 +255,15 @@ def world_from_local(prim: Any, units: StageUnits, time: Any) -> Matrix:
 
     # OpenUSD's matrices act on row vectors.
     stage_from_local = np.array(UsdGeom.XformCache(time).GetLocalToWorldTransform(prim)).T
-    return units.world_from_stage @ stage_from_local
+    result: Matrix = units.world_from_stage @ stage_from_local
+    return result
 
 
 def matrix_rate(prim: Any, units: StageUnits, time: float) -> Matrix:
     """How fast a prim's 4x4 matrix to the world changes [1/s] at a time code, by central difference."""
     before, after = (world_from_local(prim, units, time_code(time + step)) for step in (-HALF_STEP, HALF_STEP))
-    return (after - before) * (prim.GetStage().GetTimeCodesPerSecond() / (2 * HALF_STEP))
+    result: Matrix = (after - before) * (prim.GetStage().GetTimeCodesPerSecond() / (2 * HALF_STEP))
+    return result
 
 
 def apply_matrix(matrix: Matrix, points: NDArray[Any], *, is_vector: bool = False) -> NDArray[np.float64]:

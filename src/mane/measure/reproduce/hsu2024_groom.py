@@ -14,7 +14,7 @@ import numpy as np
 
 from mane.body.mesh import Mesh
 from mane.groom.groom import Groom
-from mane.groom.repair import repair_groom
+from mane.groom.repair import repair
 from mane.groom.resample import resample
 from mane.io.grooms import read_groom
 from mane.measure.captions import describe
@@ -66,7 +66,7 @@ def real_groom(report: Report, *, quick: bool, tell: Tell) -> None:
 
 def prepared(path: Path, most: int | None = None) -> Groom:
     """Strands of a file, mended, without the very short ones, at most so many, all with `VERTICES` vertices."""
-    groom, _ = repair_groom(read_groom(path))
+    groom, _ = repair(read_groom(path))
     long = np.flatnonzero(groom.lengths > SHORTEST * groom.lengths.max())
     kept = long[:: -(-len(long) // most)] if most else long
     return resample(groom.take(kept), vertices=VERTICES).groom

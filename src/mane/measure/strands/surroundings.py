@@ -84,7 +84,8 @@ def falling_speed(length: float) -> float:
             1.18 + 6.8 / reynolds**0.89 + 1.96 / reynolds**0.5 - 0.0004 * reynolds / (1 + 3.64e-7 * reynolds**2)
         )
         per_speed = max(creeping, 0.5 * AIR_VISCOSITY * reynolds * coefficient)
-        return per_speed * speed - LINE_DENSITY * GRAVITY
+        result: float = per_speed * speed - LINE_DENSITY * GRAVITY
+        return result
 
     return float(brentq(missing, 1e-3, 100.0))
 

@@ -108,7 +108,8 @@ def _stretched(points: FloatArray) -> FloatArray:
 
 
 def _places_on(skin: Mesh, roots: Roots) -> FloatArray:
-    return np.einsum("sc,scd->sd", roots.barycentric, skin.points[skin.faces[roots.triangle]])
+    result: FloatArray = np.einsum("sc,scd->sd", roots.barycentric, skin.points[skin.faces[roots.triangle]])
+    return result
 
 
 def _tilt(binding: RootBinding, points: FloatArray) -> float:

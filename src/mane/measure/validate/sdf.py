@@ -65,4 +65,5 @@ def _points_near(mesh: Mesh, field: SignedDistanceField, reach: float) -> FloatA
     start = mesh.points[rng.integers(0, mesh.vertex_count, SAMPLES)]
     points = start + reach / np.sqrt(3) * rng.uniform(-1, 1, (SAMPLES, 3)).astype(np.float32)
     low, high = field.bounds
-    return points[((points > low) & (points < high)).all(axis=1)]
+    result: FloatArray = points[((points > low) & (points < high)).all(axis=1)]
+    return result

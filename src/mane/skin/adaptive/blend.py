@@ -81,4 +81,5 @@ def masked_weights(weights: NDArray[np.float64], masks: NDArray[np.int32]) -> ND
     is_in = (masks[:, None] >> np.arange(weights.shape[1]) & 1).astype(np.bool_)
     own = np.where(is_in[:, :, None], weights, 0.0)
     total = own.sum(axis=1, keepdims=True)
-    return np.divide(own, total, out=np.zeros_like(own), where=total > 0)
+    result: NDArray[np.float64] = np.divide(own, total, out=np.zeros_like(own), where=total > 0)
+    return result

@@ -61,7 +61,8 @@ class AdaptiveModel:
     @property
     def degree(self) -> int:
         """Of the weight polynomials."""
-        return self.coefficients.shape[1] - 1
+        result: int = self.coefficients.shape[1] - 1
+        return result
 
     @property
     def motion_scale(self) -> MotionScale:

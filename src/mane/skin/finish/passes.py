@@ -175,7 +175,10 @@ def _drawn(
     """Points in the direction of `goal` from `previous`, at the distance `length`."""
     way = goal - previous
     size = np.linalg.norm(way, axis=1, keepdims=True)
-    return previous + way * np.divide(length[:, None], size, out=np.ones_like(size), where=size > 0)
+    result: NDArray[np.float64] = previous + way * np.divide(
+        length[:, None], size, out=np.ones_like(size), where=size > 0
+    )
+    return result
 
 
 class LengthKeeping(FinishingPass):

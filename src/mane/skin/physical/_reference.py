@@ -96,7 +96,8 @@ def axis(q: Array) -> Array:
 
 def norm(a: Array) -> Array:
     """Length of the last axis, kept."""
-    return np.linalg.norm(a, axis=-1, keepdims=True)
+    result: Array = np.linalg.norm(a, axis=-1, keepdims=True)
+    return result
 
 
 def estimated_multiplier(v: Array, b: Array) -> Array:

@@ -119,7 +119,8 @@ def _bearable(still: Float64Array, points: Float64Array, bend: Float64Array, par
     root = np.sqrt(p * p + REST_TURN**2 * k * (k - 2 * p))
     largest = REST_TURN * (k - p + root) / (1 - REST_TURN**2)
     size = share * length * np.linalg.norm(sideways, axis=2)
-    return tension[..., None] * tangent + sideways * (largest / np.maximum(size, largest))[..., None]
+    result: Float64Array = tension[..., None] * tangent + sideways * (largest / np.maximum(size, largest))[..., None]
+    return result
 
 
 def limited(cut: Float64Array, params: PhysicalParams) -> Float64Array:
@@ -129,4 +130,5 @@ def limited(cut: Float64Array, params: PhysicalParams) -> Float64Array:
     """
     size = np.sqrt(np.einsum("gic,gic->gi", cut, cut))
     scale = params.largest_force / np.maximum(size, params.largest_force)
-    return cut * scale[..., None]
+    result: Float64Array = cut * scale[..., None]
+    return result

@@ -43,6 +43,7 @@ def plain_sweep(skin: PhysicalSkin, frame: GuideFrame) -> Callable[[], FloatArra
             np.float32(skin.params.drift_gain_used),
             out,
         )
-        return out
+        result: FloatArray = out
+        return result
 
     return work

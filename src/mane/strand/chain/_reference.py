@@ -133,10 +133,12 @@ class DenseStep:
         velocity = start + (self.velocity - start) / self.theta
         if self.kind != RootKind.FREE:
             velocity[0] = self.root_velocity
-        return velocity
+        result: Float64Array = velocity
+        return result
 
     def _force(self, vertex: int) -> Float64Array:
-        return self.load[0][vertex] + self.mass[vertex] * self.solver.model.gravity
+        result: Float64Array = self.load[0][vertex] + self.mass[vertex] * self.solver.model.gravity
+        return result
 
     def _add(self, jacobian: Float64Array, weight: Float64Array, goal: Float64Array) -> None:
         """Add 1/2 (L y + c - goal).weight (L y + c - goal)."""
@@ -186,7 +188,8 @@ class DenseStep:
             - (symmetric(coupling[i]) @ v[i + 1] if i + 1 < len(v) else 0.0)
             for i in range(len(v))
         ]
-        return shape.forces_beyond(np.array(total)[None])[0]
+        result: Float64Array = shape.forces_beyond(np.array(total)[None])[0]
+        return result
 
 
 def reference_step(
@@ -266,10 +269,12 @@ def cayley(w: Float64Array) -> Float64Array:
 
 def inverse_cayley(q: Float64Array) -> Float64Array:
     """The w (3,) whose `cayley` is the rotation `q` (4,)."""
-    return 2 * q[:3] / q[3]
+    result: Float64Array = 2 * q[:3] / q[3]
+    return result
 
 
 def limited(spin: Float64Array, dt: float) -> Float64Array:
     """Angular velocities (N, 3), none that turns a link by more than `FARTHEST` in one step."""
     turn = dt * np.linalg.norm(spin, axis=1, keepdims=True)
-    return spin * (FARTHEST / np.maximum(FARTHEST, turn))
+    result: Float64Array = spin * (FARTHEST / np.maximum(FARTHEST, turn))
+    return result

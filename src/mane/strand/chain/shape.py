@@ -48,7 +48,8 @@ def curvature(frames: Float64Array, base: Float64Array) -> Float64Array:
     directions = axis(frames, 2)
     cos_half = np.sqrt(0.5 * np.maximum(1 + (axis(parents, 2) * directions).sum(axis=-1), FOLD))
     along = [(axis(parents, number) * directions).sum(axis=-1) for number in (0, 1)]
-    return np.stack([-along[1], along[0]], axis=-1) * (2 / (cos_half * (1 + cos_half)))[..., None]
+    result: Float64Array = np.stack([-along[1], along[0]], axis=-1) * (2 / (cos_half * (1 + cos_half)))[..., None]
+    return result
 
 
 def joint_axes(frames: Float64Array, base: Float64Array) -> Float64Array:
@@ -83,4 +84,5 @@ def rest_curvature(
     about_axes = np.einsum("gnak,gnk->gna", joint_axes(frames, base), moments)
     strain = about_axes / (curvature_slope(now) * stiffness)[..., None]
     size = np.linalg.norm(strain, axis=-1, keepdims=True)
-    return now - strain * (MAX_STRAIN / np.maximum(size, MAX_STRAIN))
+    result: Float64Array = now - strain * (MAX_STRAIN / np.maximum(size, MAX_STRAIN))
+    return result

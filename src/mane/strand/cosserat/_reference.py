@@ -143,7 +143,8 @@ class _Stage:
         constants = (model.bend_stiffness[g, j], model.twist_stiffness[g, j], self.rest.joint_length[g, j])
         elastic = joint_moment(before, self.frames[j], self.rest.darboux[g, j], *constants)
         viscous = model.damping[g, j] * self._joint_stiffness(j) @ (spin[j] - spin_before)
-        return elastic * (self.clamped if j == 0 else 1.0) + viscous
+        result: Float64Array = elastic * (self.clamped if j == 0 else 1.0) + viscous
+        return result
 
     def solve(self) -> None:
         """One round: solve with the matrix, turn the segments, lay the vertices along them."""

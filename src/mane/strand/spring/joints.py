@@ -61,7 +61,8 @@ class Joints:
             / np.linalg.norm(self.places[:, :, x], axis=-1)
             for a, x in ((A_BEFORE, X_BEFORE), (A_AFTER, X_AFTER))
         ]
-        return 0.5 * (out[0] + out[1])
+        result: Float64Array = 0.5 * (out[0] + out[1])
+        return result
 
     @cached_property
     def pulls(self) -> Float64Array:
