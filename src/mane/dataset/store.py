@@ -40,6 +40,7 @@ KEY = "mane"
 SEQUENCES, RESTS, UNFINISHED, LOG = "sequences", "rests", "unfinished", "log.jsonl"
 CHUNK_BYTES = 1 << 20  # of one chunk before compression: a window of a few frames is read in one go
 MOST_CHUNK_FRAMES = 32
+WRITE_BYTES = 4 << 20  # chunks that are written at once: Zarr's own work per call is dear beside that per chunk
 
 
 class DatasetStore:
@@ -286,7 +287,9 @@ class SequenceWriter:
 
     def _begin(self, name: str, value: NDArray[Any]) -> _FrameArray:
         rows = max(1, min(MOST_CHUNK_FRAMES, CHUNK_BYTES // max(1, value.nbytes), self._frames))
-        return _FrameArray(self._group.create(name, (self._frames, *value.shape), value.dtype, rows), rows)
+        chunks = max(1, min(WRITE_BYTES // max(1, rows * value.nbytes), -(-self._frames // rows)))
+        array = self._group.create(name, (self._frames, *value.shape), value.dtype, rows)
+        return _FrameArray(array, rows * chunks)
 
     def finish(self, attributes: Mapping[str, Any]) -> None:
         """Write what is left, and make the sequence part of the dataset."""
@@ -301,7 +304,7 @@ class SequenceWriter:
 
 
 class _FrameArray:
-    """Collects frames until a chunk is full."""
+    """Collects frames until some chunks are full."""
 
     def __init__(self, array: Any, rows: int) -> None:
         self._array = array

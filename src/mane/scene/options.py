@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import inspect
 import re
 import typing
@@ -68,6 +69,7 @@ def arguments_of(function: Any) -> Options:
     return {name: hint for name, hint in options.items() if hint is not None}
 
 
+@functools.cache  # asked for again and again, and slow: signatures and type hints are looked up
 def stage_options(stage: type[Stage]) -> Options:
     """Settings of a stage that a scene file can write: arguments of what makes it, and fields of its settings class."""
     options = arguments_of(maker_of(stage)) | dict.fromkeys(stage.files, str | None)
