@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 OUT    ?= out
 NUMBA_ENDS := 0.62.0 0.68.1
 
-.PHONY: help demo test lint stress bounds narrow numba bench gallery blender learn lock clean
+.PHONY: help demo test lint docs stress bounds narrow numba bench gallery blender learn lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,10 @@ lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(READY) requirements/docs.txt  ## the documentation site in out/site, without a warning (installs MkDocs beside the rest)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 stress: $(READY)  ## what takes longer: fuzzing, large sizes, thousands of frames
 	$(BIN)/python -m pytest -m stress -ra
@@ -46,12 +50,13 @@ numba:  ## tests of simd, strand models and skins at both ends of the range of N
 bench: $(READY)  ## every benchmark, one after the other (run nothing else meanwhile)
 	$(BIN)/mane bench all
 
-gallery: $(READY)  ## redraw the pictures of the README
+gallery: $(READY)  ## redraw the pictures of README and documentation
 	$(BIN)/mane style --strands 60000 --sheet docs/images/styles.jpg --looks docs/images/looks.jpg
 	$(BIN)/mane demo -o $(OUT)
 	$(BIN)/python -c "from PIL import Image; Image.open('$(OUT)/moments.png').save('docs/images/shake.jpg', quality=88)"
 	$(BIN)/python -c "from PIL import Image; Image.open('$(OUT)/skins.png').save('docs/images/skins.jpg', quality=88)"
 	$(BIN)/python examples/05_characters/01_fur_on_a_walking_creature.py --output $(OUT)/fox.mp4 --strip docs/images/fox.jpg
+	$(BIN)/python docs/draw_methods.py docs/images
 
 blender:  ## Blender as a Python module in an environment of its own (Python 3.11), for Alembic; see docs/blender.md
 	$(PYTHON) -m venv .venv-blender
@@ -67,6 +72,8 @@ lock: $(READY)  ## renew requirements/lock.txt after a change of dependencies
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" --upgrade --quiet -o requirements/lock.txt
+	$(BIN)/uv pip compile --group docs --constraint requirements/lock.txt --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --custom-compile-command "make lock" --upgrade --quiet -o requirements/docs.txt
 
 clean:  ## forget the environment and everything generated
 	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .mypy_cache .hypothesis

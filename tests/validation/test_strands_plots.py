@@ -1,4 +1,6 @@
-"""Curves end up as pictures: the axes' arithmetic, and what `--plot` writes."""
+"""Curves end up as pictures: what axes leave out, and what `--plot` writes."""
+
+import sys
 
 import numpy as np
 import pytest
@@ -14,13 +16,21 @@ def drawn(path):
         return np.asarray(picture.convert("RGB")).astype(int)
 
 
-def test_ticks_are_round_numbers_within_the_axis():
-    assert [text for _, text in Axis("x").ticks(-0.11, 0.52)] == ["-0.1", "0", "0.1", "0.2", "0.3", "0.4", "0.5"]
-    assert [text for _, text in Axis("x", log=True).ticks(-1.2, 3.1)] == ["0.1", "1", "10", "100", "1000"]
+def test_an_axis_leaves_out_what_it_cannot_show():
+    np.testing.assert_array_equal(Axis("x", log=True).shown([0.0, 10.0, -3.0, np.inf]), [np.nan, 10, np.nan, np.nan])
+    np.testing.assert_array_equal(Axis("x").shown([[0.0, np.nan], [-3.0, np.inf]]), [0, np.nan, -3, np.nan])
 
 
-def test_a_logarithmic_axis_leaves_out_what_it_cannot_show():
-    np.testing.assert_array_equal(Axis("x", log=True).scaled([0.0, 10.0, -3.0, np.inf]), [np.nan, 1, np.nan, np.nan])
+def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"mane\[plot\]"):
+        write_plot(tmp_path / "plot.png", "title", Axis("x"), Axis("y"), [Curve("one", [1], [1])])
+
+
+def test_a_plot_has_the_same_bytes_again(tmp_path):
+    for name in ("a.png", "b.png"):
+        write_plot(tmp_path / name, "title", Axis("x"), Axis("y", log=True), [Curve("one", [1, 2], [1, 10], fade=0.5)])
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
 def test_a_rising_curve_is_drawn_from_lower_left_to_upper_right(tmp_path):

@@ -79,7 +79,15 @@ def nod(
     angle: float = math.radians(24),
     rate: float = 0.9,
 ) -> JointAnimation:
-    """Nod: head and neck share `angle` [rad] down and up, `rate` times a second; from rest to rest."""
+    """Nod: head and neck share `angle` [rad] down and up, `rate` times a second; from rest to rest.
+
+    Args:
+        skeleton: of the bust.
+        duration: of the motion, from rest to rest [s].
+        frame_rate: samples per second.
+        angle: how far head and neck go down and up [rad].
+        rate: times per second [Hz].
+    """
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     swing = _effort(posing.times, duration) * np.sin(2.0 * np.pi * rate * posing.times)
     posing.turn("neck", "x", 0.35 * angle * swing)
@@ -95,7 +103,15 @@ def look_around(
     angle: float = math.radians(55),
     rate: float = 0.4,
 ) -> JointAnimation:
-    """Look from side to side by `angle` [rad], `rate` times a second, shoulders following; from rest to rest."""
+    """Look from side to side by `angle` [rad], `rate` times a second, shoulders following; from rest to rest.
+
+    Args:
+        skeleton: of the bust.
+        duration: of the motion, from rest to rest [s].
+        frame_rate: samples per second.
+        angle: to either side [rad].
+        rate: times per second [Hz].
+    """
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     effort, turns = _effort(posing.times, duration), 2.0 * np.pi * rate * posing.times
     swing = effort * np.sin(turns)
@@ -115,7 +131,15 @@ def shrug(
     angle: float = math.radians(13),
     rate: float = 0.6,
 ) -> JointAnimation:
-    """Lift both shoulders by `angle` [rad] and roll them, `rate` times a second, head tilting; from rest to rest."""
+    """Lift both shoulders by `angle` [rad] and roll them, `rate` times a second, head tilting; from rest to rest.
+
+    Args:
+        skeleton: of the bust.
+        duration: of the motion, from rest to rest [s].
+        frame_rate: samples per second.
+        angle: how far shoulders are lifted [rad].
+        rate: times per second [Hz].
+    """
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     effort, turns = _effort(posing.times, duration), 2.0 * np.pi * rate * posing.times
     lift = angle * effort * (0.5 - 0.5 * np.cos(turns))

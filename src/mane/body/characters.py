@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,12 @@ CHARACTERS = {
 }
 
 
+def character_motions(name: str) -> Mapping[str, MakeMotion]:
+    """Return the motions of a character by name; asking for them makes no character."""
+    motions: Mapping[str, MakeMotion] = _of(name, 2)
+    return motions
+
+
 def make_character(name: str) -> Character:
     """Make a character of the table."""
     character: Character = _of(name, 1)()
@@ -23,10 +30,9 @@ def make_character(name: str) -> Character:
 
 def character_motion(name: str, motion: str) -> MakeMotion:
     """Return the function that makes a motion of a character; asking for it makes no character."""
-    motions = _of(name, 2)
+    motions = character_motions(name)
     require_choice("motion", motion, list(motions))
-    made: MakeMotion = motions[motion]
-    return made
+    return motions[motion]
 
 
 def _of(name: str, part: int) -> Any:

@@ -49,7 +49,7 @@ class SequencePainter:
         groom = self._rest.with_points(points.reshape(-1, 3))
         meshes = list(self._meshes(frame))
         aspect = self._size[0] / self._size[1]
-        (camera,) = follow([outline(groom, *meshes[:1])], direction="three_quarter", aspect=aspect)
+        (camera,) = follow([outline(groom, *meshes[:1])], direction="three-quarter", aspect=aspect)
         look = self._scene.camera.look or "brown"
         image: Image = render(groom, meshes, camera=camera, look=look, size=self._size, finest=0.15)
         return image

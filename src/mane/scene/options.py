@@ -111,7 +111,7 @@ def _written_as(hint: Any) -> Any:
         return tuple[float, ...]
     if hint == Vector | None:
         return tuple[float, ...] | None
-    return hint if hint in PLAIN else None
+    return hint if hint in PLAIN or typing.get_origin(hint) is Literal else None
 
 
 class TableError(ValueError):
@@ -178,7 +178,7 @@ def _open_settings(scene: Scene) -> Iterator[tuple[str, Options, Mapping[str, An
             options = air_field_options(air_field.kind)
         yield f"air_fields.{index}", options, air_field.settings, _own(air_field)
     with blaming("strand"):
-        material, model = _material_options(scene.strand.material), _model_options(scene.strand.model)
+        material, model = material_options(scene.strand.material), model_options(scene.strand.model)
     yield "strand.properties", material, scene.strand.properties, {}
     yield "strand.settings", model, scene.strand.settings, {}
     for location, table, stage in _stages(scene):
@@ -220,7 +220,8 @@ def _solid_options(solid: SolidTable) -> Options:
     return {} if solid.shape is None else arguments_of(shape_class(solid.shape))
 
 
-def _model_options(name: str) -> Options:
+def model_options(name: str) -> Options:
+    """Settings of a strand model."""
     params = model_params(name)
     hints = {} if params is None else typing.get_type_hints(params)
     return {key: hint for key, hint in hints.items() if hint in PLAIN and key != "sag_free"}
@@ -233,7 +234,8 @@ def model_params(name: str) -> Any:
     return SOLVERS.find(name).settings
 
 
-def _material_options(name: str) -> Options:
+def material_options(name: str) -> Options:
+    """Properties of a material."""
     from mane.strand.material import MATERIALS, Material
 
     require_choice("material", name, list(MATERIALS))
@@ -246,7 +248,7 @@ def _own(table: Any) -> Options:
 
 def _check_ranges(scene: Scene) -> None:
     """Let the things themselves say which values are out of range, as far as that needs no hair."""
-    from mane.scene.parts import make_air_field, make_material, make_shape_or_prop, make_wind
+    from mane.scene.parts import check_motion, make_air_field, make_material, make_shape_or_prop, make_wind
 
     with blaming("strand.settings"):
         params = model_params(scene.strand.model)
@@ -259,9 +261,12 @@ def _check_ranges(scene: Scene) -> None:
             _check_stage(stage, table.settings)
     _check_interactions(scene)
     for index, solid in enumerate(scene.solids):
-        if solid.mesh is None:
-            with blaming(f"solids.{index}"):
+        with blaming(f"solids.{index}"):
+            check_motion(solid, scene.seed)
+            if solid.mesh is None:
                 make_shape_or_prop(solid)
+    with blaming("head"):
+        check_motion(scene.head, scene.seed)
     with blaming("wind"):
         make_wind(scene.wind, scene.seed)
     for index, air_field in enumerate(scene.air_fields):

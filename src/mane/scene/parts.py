@@ -82,6 +82,18 @@ def make_head_motion(table: HeadTable, folder: Path, seed: int, find_pivot: Call
     return _motion(table.motion, folder, seed if table.seed is None else table.seed, **chosen)
 
 
+def check_motion(table: HeadTable | SolidTable, seed: int) -> None:
+    """Raise ValueError for a motion by name that there is not, or with values out of range; files are read later."""
+    if table.motion is None or is_motion_file(table.motion):
+        return
+    from mane.scene.config import HeadTable
+
+    if isinstance(table, HeadTable):
+        make_head_motion(table, Path(), seed, lambda: (0.0, 0.0, 0.0))
+    else:
+        _motion(table.motion, Path(), seed)
+
+
 def _motion(name: str, folder: Path, seed: int, **settings: Any) -> Motion:
     if is_motion_file(name):
         from mane.body.motion_files import read_motion

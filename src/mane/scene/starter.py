@@ -66,6 +66,11 @@ def starter_text(name: str, *, style: str | None = None, file: str | None = None
     return "\n".join(parts)
 
 
+def schema_line() -> str:
+    """First line of a scene whose editor should complete and check it (Taplo, Even Better TOML)."""
+    return "#:schema mane.schema.json\n"
+
+
 def _moves(style: str | None) -> dict[str, dict[str, Any]]:
     """What moves in a scene of that style: the creature walks, a head is shaken."""
     if style is not None and STYLES[style].character == CREATURE:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,8 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_binding as kernels
 
-BINDINGS = ("triangle", "single", "nearest", "clump")
+Binding = Literal["triangle", "single", "nearest", "clump"]
+BINDINGS = get_args(Binding)
 CLUMP = "clump_id"  # strand attribute of a groom, as any tool may write it; hairs below 0 are of no clump
 MAX_GUIDES = 8
 RECORDED_GUIDES = 3  # what other tools have room for

@@ -14,7 +14,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_fade as kernels
 from mane.skin.base import Skin
-from mane.skin.binding import bind_guides
+from mane.skin.binding import Binding, bind_guides
 from mane.skin.bundles import Bundles, make_bundles
 from mane.skin.inserted import Following, Regrouped, follow, regroup
 from mane.strand.frame import GuideFrame
@@ -37,7 +37,7 @@ class BoundSkin(Skin):
         bundles: hairs that share guides and places on them.
     """
 
-    def __init__(self, groom: Groom, guides: Guides, *, binding: str = "triangle", count: int = 3) -> None:
+    def __init__(self, groom: Groom, guides: Guides, *, binding: Binding = "triangle", count: int = 3) -> None:
         super().__init__(groom, guides)
         self.binding = bind_guides(groom, guides, binding, count)
         self.bundles = self._bundled()

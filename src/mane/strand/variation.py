@@ -202,6 +202,32 @@ def resolve(
 ) -> Float64Array:
     """Return `value` at every vertex, shape (G, V), float64; ValueError names the first vertex that breaks a bound."""
     values: Float64Array = np.ascontiguousarray(np.broadcast_to(_values(name, value, layout), layout.shape))
+    for rule, holds in _rules(values, above, at_least, at_most):
+        if not holds.all():
+            strand, vertex = np.unravel_index(int((~holds).argmax()), holds.shape)
+            raise ValueError(
+                f"{name}: must be {rule}, got {values[strand, vertex]:g} at strand {strand}, vertex {vertex}"
+            )
+    return values
+
+
+def require_range(name: str, value: Varying, *, at_least: float) -> None:
+    """Raise ValueError for a number, or a value of a curve, that no strand could take; maps are looked at later."""
+    if isinstance(value, Curve):
+        known = np.asarray(value.values, np.float64)
+    elif isinstance(value, int | float):
+        known = np.array([value], np.float64)
+    else:
+        return
+    for rule, holds in _rules(known, None, at_least, None):
+        if not holds.all():
+            raise ValueError(f"{name}: must be {rule}, got {known[int((~holds).argmax())]:g}")
+
+
+def _rules(
+    values: Float64Array, above: float | None, at_least: float | None, at_most: float | None
+) -> list[tuple[str, NDArray[np.bool_]]]:
+    """What values must be, in words, and where they are."""
     rules = [("finite", np.isfinite(values))]
     if above is not None:
         rules.append((f"above {above:g}", values > above))
@@ -209,13 +235,7 @@ def resolve(
         rules.append((f"at least {at_least:g}", values >= at_least))
     if at_most is not None:
         rules.append((f"at most {at_most:g}", values <= at_most))
-    for rule, holds in rules:
-        if not holds.all():
-            strand, vertex = np.unravel_index(int((~holds).argmax()), holds.shape)
-            raise ValueError(
-                f"{name}: must be {rule}, got {values[strand, vertex]:g} at strand {strand}, vertex {vertex}"
-            )
-    return values
+    return rules
 
 
 def rest_points(strands: Guides | Groom | ArrayLike) -> Float64Array:

@@ -13,7 +13,7 @@ from mane.body.motion import Pose
 from mane.cli import main
 from mane.contact.table import INTERACTIONS
 from mane.measure.compare.compare import _caption, _Case
-from mane.scene.options import _model_options, option_defaults
+from mane.scene.options import model_options, option_defaults
 from mane.scene.scene_file import SceneError, parse_scene
 from mane.scene.starter import settings_lines, starter_text
 from mane.strand.solver import SOLVERS
@@ -105,7 +105,7 @@ def test_settings_of_every_strand_model_are_listed_in_new_scenes():
     for model in SOLVERS:
         (line,) = re.findall(rf"^#   {model}: (.*)$", text, re.M)
         listed = set(re.findall(r"(\w+) = ", line))
-        assert listed == set(_model_options(model))  # what [strand.settings] takes
+        assert listed == set(model_options(model))  # what [strand.settings] takes
 
 
 def test_the_force_of_the_docs_lifts_hair():

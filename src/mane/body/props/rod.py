@@ -7,7 +7,13 @@ from mane.body.shapes import Capsule
 
 
 def make_rod(*, length: float = 0.30, radius: float = 0.004, resolution: int = 24) -> Prop:
-    """Make a rod with round ends: along X, its middle at the origin, `length` [m] from end to end."""
+    """Make a rod with round ends: along X, its middle at the origin.
+
+    Args:
+        length: from end to end [m].
+        radius: of the rod [m].
+        resolution: segments around it.
+    """
     check_sizes("rod", length=length, radius=radius)
     if length <= 2 * radius:
         raise ValueError(f"rod.length: must exceed its thickness of {2 * radius:g} m, got {length:g}")

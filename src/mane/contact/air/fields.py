@@ -192,12 +192,23 @@ def _check_placed(made: Fan | Vortex, name: str) -> None:
 
 
 def _uniform(velocity: Vector) -> UniformWind:
-    """A wind that is the same everywhere and always; `velocity` [m/s]."""
+    """A wind that is the same everywhere and always.
+
+    Args:
+        velocity: of the air [m/s].
+    """
     return UniformWind(np.asarray(velocity, np.float64))
 
 
 def _gust(velocity: Vector, intensity: float = 0.3, scale: float = 2.0, seed: int = 0) -> GustingWind:
-    """A mean wind that carries eddies along; see `GustingWind`."""
+    """A mean wind that carries eddies along; see `GustingWind`.
+
+    Args:
+        velocity: of the mean wind [m/s].
+        intensity: standard deviation of each component over the mean speed; 0.1 over the sea, 0.3 between houses.
+        scale: size of the largest gusts [m].
+        seed: of the eddies.
+    """
     return GustingWind(np.asarray(velocity, np.float64), intensity, scale, seed)
 
 

@@ -15,7 +15,7 @@ from mane.strand.halfway import halfway_points
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 from mane.strand.roots import RootPose
-from mane.strand.variation import Layout, Varying, resolve
+from mane.strand.variation import Layout, Varying, require_range, resolve
 
 FRAMES = ("head", "world")
 
@@ -54,6 +54,7 @@ class Attraction(Force):
         guides: Guides | Groom | None = None,
     ) -> None:
         require_choice("frame", frame, FRAMES)
+        require_range("rate", rate, at_least=0)
         if not (np.isfinite(damping) and damping >= 0):
             raise ValueError(f"damping: must be a finite number, at least zero, got {damping}")
         if target is None and frame == "world":

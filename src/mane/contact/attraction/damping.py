@@ -10,7 +10,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
-from mane.strand.variation import Layout, Varying, resolve
+from mane.strand.variation import Layout, Varying, require_range, resolve
 
 
 class RootDamping(Force):
@@ -30,6 +30,7 @@ class RootDamping(Force):
     is_mutual = False
 
     def __init__(self, rate: Varying, *, guides: Guides | Groom | None = None) -> None:
+        require_range("rate", rate, at_least=0)
         self._rate_given = rate
         self._guides = guides
         self._rate: Float64Array = np.empty((0, 0))

@@ -48,7 +48,7 @@ from mane.simd.align import zeros_aligned
 from mane.simd.f64x8 import WIDTH
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
-from mane.strand.variation import Layout, Varying, resolve
+from mane.strand.variation import Layout, Varying, require_range, resolve
 
 # Part of what a strand can take in a step that links may use; the rest is left to collisions, which act beside them.
 SHARE = 0.5
@@ -96,6 +96,7 @@ class StaticLinks(Force):
         groups: ArrayLike | None = None,
         guides: Guides | Groom | None = None,
     ) -> None:
+        require_range("rate", rate, at_least=0)
         if not (np.isfinite(damping) and damping >= 0):
             raise ValueError(f"damping: must be a finite number, at least zero, got {damping}")
         if count < 1:

@@ -18,7 +18,15 @@ FRINGE_DENSITY = 1.2  # more roots where the fringe grows, as a share of those e
 
 
 def straight(strands: int, vertices: int, seed: int, *, length: float = 0.46, thickness: float = 0.014) -> Groom:
-    """Long hair with a middle parting that falls below the shoulders."""
+    """Long hair with a middle parting that falls below the shoulders.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the longest strands [m].
+        thickness: of the layer of hair over the head [m].
+    """
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
@@ -40,7 +48,15 @@ def straight(strands: int, vertices: int, seed: int, *, length: float = 0.46, th
 
 
 def bob(strands: int, vertices: int, seed: int, *, fringe: float = 0.1, thickness: float = 0.016) -> Groom:
-    """Chin-length hair cut level, with a fringe, which starts at the share `fringe` from the crown to the hairline."""
+    """Chin-length hair cut level, with a fringe, which starts at the share `fringe` from the crown to the hairline.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        fringe: where the fringe starts, as a share of the way from the crown to the hairline.
+        thickness: of the layer of hair over the head [m].
+    """
     head, rng = load_head(), np.random.default_rng(seed)
     before = head.scalp.points[:, 2] - np.abs(head.scalp.points[:, 0])
     roots = head.roots(strands, seed, keep=1 + FRINGE_DENSITY * shaping.smooth_step(before, 0.0, 0.04))
@@ -73,7 +89,16 @@ def bob(strands: int, vertices: int, seed: int, *, fringe: float = 0.1, thicknes
 def wavy(
     strands: int, vertices: int, seed: int, *, length: float = 0.40, wave: float = 0.008, thickness: float = 0.018
 ) -> Groom:
-    """Long hair, parted on the side, in loose S-waves of `wave` [m] amplitude that neighbours share."""
+    """Long hair, parted on the side, in loose S-waves of `wave` [m] amplitude that neighbours share.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the longest strands [m].
+        wave: amplitude of the waves [m].
+        thickness: of the layer of hair over the head [m].
+    """
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
@@ -110,7 +135,16 @@ def wavy(
 def curly(
     strands: int, vertices: int, seed: int, *, length: float = 0.27, radius: float = 0.0085, thickness: float = 0.035
 ) -> Groom:
-    """Shoulder-length curls: helices about `radius` [m] wide; hardly two strands have the same shape."""
+    """Shoulder-length curls: helices about `radius` [m] wide; hardly two strands have the same shape.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the longest strands, as they hang [m].
+        radius: of the helices [m].
+        thickness: of the layer of hair over the head [m].
+    """
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
@@ -144,7 +178,15 @@ def curly(
 
 
 def coily(strands: int, vertices: int, seed: int, *, length: float = 0.11, radius: float = 0.004) -> Groom:
-    """Tight coils that stand off the head all round; `length` [m] is how far they reach."""
+    """Tight coils that stand off the head all round; `length` [m] is how far they reach.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: how far the coils reach off the head [m].
+        radius: of the coils [m].
+    """
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
@@ -171,7 +213,15 @@ def coily(strands: int, vertices: int, seed: int, *, length: float = 0.11, radiu
 
 
 def mohawk(strands: int, vertices: int, seed: int, *, length: float = 0.12, strip: float = 0.018) -> Groom:
-    """A crest along the middle of the head, `strip` [m] to either side of it, over close-cropped sides."""
+    """A crest along the middle of the head, `strip` [m] to either side of it, over close-cropped sides.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the crest [m].
+        strip: how far the crest reaches to either side of the middle [m].
+    """
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     beside = np.abs(head.scalp.points[:, 0])

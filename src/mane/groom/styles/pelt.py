@@ -96,7 +96,15 @@ def fox_skin() -> FloatArray:
 
 
 def fox(strands: int, vertices: int, seed: int, *, length: float = LONGEST, lift: float = 1.0) -> Groom:
-    """A fox's coat; `length` [m] is that of the tail's longest hair, `lift` a factor on how far the fur stands off."""
+    """A fox's coat; `length` [m] is that of the tail's longest hair, `lift` a factor on how far the fur stands off.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the tail's longest hair [m].
+        lift: factor on how far the fur stands off.
+    """
     require_positive("length", length)
     if not 0 <= lift <= 2:
         raise ValueError(f"lift: must be between 0 (flat) and 2 (twice as far off the skin), got {lift}")

@@ -39,7 +39,15 @@ def ball_body() -> Mesh:
 
 
 def brush(strands: int, vertices: int, seed: int, *, length: float = 0.06, splay: float = 0.25) -> Groom:
-    """Upright bristles on a round handle; `splay` [rad] is how far the outermost lean out."""
+    """Upright bristles on a round handle; `splay` [rad] is how far the outermost lean out.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the bristles [m].
+        splay: how far the outermost bristles lean out [rad].
+    """
     require_positive("length", length)
     rng = np.random.default_rng(seed)
     roots = _upper_roots(brush_body(), strands, seed)
@@ -54,7 +62,15 @@ def brush(strands: int, vertices: int, seed: int, *, length: float = 0.06, splay
 
 
 def carpet(strands: int, vertices: int, seed: int, *, length: float = 0.02, lean: float = 0.35) -> Groom:
-    """A deep-pile mat; `lean` [rad] is how far the pile lies over, each tuft its own way."""
+    """A deep-pile mat; `lean` [rad] is how far the pile lies over, each tuft its own way.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the pile [m].
+        lean: how far the pile lies over, each tuft its own way [rad].
+    """
     require_positive("length", length)
     rng = np.random.default_rng(seed)
     roots = _upper_roots(carpet_body(), strands, seed)
@@ -70,7 +86,15 @@ def carpet(strands: int, vertices: int, seed: int, *, length: float = 0.02, lean
 
 
 def ball(strands: int, vertices: int, seed: int, *, length: float = 0.09, droop: float = 0.55) -> Groom:
-    """Long hair on a sphere, every way out; `droop` is how much the tips give in to gravity, 0 to 1."""
+    """Long hair on a sphere, every way out; `droop` is how much the tips give in to gravity, 0 to 1.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the hair [m].
+        droop: how much the tips give in to gravity, 0 to 1.
+    """
     require_positive("length", length)
     rng = np.random.default_rng(seed)
     roots = scatter_roots(ball_body(), strands, seed=seed)

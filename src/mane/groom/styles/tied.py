@@ -17,7 +17,15 @@ TUFT = 0.88  # share of the braid below which the sets fan out
 
 
 def ponytail(strands: int, vertices: int, seed: int, *, length: float = 0.34, tie_radius: float = 0.016) -> Groom:
-    """Hair combed tightly to a tie at the back of the head, from which a tail of `length` [m] hangs."""
+    """Hair combed tightly to a tie at the back of the head, from which a tail of `length` [m] hangs.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the tail below the tie [m].
+        tie_radius: of the tie [m].
+    """
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
@@ -41,6 +49,13 @@ def braid(strands: int, vertices: int, seed: int, *, length: float = 0.27, cross
     """Hair gathered at the nape into three sets that are plaited; `crossing` [m] is the way from one turn to the next.
 
     The set of each strand is its group: `left`, `middle` and `right` as they enter the braid.
+
+    Args:
+        strands: how many.
+        vertices: points per strand.
+        seed: of everything random.
+        length: of the braid [m].
+        crossing: from one turn of the plait to the next [m].
     """
     require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)

@@ -16,6 +16,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_linear
 from mane.skin.base import Skin
+from mane.skin.binding import Binding
 from mane.skin.inserted import Regrouped
 from mane.skin.linear_blend import LinearBlend
 from mane.skin.physical import _kernels, _kernels_general
@@ -83,7 +84,7 @@ class PhysicalSkin(LinearBlend):
         groom: Groom,
         guides: Guides,
         *,
-        binding: str = "triangle",
+        binding: Binding = "triangle",
         count: int = 3,
         material: Material | None = None,
         guide_model: StrandModel | None = None,

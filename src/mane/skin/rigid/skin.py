@@ -12,6 +12,7 @@ from mane.geometry.frames import segment_frames
 from mane.groom.binding import bind_roots
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.skin.binding import Binding
 from mane.skin.bound import BoundSkin
 from mane.skin.bundles import Bundles, make_bundles
 from mane.skin.inserted import Regrouped
@@ -47,7 +48,7 @@ class RigidSkin(BoundSkin):
         groom: Groom,
         guides: Guides,
         *,
-        binding: str = "single",
+        binding: Binding = "single",
         count: int = 3,
         detail: bool = True,
         scalp: Mesh | None = None,

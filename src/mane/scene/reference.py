@@ -1,0 +1,54 @@
+"""Every key of a scene file as a page of Markdown: what `mane new --keys` prints and the documentation shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mane.scene.keys import EMPTY, Key, SceneTable, material_keys, scene_tables
+from mane.scene.starter import toml_value
+
+HEAD = """\
+# Every key of a scene file
+
+Printed by `mane new --keys` from the classes that read the file. Metres, kilograms, seconds, radians; Y is up.
+A default of *none* stands for "found out by itself, or left out", as the effect says; *needed* must be given. A value
+that may vary along a strand is a number, the name of a painted map, or rows of fraction and value from root to tip:
+`rate = [[0.0, 30.0], [1.0, 5.0]]`.
+"""
+
+
+def scene_reference() -> str:
+    """Return the page."""
+    return "\n".join([HEAD, *(line for table in scene_tables() for line in _table_lines(table))]) + "\n"
+
+
+def _table_lines(table: SceneTable) -> Iterator[str]:
+    yield f"## `{table.title}`\n" if table.name else "## Above all tables\n"
+    yield f"{table.summary}\n"
+    yield from key_lines(table.keys)
+    if table.name == "strand":
+        yield "### `[strand.properties]`\n\nProperties of the material, in place of its own.\n"
+        yield from key_lines(material_keys())
+    below = ", in `[strand.settings]`" if table.name == "strand" else ""
+    for variant in table.variants:
+        yield f'### `{variant.selector} = "{variant.name}"`{below} {{ #{table.name}-{variant.name} }}\n'
+        yield f"{variant.summary}\n"
+        yield from key_lines(variant.keys)
+
+
+def key_lines(keys: Sequence[Key]) -> Iterator[str]:
+    """A table of keys with default, unit and effect; one sentence where there are none."""
+    if not keys:
+        yield "No settings.\n"
+        return
+    yield "| key | default | unit | effect |\n|---|---|---|---|"
+    for key in keys:
+        effect = key.meaning.replace(f" [{key.unit}]", "").replace("|", chr(92) + "|")
+        yield f"| `{key.name}` | {_default(key)} | {key.unit} | {effect} |"
+    yield ""
+
+
+def _default(key: Key) -> str:
+    if key.default is EMPTY:
+        return "*needed*"
+    return "*none*" if key.default is None else f"`{toml_value(key.default)}`"

@@ -1,0 +1,100 @@
+"""Every key is explained, the schema knows what the reader knows, and mistakes are told where they were made."""
+
+import json
+import tomllib
+
+import pytest
+
+from mane.cli import main
+from mane.scene.keys import scene_tables
+from mane.scene.reference import scene_reference
+from mane.scene.scene_file import SceneError, parse_scene
+from mane.scene.schema import scene_schema
+from mane.scene.starter import starter_text
+
+jsonschema = pytest.importorskip("jsonschema")
+
+
+@pytest.fixture(scope="module")
+def validator():
+    schema = scene_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_every_key_says_what_it_does():
+    silent = [f"{table.title} {key.name}" for table in scene_tables() for key in table.keys if not key.meaning]
+    for table in scene_tables():
+        for variant in table.variants:
+            silent += [f"{table.title} {variant.name} {key.name}" for key in variant.keys if not key.meaning]
+    assert not silent
+
+
+def test_the_page_has_every_table_and_unit():
+    page = scene_reference()
+    for table in scene_tables()[1:]:
+        assert f"## `{table.title}`" in page
+    assert "| `gravity` | `[0.0, -9.81, 0.0]` | m/s^2 |" in page
+    assert "| `rate` | *needed* | 1/s |" in page  # of root_damping
+
+
+@pytest.mark.parametrize("name", ["curls", "creature"])
+def test_the_schema_takes_what_mane_new_writes(validator, name):
+    validator.validate(tomllib.loads(starter_text(name)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[guides]\ncount = 1.5", r"scene:4: \[guides\] count: must be a whole number or 'all', got 1.5"),
+        ("[guides]\ncuont = 3", r"scene:4: \[guides\] has no key 'cuont'.*did you mean 'count'\?"),
+        ("[strand]\ngravity = [0, 1]", r"scene:4: \[strand\] gravity: must be a list of 3 numbers, got \[0, 1\]"),
+        ("[strand]\ndrag = '0.1'", r"scene:4: \[strand\] drag: must be a number, got '0.1'"),
+        ("[strand]\ndrag = nan", r"scene:4: \[strand\] drag: must be a number, got nan"),
+        ("[finish]\npush_out = 1", r"scene:4: \[finish\] push_out: must be true or false, got 1"),
+        (
+            "[[interactions]]\nkind = 'links'\nrate = [[0, 1], [1]]",
+            r"scene:5: .*rate: must be a number, the name of a ",
+        ),
+    ],
+)
+def test_reader_and_schema_refuse_the_same_types(validator, text, message):
+    scene = f"[groom]\nstyle = 'ball'\n{text}\n"
+    with pytest.raises(SceneError, match=message):
+        parse_scene(scene)
+    if "nan" not in text:  # which JSON does not have
+        assert not validator.is_valid(tomllib.loads(scene))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[[interactions]]\nkind = 'links'\nrate = -1",
+            r"scene:5: \[\[interactions\]\] rate: must be at least 0, got -1",
+        ),
+        ("[[interactions]]\nkind = 'links'\nrate = [[0, 1], [1, -2]]", r"scene:5: .* rate: must be at least 0, got -2"),
+        ("[[interactions]]\nkind = 'root_damping'\nrate = -1", r"scene:5: .* rate: must be at least 0, got -1"),
+        (
+            "[skin]\nbinding = 'trianlge'",
+            r"scene:4: \[skin\] binding: 'trianlge' is unknown; choose from triangle, .*did you mean 'triangle'\?",
+        ),
+        ("[head]\nmotion = 'shak'", r"scene:4: \[head\] motion: 'shak' is unknown; choose from jump, nod"),
+        ("[head]\nmotion = 'nod'\nrate = 0.0", r"scene:5: \[head\] rate: must be a finite number above zero"),
+        ("[[solids]]\nprop = 'comb'\nmotion = 'spni'", r"scene:5: \[\[solids\]\] motion: 'spni' is unknown"),
+    ],
+)
+def test_mistakes_are_found_when_a_scene_is_read(text, message):
+    with pytest.raises(SceneError, match=message):
+        parse_scene(f"[groom]\nstyle = 'ball'\n{text}\n")
+
+
+def test_mane_new_writes_a_schema_and_a_scene_that_names_it(tmp_path, monkeypatch, capsys, validator):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "curls", "--schema"]) == 0
+    assert (tmp_path / "curls.toml").read_text().startswith("#:schema mane.schema.json\n")
+    assert json.loads((tmp_path / "mane.schema.json").read_text()) == json.loads(json.dumps(validator.schema))
+    assert main(["new", "--keys"]) == 0
+    assert capsys.readouterr().out.endswith(scene_reference())
+    assert main(["new"]) == 2
+    assert "NAME: is missing" in capsys.readouterr().err
