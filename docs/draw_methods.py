@@ -84,7 +84,7 @@ CASES = {
         "ponytail",
         0.62,
         {"none": nothing, "ties": forces(lambda g: Ties.of_style("ponytail", g))},
-        direction="side",
+        direction="left",
     ),
     "grid": Case("straight", 0.62, {"none": nothing, "grid": forces(lambda g: VolumeGrid())}),
     "adaptive_guides": Case(

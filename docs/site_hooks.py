@@ -156,7 +156,7 @@ def _entry(name: str, module: str = "") -> str:
         return (
             f"## `{public}`\n\nA table: {described}.\n" if hasattr(value, "keys") else f"## `{public}`\n\n{described}\n"
         )
-    return f"::: {owner}.{value.__qualname__}\n    options:\n      heading: {public}\n"
+    return f"::: {owner}.{value.__qualname__}\n    options:\n      heading: {public}\n      toc_label: {public}\n"
 
 
 def equations_page() -> str:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.dataset.dataset import open_dataset as open_dataset
     from mane.dataset.run import run_dataset as run_dataset
     from mane.dataset.spec import read_spec as read_spec
+    from mane.dataset.spread import bake_on_cluster as bake_on_cluster
     from mane.groom import styles as styles
     from mane.groom.binding import bind_roots as bind_roots
     from mane.groom.depenetrate import depenetrate as depenetrate
@@ -68,6 +69,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.io import read_mesh as read_mesh
     from mane.io import write_groom as write_groom
     from mane.io import write_mesh as write_mesh
+    from mane.io.usd.write_character import write_usd_character
     from mane.measure.compare.compare import compare as compare
     from mane.render.camera import Camera as Camera
     from mane.render.looks import LOOKS as LOOKS
@@ -86,6 +88,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.strand.stepping import SolverDiverged as SolverDiverged
 
     skin = make_skin
+    write_character = write_usd_character
 
 __version__ = _version("mane")
 
@@ -129,6 +132,7 @@ PUBLIC = {
     "read_mesh": "mane.io",
     "write_mesh": "mane.io",
     "read_body": "mane.io",
+    "write_character": "mane.io.usd.write_character:write_usd_character",
     # how guides move
     "Simulation": "mane.scene.simulation",
     "SolverDiverged": "mane.strand.stepping",
@@ -151,6 +155,7 @@ PUBLIC = {
     "read_spec": "mane.dataset.spec",
     "run_dataset": "mane.dataset.run",
     "open_dataset": "mane.dataset.dataset",
+    "bake_on_cluster": "mane.dataset.spread",
     # how they carry every hair
     "skin": "mane.skin.table:make_skin",
     "skins": "mane.skins",

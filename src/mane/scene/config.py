@@ -11,11 +11,8 @@ summary = run_scene(scene)
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,7 +42,6 @@ __all__ = [
     "SourceTable",
     "StrandTable",
     "WindTable",
-    "field_lines",
 ]
 
 ALL = "all"  # [guides] count
@@ -443,10 +439,3 @@ class Scene:
 
 NOT_KEYS = ("folder", "locations", "text")
 SCENE_KEYS = tuple(f.name for f in dataclasses.fields(Scene) if f.name not in NOT_KEYS)
-
-
-@cache
-def field_lines(table: type) -> dict[str, str]:
-    """What each field of a table means, from the `Attributes` of its docstring."""
-    section = inspect.getdoc(table).partition("Attributes:")[2]  # type: ignore[union-attr]
-    return {name: " ".join(text.split()) for name, text in re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", section, re.M)}

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-import typing
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
-from mane.contact.table import INTERACTIONS
 from mane.groom.styles import STYLES
-from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene, field_lines
+from mane.scene.keys import EMPTY, NAMED_STAGES, Key, SceneTable, scene_tables
 from mane.scene.options import option_defaults, style_options
-from mane.scene.sources import SOURCES
-from mane.skin.finish.passes import FINISHING_PASSES
-from mane.skin.table import SKINS
 from mane.stage.protocol import Stage
-from mane.strand.solver import SOLVERS
 
-EMPTY = inspect.Parameter.empty
-# tables whose stages have settings: further keys, those of a strand model keys of [strand.settings]
-STAGES: dict[str, Mapping[str, type[Stage]]] = {
-    "strand": SOLVERS,
-    "interactions": INTERACTIONS,
-    "skin": SKINS,
-    "passes": FINISHING_PASSES,
-}
 KEY_WIDTH = 32  # of key and value, before the comment
 
 
@@ -55,14 +39,9 @@ def starter_text(name: str, *, style: str | None = None, file: str | None = None
         "output": {"cache": f"{name}.cache", "usd": f"{name}.usda"},
     }
     parts = [f"# A scene of mane. Run it: mane simulate {name}.toml\n# Metres, kilograms, seconds, radians; Y is up.\n"]
-    parts.append(_line("seed", 1, field_lines(Scene)["seed"], is_given=True) + "\n")
-    hints = typing.get_type_hints(Scene)
-    for key in SCENE_KEYS:
-        if key == "seed":
-            continue
-        listed = typing.get_args(hints[key])
-        table = listed[0] if listed else hints[key]
-        parts.append(_table_text(key, table, chosen.get(key, {}), is_list=bool(listed)))
+    own, *tables = scene_tables()
+    parts += [_line(key, 1, is_given=True) + "\n" for key in own.keys]
+    parts += [_table_text(table, chosen.get(table.name, {})) for table in tables]
     return "\n".join(parts)
 
 
@@ -78,20 +57,15 @@ def _moves(style: str | None) -> dict[str, dict[str, Any]]:
     return {"head": {"motion": "shake"}}
 
 
-def _table_text(key: str, table: Any, chosen: dict[str, Any], *, is_list: bool) -> str:
+def _table_text(table: SceneTable, chosen: dict[str, Any]) -> str:
     """A table with its keys; one that the scene does not need is commented out as a whole."""
-    summary = " ".join((inspect.getdoc(table) or "").partition("Attributes:")[0].split())
-    header = f"[[{key}]]" if is_list else f"[{key}]"
-    lines = [f"# {summary}", f"# {header}" if is_list else header]
-    meanings = field_lines(table)
-    for item in dataclasses.fields(table):
-        if item.name == "settings" and key in OPEN_TABLES:
-            continue
-        is_given = item.name in chosen
-        choices = _choices(key, item.name)
-        meaning = f"{meanings[item.name]}: {', '.join(choices)}" if choices else meanings[item.name]
-        lines.append(_line(item.name, chosen.get(item.name, _default(item)), meaning, is_given=is_given))
-    lines += [f"#   {line}" for line in settings_lines(STAGES.get(key, {}), own=meanings)]
+    lines = [f"# {table.summary}", f"# {table.title}" if table.is_list else table.title]
+    selector, stages = NAMED_STAGES.get(table.name, ("", {}))
+    for key in table.keys:
+        choices = f": {', '.join(stages)}" if key.name == selector else ""
+        value = chosen.get(key.name, None if key.default is EMPTY else key.default)
+        lines.append(_line(key, value, choices, is_given=key.name in chosen))
+    lines += [f"#   {line}" for line in settings_lines(stages, own={key.name for key in table.keys})]
     return "\n".join(lines) + "\n"
 
 
@@ -110,27 +84,9 @@ def settings_lines(stages: Mapping[str, type[Stage]], own: Container[str] = ()) 
     return lines
 
 
-def _choices(table: str, key: str) -> list[str]:
-    """Names that a key may have, where a table lists them."""
-    listed: dict[tuple[str, str], Iterable[str]] = {
-        ("source", "kind"): SOURCES,
-        ("strand", "model"): SOLVERS,
-        ("interactions", "kind"): INTERACTIONS,
-        ("skin", "method"): SKINS,
-        ("passes", "kind"): FINISHING_PASSES,
-    }
-    return list(listed.get((table, key), ()))
-
-
-def _default(item: dataclasses.Field[Any]) -> Any:
-    if item.default is not dataclasses.MISSING:
-        return item.default
-    return item.default_factory() if item.default_factory is not dataclasses.MISSING else None
-
-
-def _line(key: str, value: Any, meaning: str, *, is_given: bool) -> str:
-    written = f"{key} = {toml_value(value)}"
-    return f"{written if is_given else '# ' + written:<{KEY_WIDTH}}  # {meaning}"
+def _line(key: Key, value: Any, more: str = "", *, is_given: bool) -> str:
+    written = f"{key.name} = {toml_value(value)}"
+    return f"{written if is_given else '# ' + written:<{KEY_WIDTH}}  # {key.meaning}{more}"
 
 
 def toml_value(value: Any) -> str:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mane.contact.solids.contact import ContactParams
-from mane.scene.config import ContactTable, GroomTable, GuidesTable, Scene, SkinTable, field_lines
+from mane.scene.config import ContactTable, GroomTable, GuidesTable, Scene, SkinTable
+from mane.scene.keys import described
 from mane.scene.scene_file import SceneError, overridden, parse_scene, read_scene, scene_from_dict
 from mane.scene.starter import starter_text
 from mane.scene.toml_lines import key_lines
@@ -168,7 +169,7 @@ def test_every_key_is_explained():
     for hint in typing.get_type_hints(Scene).values():
         table = next((part for part in (hint, *typing.get_args(hint)) if dataclasses.is_dataclass(part)), None)
         if table is not None:
-            assert set(field_lines(table)) == {f.name for f in dataclasses.fields(table)}
+            assert set(described(table)) == {f.name for f in dataclasses.fields(table)}
 
 
 def test_tables_have_the_defaults_of_what_they_stand_for():
