@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mane
-from mane.cli import main
+from mane.cli import build_parser, main
 from mane.scene.config import SCENE_KEYS
 from mane.scenes import parse_scene
 
@@ -111,3 +111,30 @@ def test_scenes_on_pages_can_be_read():
                 parse_scene(text if "groom" in tables else f"[groom]\nstyle = 'curly'\n{text}", name=page.name)
                 read += 1
     assert read > 5
+
+
+def commands_of(text):
+    """Commands of a page, in blocks and within the text; those with placeholders in capitals or dots are left out."""
+    blocks = re.findall(r"^```(?:console|text|)\n(.*?)^```", text, re.M | re.S)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.split("\n")]
+    found = [line for line in lines if line.startswith("mane ")] + re.findall(r"`(mane [a-z]+(?: [^`]+)?)`", text)
+    for line in found:
+        command = line.split("  #")[0].split(" && ")[0]
+        if "..." not in command and not re.search(r"\b[A-Z]{3,}\b", command) and "error:" not in command:
+            yield command
+
+
+def test_commands_on_pages_have_options_that_there_are(capsys):
+    """What is left out in the text, such as a file, is no fault; an option or a name that does not exist is one."""
+    parser, faults, checked = build_parser(), [], 0
+    for page in [DOCS.parent / "README.md", *DOCS.rglob("*.md")]:
+        for command in commands_of(page.read_text(encoding="utf-8")):
+            checked += 1
+            try:
+                parser.parse_args(shlex.split(command)[1:])
+            except SystemExit as ended:
+                said = capsys.readouterr().err
+                if ended.code and "arguments are required" not in said:
+                    faults.append(f"{page.name}: {command}: {said}")
+    assert not faults
+    assert checked > 100
