@@ -71,6 +71,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.io import write_mesh as write_mesh
     from mane.io.usd.write_character import write_usd_character
     from mane.measure.compare.compare import compare as compare
+    from mane.reduced.model import HairModel as HairModel
     from mane.render.camera import Camera as Camera
     from mane.render.looks import LOOKS as LOOKS
     from mane.render.looks import Look as Look
@@ -140,6 +141,7 @@ PUBLIC = {
     "forces": "mane.forces",
     "winds": "mane.winds",
     "fluids": "mane.fluids",
+    "HairModel": "mane.reduced.model",
     "Material": "mane.strand.material",
     "GuideFrame": "mane.strand.frame",
     "RootPose": "mane.strand.roots",

@@ -18,6 +18,7 @@ ROOMS = (
     "strand",
     "contact",
     "skin",
+    "reduced",
     "metrics",
     "io",
     "render",

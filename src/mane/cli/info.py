@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mane.cli._model_info import print_model
 from mane.cli._option_names import INPUT_NAMES, called
 from mane.cli._waiting import busy
 
@@ -40,6 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_input_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object; lengths are in metres")
+    parser.add_argument("--plot", metavar="PNG", help="draw what a learned model is worth")
     parser.set_defaults(run=run)
 
 
@@ -63,29 +65,14 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the facts."""
     if Path(args.file).suffix.lower() == MODEL_SUFFIX:
-        return _print_model(args.file, args.json)
+        return print_model(args.file, as_json=args.json, plot=args.plot)
+    if args.plot:
+        raise ValueError(f"--plot: is for models that were learned (.model), got {args.file}")
     from mane.io.facts import file_facts
 
     with busy(f"reading {args.file}"), called(INPUT_NAMES):
         facts = file_facts(args.file, unit=args.from_unit, up=args.from_up, points_per_strand=args.points_per_strand)
     sys.stdout.write((json.dumps(facts, indent=2, allow_nan=False) if args.json else as_text(facts)) + "\n")
-    return 0
-
-
-def _print_model(path: str, as_json: bool) -> int:
-    """Print what is known of a model that was learned."""
-    from mane.stage.model_file import ModelFile
-
-    model = ModelFile.read_any(path)
-    arrays = {name: [str(array.dtype), *array.shape] for name, array in model.arrays.items()}
-    if as_json:
-        facts = {"file": path, "kind": model.kind, "version": model.version, "facts": model.facts, "arrays": arrays}
-        sys.stdout.write(json.dumps(facts, indent=2, allow_nan=False) + "\n")
-        return 0
-    rows = [(name, str(value)) for name, value in model.facts.items()]
-    rows += [(name, f"{kind} {' x '.join(map(str, shape))}") for name, (kind, *shape) in arrays.items()]
-    lines = [f"{path}: model of kind {model.kind}, version {model.version}"]
-    sys.stdout.write("\n".join([*lines, *(f"  {label:<20} {text}" for label, text in rows)]) + "\n")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`mane learn`: a model from full simulations of a scene's head."""
+"""`mane learn`: a model from simulations."""
 
 from __future__ import annotations
 
@@ -15,27 +15,32 @@ from mane.cli._scene_arguments import add_command, add_telling
 from mane.cli._waiting import busy
 
 DESCRIPTION = """\
-Simulate every hair of a scene's head under random motions, without solids, and learn from that how a few guides carry
-the rest. Motions that are not learned from tell the error. Writes the model, a report (.json) and a picture (.png), and
-keeps what was simulated beside them (.zarr): whatever stops a run, the same command goes on with it.
+Learn a model from simulations. Motions that are not learned from tell the error. Writes the model and a report (.json).
 
   mane learn adaptive SCENE.toml -o hair.model     guides, eligible sets and weights of the adaptive skin (chai2017)
+  mane learn multilinear DATA.zarr -o hair.model   how guides move, with a slider for each axis of a dataset (guan2012)
 
-A scene uses it by  [guides] model = "hair.model"  and  [skin] method = "adaptive", model = "hair.model".
+adaptive: simulates every hair of the scene's head under random motions, without solids, and keeps that beside the model
+(.zarr): whatever stops a run, the same command goes on with it. A scene uses it by  [guides] model = "hair.model"  and
+[skin] method = "adaptive", model = "hair.model".
+
+multilinear: learns from what `mane dataset` made. A scene uses it by  [guides] model = "hair.model", sliders = { length
+= 0.7 }; nothing is simulated then.
 """
 EXAMPLES = """\
 examples:
   mane learn adaptive head.toml -o hair.model --set guides=400
   mane learn adaptive head.toml -o hair.model --set degree=2 --set method="sparse_coding"
   mane learn adaptive head.toml -o hair.model --paper          each line as chai2017 prints it
+  mane learn multilinear hair.zarr -o hair.model --set dimensions=60
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the subcommand."""
     parser = add_command(subparsers, "learn", "learn a model from full simulation", DESCRIPTION, EXAMPLES)
-    parser.add_argument("kind", metavar="KIND", help="what is learned: adaptive")
-    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (.toml); `mane new` writes one")
+    parser.add_argument("kind", metavar="KIND", help="what is learned: adaptive, multilinear")
+    parser.add_argument("source", metavar="SOURCE", type=Path, help="scene file (.toml), or dataset (.zarr)")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="file to write")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="a setting")
     parser.add_argument("--paper", action="store_true", help="the values and methods that the paper prints")
@@ -55,22 +60,20 @@ def run(args: argparse.Namespace) -> int:
     require_choice("kind", args.kind, list(LEARNERS))
     if args.workers is not None and args.workers < 0:
         raise ValueError(f"--workers: must be at least 0, got {args.workers}")
-    with busy(f"reading {args.scene}"):
-        from mane.scene.scene_file import read_scene
-
-        scene = read_scene(args.scene)
+    with busy(f"reading {args.source}"):
         kind = LEARNERS[args.kind]
-        settings, learn = kind.load()
+        source = kind.load("read")(args.source)
+        settings, learn = kind.load("settings"), kind.load("learn")
         given = _settings(settings, args.settings)
         training = getattr(settings, kind.printed)(**given) if args.paper else settings(**given)
     model = learn(
-        scene, args.output, training, data=args.data, workers=args.workers, tell=None if args.quiet else _Teller()
+        source, args.output, training, data=args.data, workers=args.workers, tell=None if args.quiet else _Teller()
     )
     facts = dict(model.facts)
     if args.json:
         sys.stdout.write(json.dumps({"model": str(args.output), **facts}, indent=2) + "\n")
     elif not args.quiet:
-        sys.stdout.write(_text(args.output, facts))
+        sys.stdout.write(f"{kind.load('describe')(facts)}{args.output}\n")
     return 0
 
 
@@ -98,17 +101,6 @@ def _settings(kind: type, words: list[str]) -> dict[str, Any]:
         except ValueError as error:
             raise ValueError(f"--set {name}: {error}") from None
     return found
-
-
-def _text(output: Path, facts: dict[str, Any]) -> str:
-    errors = {name.removeprefix("test_error_"): v for name, v in facts.items() if name.startswith("test_error_")}
-    compared = ", ".join(f"{name} {1e3 * value:.2f}" for name, value in errors.items())
-    spent = ", ".join(f"{name} {value:.0f}" for name, value in facts["seconds"].items())
-    return (
-        f"{facts['hairs']:,} hairs on {facts['guide_count']} guides, {facts['sets_per_hair']:.0f} sets per hair, "
-        f"{facts['megabytes']:.3g} MB\n"
-        f"error on motion that was not learned from [mm]: {compared}\nseconds: {spent}\n{output}\n"
-    )
 
 
 class _Teller:

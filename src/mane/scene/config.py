@@ -127,7 +127,10 @@ class GuidesTable:
         unit: unit of `file` where it does not say
         up: up axis of `file` where it does not say
         register: guides of `file` that lie off the groom are scaled, turned and moved onto it
-        model: a file that `mane learn` made of this groom; its guides are simulated
+        model: a file that `mane learn` made of this groom; its guides are simulated, or played where it is a model of
+            how they move
+        sliders: of a model that is played: a number each, rows of time [s] and value, or the name of a painted map
+        slider_file: a table (.csv) of keyframes: a column `time` [s], and one for each slider
     """
 
     count: int | Literal["all"] | None = None
@@ -140,12 +143,17 @@ class GuidesTable:
     up: str | None = None
     register: bool = True
     model: str | None = None
+    sliders: Settings = field(default_factory=dict)
+    slider_file: str | None = None
 
     def __post_init__(self) -> None:
         require_choice("method", self.method, ("shape", "farthest", "random", MARKED))
         given = [name for name in ("model", "file", "prim", "attribute") if getattr(self, name) is not None]
         if self.model is not None and len(given) > 1:
             raise ValueError(f"{given[1]}: must be left out with model, which tells all guides")
+        for name in ("sliders", "slider_file"):
+            if getattr(self, name) and self.model is None:
+                raise ValueError(f"{name}: is for a model that is played; give its file as `model`")
         if self.attribute is not None and len(given) > 1:
             raise ValueError(f"attribute: must be left out where {given[0]} is given")
         if given and self.count is not None:

@@ -17,6 +17,7 @@ from mane.scene import parts
 from mane.scene.bodies import SceneBody, make_body
 from mane.scene.config import Scene
 from mane.scene.config_body import CHARACTERS
+from mane.scene.learned import kind_of, load_hair_model, slider_values, source_kind
 from mane.scene.scene_file import naming_location
 from mane.scene.sources import SOURCES
 from mane.strand.material import Material
@@ -51,11 +52,26 @@ class SceneContext:
     def make_source(self) -> GuideSource:
         """Make what produces the guide frames of the scene."""
         table = self.scene.source
-        source = SOURCES.find(table.kind)
+        with naming_location(self.scene.locations, "guides"):
+            source = SOURCES.find(source_kind(self.scene))
         given = {need: self.provide(need) for need in source.needs}  # first, so that errors name their own table
         with naming_location(self.scene.locations, "source" if table.settings else "strand"):
             made: GuideSource = parts.make_stage(source, table.settings, given.__getitem__)
         return made
+
+    @property
+    def hair_model(self) -> Any:
+        """A model of the guides that was learned, or None."""
+        model = self.scene.guides.model
+        if model is None or kind_of(self.scene.path(model)).source is None:
+            return None
+        return load_hair_model(self.scene.path(model))
+
+    @property
+    def sliders(self) -> dict[str, Any]:
+        """Values of its sliders."""
+        with naming_location(self.scene.locations, "guides"):
+            return slider_values(self.scene)
 
     @cached_property
     def head(self) -> Motion:

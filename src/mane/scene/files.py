@@ -20,6 +20,8 @@ def _always(value: str) -> bool:
 FILE_KEYS: dict[str, Callable[[str], bool]] = {
     "groom.file": _always,
     "guides.file": _always,
+    "guides.model": _always,
+    "guides.slider_file": _always,
     "body.mesh": is_mesh_file,
     "body.animation": _always,
     "head.motion": is_motion_file,

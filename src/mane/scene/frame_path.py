@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from mane.body.motion import Motion, Pose
-from mane.scene.surroundings import Surroundings
 from mane.strand.ports import MovingSolid
 from mane.strand.root_motion import RootMoment, RootMotion
 from mane.strand.roots import RootPose
 from mane.strand.stepping import StepPath
+from mane.strand.surroundings import Surroundings
 
 
 def frame_path(

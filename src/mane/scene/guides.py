@@ -18,6 +18,7 @@ from mane.io.notices import FileNotice
 from mane.scene.config import ALL, MARKED, Scene
 from mane.scene.config_body import Paths
 from mane.scene.hair import Hair
+from mane.scene.learned import kind_of
 
 DEFAULT_GUIDES = 128
 
@@ -61,14 +62,9 @@ def _with_attribute(scene: Scene, hair: Hair) -> Guides:
 
 def _of_model(scene: Scene, hair: Hair) -> Guides:
     """Guides that a model of this groom was learned with."""
-    from mane.skin.adaptive.model import AdaptiveModel
-
-    table, groom = scene.guides, hair.groom
-    assert table.model is not None
-    model = AdaptiveModel.load(scene.path(table.model))
-    guides = Guides.chosen(groom, np.minimum(model.guides, groom.strand_count - 1), table.vertices)
-    model.require_fit(groom, guides)
-    return guides
+    assert scene.guides.model is not None
+    path = scene.path(scene.guides.model)
+    return kind_of(path).guides(path, hair.groom, scene.guides)
 
 
 def _from_file(scene: Scene, hair: Hair) -> Guides:

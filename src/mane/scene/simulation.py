@@ -43,7 +43,6 @@ from mane.groom.guides import Guides
 from mane.scene.frame_path import frame_path
 from mane.scene.options import blaming
 from mane.scene.slots import adaptive_part, single_precision, with_slots
-from mane.scene.surroundings import Surroundings
 from mane.stage import memory as checkpoints
 from mane.stage.clock import StageClock
 from mane.stage.protocol import Stage
@@ -59,6 +58,7 @@ from mane.strand.source import GuideSource
 from mane.strand.standing import stiffen
 from mane.strand.state import StrandState
 from mane.strand.stepping import Stepper, StepReport
+from mane.strand.surroundings import Surroundings
 from mane.strand.variation import Varying
 
 # Largest turn of a root within one substep [rad]: hair is linearised within it.

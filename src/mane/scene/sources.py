@@ -6,5 +6,7 @@ from mane.stage.table import Table
 from mane.strand.source import GuideSource
 
 SOURCES: Table[GuideSource] = Table(
-    "kind", "mane.strand.source:GuideSource", {"simulation": "mane.scene.simulation:Simulation"}
+    "kind",
+    "mane.strand.source:GuideSource",
+    {"simulation": "mane.scene.simulation:Simulation", "learned": "mane.reduced.source:LearnedSource"},
 )

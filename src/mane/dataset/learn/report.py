@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,3 +113,15 @@ def draw(reader: SequenceReader, skins: dict[str, Skin], errors: dict[str, float
         for points in pictures.values()
     ]
     return contact_sheet(images, list(pictures), len(images))
+
+
+def describe(facts: Mapping[str, Any]) -> str:
+    """What a model is worth, for people."""
+    errors = {name.removeprefix("test_error_"): v for name, v in facts.items() if name.startswith("test_error_")}
+    compared = ", ".join(f"{name} {1e3 * value:.2f}" for name, value in errors.items())
+    spent = ", ".join(f"{name} {value:.0f}" for name, value in facts["seconds"].items())
+    return (
+        f"{facts['hairs']:,} hairs on {facts['guide_count']} guides, {facts['sets_per_hair']:.0f} sets per hair, "
+        f"{facts['megabytes']:.3g} MB\n"
+        f"error on motion that was not learned from [mm]: {compared}\nseconds: {spent}\n"
+    )

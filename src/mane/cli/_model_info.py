@@ -1,0 +1,61 @@
+"""What `mane info` prints and draws of a model that was learned."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mane.stage.model_file import ModelFile
+
+PLAIN = (str, int, float, bool)
+
+
+def print_model(path: str, *, as_json: bool, plot: str | None) -> int:
+    """Print what is known of a model, and draw it into a file where one is named."""
+    from mane.dataset.learn.table import LEARNERS
+    from mane.stage.model_file import ModelFile
+
+    model = ModelFile.read_any(path)
+    if plot is not None:
+        _draw(path, model, plot)
+    arrays = {name: [str(array.dtype), *array.shape] for name, array in model.arrays.items()}
+    if as_json:
+        facts = {"file": path, "kind": model.kind, "version": model.version, "facts": model.facts, "arrays": arrays}
+        sys.stdout.write(json.dumps(facts, indent=2, allow_nan=False) + "\n")
+        return 0
+    lines = [f"{path}: model of kind {model.kind}, version {model.version}"]
+    if model.kind in LEARNERS and "seconds" in model.facts:
+        told = LEARNERS[model.kind].load("describe")(model.facts)
+        lines += [f"  {line}" for line in told.splitlines()]
+    lines += [f"  {name:<20} {value}" for name, value in _plain(model.facts)]
+    lines += [f"  {name:<20} {kind} {' x '.join(map(str, shape))}" for name, (kind, *shape) in arrays.items()]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _plain(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Facts that fit a line; tables of them are told above, or with --json."""
+    return [(name, value) for name, value in facts.items() if isinstance(value, PLAIN)]
+
+
+def _draw(path: str, model: ModelFile, plot: str) -> None:
+    """Largest eigenvalue over the sliders: each curve is one setting of all sliders but the first."""
+    import numpy as np
+
+    from mane.geometry.checks import require_choice
+    from mane.measure.plot import Axis, Curve, write_plot
+
+    require_choice(f"{path}: kind for --plot", model.kind, ["multilinear"])
+    grid, radii = model.arrays["grid"], model.arrays["radii"]
+    names = [factor["name"] for factor in model.facts["model"]["factors"]]
+    if not names:
+        raise ValueError(f"{path}: has no slider to draw its stability over")
+    curves = []
+    for others in np.unique(grid[:, 1:], axis=0):
+        own = (grid[:, 1:] == others).all(axis=1)
+        label = ", ".join(f"{name} {value:g}" for name, value in zip(names[1:], others, strict=True)) or names[0]
+        curves.append(Curve(label, grid[own, 0], radii[own]))
+    write_plot(plot, f"stability of {path}", Axis(names[0]), Axis("largest eigenvalue, stable below 1"), curves[:7])

@@ -1,0 +1,110 @@
+"""`learn_multilinear`: a model of how guides move, with sliders, from a dataset whose axes are factors (guan2012)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from mane.dataset.dataset import Dataset
+from mane.dataset.learn.styles import DatasetStyles
+from mane.reduced.evaluate import StyleError, style_errors
+from mane.reduced.factors import corner_levels
+from mane.reduced.model import HairModel
+from mane.reduced.training import MultilinearTraining, fit_model
+
+Tell = Callable[[str, float], None]
+
+
+def learn_multilinear(
+    dataset: Dataset,
+    output: Path,
+    training: MultilinearTraining,
+    *,
+    data: Path | None = None,
+    workers: int | None = 0,
+    tell: Tell | None = None,
+) -> HairModel:
+    """Learn a model from the training motions of a dataset, measure it on the test motions, and write it.
+
+    Args:
+        dataset: axes are factors; made with combine = "grid".
+        output: file of the model; a report is written beside it (.json).
+        training: how.
+        data: not used: the dataset is all that is learned from.
+        workers: not used: nothing is simulated.
+        tell: is told what is done, and which part of it.
+
+    Raises:
+        ValueError: the dataset lacks something, or no stable model can be learned of it.
+    """
+    from mane.io.atomic import atomic_path, atomic_write, check_writable
+
+    if data is not None:
+        raise ValueError("--data: is for models that are simulated for; this one is learned from the dataset itself")
+    check_writable(output)
+    began = time.perf_counter()
+    say = tell or (lambda text, share: None)
+    styles = DatasetStyles(dataset)
+    model = fit_model(styles, training, say).model
+    facts = {**model.facts, **_errors(model, dataset, styles, say)}
+    facts |= {
+        "guides": model.guide_count,
+        "vertices": model.vertex_count,
+        "dimensions": model.coefficient_count,
+        "motions": styles.motion_count,
+        "dataset": Path(dataset.store.path).name,
+        "settings": asdict(training),
+        "megabytes": model.nbytes / 1e6,
+        "seconds": {"learning": time.perf_counter() - began},
+    }
+    model = replace(model, facts=facts)
+    with atomic_path(output.with_suffix(".json")) as partial:
+        Path(partial).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    with atomic_write(output) as file:
+        model.to_file().write(file)
+    return model
+
+
+def _errors(model: HairModel, dataset: Dataset, styles: DatasetStyles, say: Tell) -> dict[str, Any]:
+    say("measuring", 0.0)
+    rows = {"training": style_errors(model, styles, with_floor=False)}
+    if dataset.split("test"):
+        say("measuring on motion that was not learned from", 0.5)
+        rows["test"] = style_errors(model, DatasetStyles(dataset, "test", least=1))
+    return {
+        "errors": [
+            {"style": name, **{f"{split}_{key}": value for split in rows for key, value in _told(rows[split][corner])}}
+            for corner, name in enumerate(style_names(model))
+        ]
+    }
+
+
+def _told(error: StyleError) -> list[tuple[str, float]]:
+    return [(name, float(value)) for name, value in asdict(error).items()]
+
+
+def style_names(model: HairModel) -> list[str]:
+    """Each style by the levels of its factors."""
+    return [
+        ", ".join(f"{f.name} {f.levels[k]}" for f, k in zip(model.factors, levels, strict=True)) or "one style"
+        for levels in corner_levels(model.factors)
+    ]
+
+
+def describe(facts: Mapping[str, Any]) -> str:
+    """What a model is worth, for people."""
+    lines = [
+        f"{facts['guides']:,} guides of {facts['vertices']} vertices, {facts['dimensions']} dimensions "
+        f"({100 * facts['energy']:.1f} % of the energy), {facts['megabytes']:.3g} MB",
+        f"largest eigenvalue over all sliders: {facts['spectral_radius']:.4f}",
+        "distance from the simulation [cm]         training      test   carried rigidly",
+    ]
+    for row in facts["errors"]:
+        test = f"{100 * row['test_model']:9.2f}" if "test_model" in row else "        -"
+        rigid = row.get("test_rigid", row["training_rigid"])
+        lines.append(f"  {row['style']:<38} {100 * row['training_model']:9.2f} {test} {100 * rigid:17.2f}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,186 @@
+"""`DatasetStyles`: a dataset whose axes are factors, as training reads it: styles under the same motions.
+
+An axis with plain values is a factor: a slider with its levels. An axis of winds is none: the wind is known in every
+frame, turns against the head while the head turns, and so is a control of the model.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.dataset.dataset import Dataset, SequenceReader
+from mane.dataset.simulate import assemble
+from mane.dataset.spec import AxisTable
+from mane.geometry.checks import first_not_finite
+from mane.reduced.canonical import BodyShape, BodyTrack, body_points, fitted_poses, to_canonical
+from mane.reduced.factors import Factor, corner_levels
+from mane.reduced.model import MAX_FACTORS
+from mane.reduced.representation import directions, lengths
+
+Frames = NDArray[np.float32]
+WIND = "wind.velocity"
+LEAST_MOTIONS = 2
+SAME_ROOT = 1e-5  # [m] by which roots of two styles may differ
+SAME_HEAD = 1e-9
+
+
+class DatasetStyles:
+    """Sequences of a split, by style and motion.
+
+    Args:
+        dataset: made with combine = "grid".
+        split: which of its sequences.
+        least: motions that there must be.
+
+    Raises:
+        ValueError: factors or motions do not fit, or a style lacks a motion; names the dataset and what is missing.
+    """
+
+    def __init__(self, dataset: Dataset, split: str = "train", least: int = LEAST_MOTIONS) -> None:
+        self.dataset, self.split, self._name = dataset, split, dataset.store.path
+        spec = dataset.spec
+        if spec.combine != "grid":
+            raise ValueError(f'{self._name}: must be made with combine = "grid", got "{spec.combine}"')
+        axes = [axis for axis in spec.axes if axis.all_keys != (WIND,)]
+        self._winds = [axis for axis in spec.axes if axis.all_keys == (WIND,)]
+        self.has_wind = bool(self._winds)
+        if len(axes) > MAX_FACTORS:
+            raise ValueError(f"{self._name}: must have at most {MAX_FACTORS} factors, got {len(axes)} axes")
+        self.factors = tuple(self._factor(axis) for axis in axes)
+        self._readers = self._sorted(dataset.split(split))
+        names = sorted({motion for _, motion in self._readers})
+        if len({reader.motion for reader in self._readers.values()}) < least:
+            has = len({reader.motion for reader in self._readers.values()})
+            raise ValueError(f"{self._name}: must have at least {least} motions of split {split!r}, got {has}")
+        self.motions = names
+        self._require_all()
+        first = self._reader(0, 0)
+        self.frame_rate = float(first.attributes["frame_rate"]) / spec.store.every
+        self.strands, self.groomed = self._groomed()
+        self.is_deforming = "body" in first.fields
+        for field in ("points", "head"):
+            if field not in first.fields:
+                raise ValueError(f"{self._name}: must store {field!r} of every frame; [store] fields of its spec says")
+        self.rest = self._settled()
+
+    def _factor(self, axis: AxisTable) -> Factor:
+        try:
+            return Factor.of_levels(axis.label, axis.levels(), axis.scale)
+        except ValueError as error:
+            raise ValueError(f"{self._name}: {error}") from None
+
+    def _sorted(self, readers: list[SequenceReader]) -> dict[tuple[tuple[int, ...], str], SequenceReader]:
+        """Readers by levels of the factors, and by motion and wind."""
+        found = {}
+        for reader in readers:
+            levels = tuple(self._level(factor, reader.factors[factor.name]) for factor in self.factors)
+            wind = "".join(f" wind {reader.factors[axis.label]}" for axis in self._winds)
+            found[levels, reader.motion + wind] = reader
+        return found
+
+    def _level(self, factor: Factor, value: Any) -> int:
+        plain = [_plain(level) for level in factor.levels]
+        return plain.index(_plain(value))
+
+    def _require_all(self) -> None:
+        for levels in corner_levels(self.factors):
+            for motion in self.motions:
+                if (levels, motion) not in self._readers:
+                    at = ", ".join(f"{f.name}={f.levels[k]!r}" for f, k in zip(self.factors, levels, strict=True))
+                    raise ValueError(
+                        f"{self._name}: lacks motion {motion!r}{' at ' if at else ''}{at}; every style needs every "
+                        "motion, and `mane dataset` with the same spec goes on with it"
+                    )
+
+    def _reader(self, corner: int, motion: int) -> SequenceReader:
+        return self._readers[corner_levels(self.factors)[corner], self.motions[motion]]
+
+    def _groomed(self) -> tuple[NDArray[np.int64], Frames]:
+        rests = [self._reader(c, 0).rest for c in range(len(corner_levels(self.factors)))]
+        first = rests[0]
+        for number, rest in enumerate(rests):
+            is_same = rest["guides"].shape == first["guides"].shape and (rest["source"] == first["source"]).all()
+            off = np.abs(rest["guides"][:, 0] - first["guides"][:, 0]).max() if is_same else np.inf
+            if off > SAME_ROOT:
+                raise ValueError(
+                    f"{self._name}: style {number} has other guides than style 0; styles need the same strands with "
+                    'the same roots, as of [guides] count = "all"'
+                )
+        return np.asarray(first["source"]), np.stack([np.asarray(rest["guides"], np.float32) for rest in rests])
+
+    def _settled(self) -> Frames:
+        """Hair of every style at the start of a motion, as seen from the head: after [frames] preroll it has settled.
+
+        Lengths stay those of the groom.
+        """
+        calm = next((m for m in range(len(self.motions)) if not self._blows(m)), 0)
+        heads = self.track(calm).heads[:1]
+        found = []
+        for corner, groomed in enumerate(self.groomed):
+            first = to_canonical(heads, self._reader(corner, calm).read("points", 0, 1).astype(np.float64))[0]
+            edges = directions(first.astype(np.float32)) * lengths(groomed)[..., None]
+            found.append(np.concatenate([groomed[:, :1], groomed[:, :1] + np.cumsum(edges, axis=1)], axis=1))
+        return np.stack(found)
+
+    def _blows(self, motion: int) -> bool:
+        reader = self._reader(0, motion)
+        return any(np.any(reader.factors[axis.label]) for axis in self._winds)
+
+    @property
+    def motion_count(self) -> int:
+        """Number of motions, winds counted apart, M."""
+        return len(self.motions)
+
+    @property
+    def body(self) -> BodyShape:
+        """Some points of the body at rest."""
+        return self._body()
+
+    @lru_cache(maxsize=1)  # noqa: B019 - one dataset, read once
+    def _body(self) -> BodyShape:
+        index = self._reader(0, 0).index
+        scene = next(one for one in self.dataset.plan if one.index == index).scene(self.dataset.spec)
+        source = assemble(scene).source
+        mesh = source.solids[0].mesh if source.has_body else None
+        if mesh is None:
+            raise ValueError(f"{self._name}: needs a body that is a mesh for this kind of model")
+        return body_points(mesh.points)
+
+    def track(self, motion: int) -> BodyTrack:
+        """What the body does in a motion."""
+        reader = self._reader(0, motion)
+        heads = np.asarray(reader["head"], np.float64)
+        points = None
+        if self.is_deforming:
+            points = np.asarray(reader["body"][:, self.body.index], np.float64)
+            heads = fitted_poses(self.groomed[0][:, 0].astype(np.float64), reader["points"][:, :, 0])
+        wind = None
+        for axis in self._winds:
+            wind = np.broadcast_to(np.asarray(reader.factors[axis.label], np.float64), (len(heads), 3))
+        return BodyTrack(heads, points, wind)
+
+    def points(self, corner: int, motion: int) -> Frames:
+        """Hair of a style under a motion [m], world, (T, G, V, 3).
+
+        Raises:
+            ValueError: a number is not finite, or the head did something else than in the first style.
+        """
+        reader, first = self._reader(corner, motion), self._reader(0, motion)
+        points: Frames = reader["points"]
+        bad = first_not_finite(points)
+        if bad is not None:
+            raise ValueError(f"{self._name}: sequence {reader.index}: points must be finite, got nan in frame {bad}")
+        if reader.shape("points") != first.shape("points") or np.abs(reader["head"] - first["head"]).max() > SAME_HEAD:
+            raise ValueError(
+                f"{self._name}: sequence {reader.index} moves its head otherwise than sequence {first.index}; styles "
+                "need the same motions"
+            )
+        return points
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

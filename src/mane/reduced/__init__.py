@@ -1,0 +1,1 @@
+"""Guides without simulation: models that were learned from simulations (guan2012)."""

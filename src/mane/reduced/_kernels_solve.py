@@ -1,0 +1,69 @@
+"""A dense solve whose result does not depend on how many threads a library runs: sliders change operators with it."""
+
+# mypy: allow-untyped-defs
+
+import math
+
+import numpy as np
+
+from mane.simd.jit import njit
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def cholesky_solve(
+    matrix,
+    # out
+    right,
+):
+    """Overwrite `right (N, M)` with the solution of `matrix (N, N)`, positive definite, of which the lower triangle is
+    overwritten with its Cholesky factor. Returns the first row whose pivot is not positive, or -1."""
+    size, columns = right.shape
+    for j in range(size):
+        for i in range(j, size):
+            total = matrix[i, j]
+            row, other = matrix[i], matrix[j]
+            # Four sums side by side, in a fixed order: one sum would wait for each of its products.
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            k = 0
+            while k + 4 <= j:
+                a += row[k] * other[k]
+                b += row[k + 1] * other[k + 1]
+                c += row[k + 2] * other[k + 2]
+                d += row[k + 3] * other[k + 3]
+                k += 4
+            while k < j:
+                a += row[k] * other[k]
+                k += 1
+            total -= (a + b) + (c + d)
+            if i == j:
+                if not total > 0.0:
+                    return j
+                matrix[j, j] = math.sqrt(total)
+            else:
+                matrix[i, j] = total / matrix[j, j]
+    for i in range(size):
+        for k in range(i):
+            factor = matrix[i, k]
+            for m in range(columns):
+                right[i, m] -= factor * right[k, m]
+        inverse = 1.0 / matrix[i, i]
+        for m in range(columns):
+            right[i, m] *= inverse
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            factor = matrix[k, i]
+            for m in range(columns):
+                right[i, m] -= factor * right[k, m]
+        inverse = 1.0 / matrix[i, i]
+        for m in range(columns):
+            right[i, m] *= inverse
+    return -1
+
+
+def solve_positive_definite(matrix, right):
+    """Return the solution (N, M) of a symmetric positive definite system; ValueError where it is not definite."""
+    solution = np.array(right, np.float64)
+    failed = cholesky_solve(np.array(matrix, np.float64), solution)
+    if failed >= 0:
+        raise ValueError(f"matrix: must be positive definite, and is not from row {failed} on")
+    return solution

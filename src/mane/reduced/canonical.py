@@ -1,0 +1,262 @@
+"""The space that hair is learned in, and what the body does as seen from it: the controls u_t of the dynamics.
+
+| | `HeadSpace`, the default | `BustSpace`, guan2012 section 3.1 |
+|---|---|---|
+| frame | the head's own | mean of the bust's vertices, turned about Y only |
+| the body itself | how a bust with joints moves, seen from the head | principal components of the bust |
+| how it moves | direction of gravity, two steps, products of the spin | z of eq. 7 |
+| a head that stands still | all zero: rest is kept exactly | constants |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry import quaternion
+from mane.reduced._kernels_controls import HEAD_CONTROLS, fill_head_controls
+
+Array = NDArray[np.float64]
+
+MOST_BODY_POINTS = 300  # of a bust that are looked at; a few joints move all of them
+MOST_BODY_COMPONENTS = 10  # guan2012 section 3.1
+BODY_RANK = 1e-4  # of the largest singular value: what moves less is taken for standing still
+CENTIMETRES = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class BodyShape:
+    """Points of the body that are looked at, and the principal components of how they move.
+
+    Attributes:
+        rest: those points in the rest pose [m], shape (B, 3); B of 0 for a body that nothing is known of.
+        index: their numbers among the vertices of the mesh, shape (B,).
+        mean: of the points in canonical space [m], shape (B * 3,).
+        basis: principal components, shape (B * 3, b).
+    """
+
+    rest: Array
+    index: NDArray[np.int64]
+    mean: Array
+    basis: Array
+
+    def coefficients(self, canonical: Array) -> Array:
+        """Of points in canonical space (T, B, 3), shape (T, b)."""
+        return np.asarray((canonical.reshape(len(canonical), -1) - self.mean) @ self.basis)
+
+
+@dataclass(frozen=True, eq=False)
+class BodyTrack:
+    """What a body does in T frames.
+
+    Attributes:
+        heads: poses of the head, position [m] and quaternion, shape (T, 7).
+        points: of a body that deforms, those that are looked at [m], world, shape (T, B, 3); None for a rigid one.
+        wind: velocity of the air [m/s], world, shape (T, 3); None where no model asks for it.
+    """
+
+    heads: Array
+    points: Array | None = None
+    wind: Array | None = None
+
+
+class Space(Protocol):
+    """A canonical space."""
+
+    name: ClassVar[str]
+    body: BodyShape
+    has_wind: bool
+
+    @property
+    def control_count(self) -> int:
+        """Number of controls, U."""
+        ...
+
+    @property
+    def body_count(self) -> int:
+        """How many of them, the first, are the body's own: x_t."""
+        ...
+
+    def frames(self, track: BodyTrack) -> Array:
+        """Canonical frames in the world, poses (T, 7)."""
+        ...
+
+    def controls(self, track: BodyTrack, frames: Array) -> Array:
+        """Controls u_t, shape (T, U), of frames that `frames` returned."""
+        ...
+
+
+def to_canonical(frames: Array, points: NDArray[Any]) -> NDArray[Any]:
+    """Points of the world (T, ..., 3) as seen from frames (T, 7)."""
+    return _turned(quaternion.conjugate(frames[:, 3:]), points - _spread(frames[:, :3], points))
+
+
+def to_world(frames: Array, points: NDArray[Any]) -> NDArray[Any]:
+    """Points of canonical space (T, ..., 3) in the world."""
+    return _turned(frames[:, 3:], points) + _spread(frames[:, :3], points)
+
+
+def _spread(rows: Array, like: NDArray[Any]) -> NDArray[Any]:
+    return rows.reshape(len(rows), *(1,) * (like.ndim - 2), rows.shape[1]).astype(like.dtype)
+
+
+def _turned(rotations: Array, points: NDArray[Any]) -> NDArray[Any]:
+    matrices = quaternion.to_matrix(rotations).astype(points.dtype)
+    flat = points.reshape(len(points), -1, 3)
+    return np.asarray(flat @ matrices.swapaxes(1, 2)).reshape(points.shape)
+
+
+def fitted_poses(rest: Array, points: NDArray[Any]) -> Array:
+    """Rigid motion that takes `rest (R, 3)` closest to each of `points (T, R, 3)` (Kabsch), poses (T, 7).
+
+    Of a bust with joints the roots tell where the head is: all of the scalp moves with it.
+    """
+    middle, centre = rest.mean(axis=0), points.mean(axis=1, dtype=np.float64)
+    spread = np.einsum("ri,trj->tij", rest - middle, points - centre[:, None])
+    left, _, right = np.linalg.svd(spread)
+    flip = np.sign(np.linalg.det(left @ right))
+    left[:, :, 2] *= flip[:, None]
+    turn = np.swapaxes(left @ right, 1, 2)
+    rotation = quaternion.from_matrix(turn)
+    return np.concatenate([centre - np.einsum("tij,j->ti", turn, middle), rotation], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class HeadSpace:
+    """The head's own frame: nothing that is rigid with the head moves in it."""
+
+    body: BodyShape
+    has_wind: bool = False
+    name: ClassVar[str] = "head"
+
+    @property
+    def body_count(self) -> int:
+        """Number of components of a body that moves against the head."""
+        return self.body.basis.shape[1]
+
+    @property
+    def control_count(self) -> int:
+        """Those of the body, the head, and the wind."""
+        return self.body_count + HEAD_CONTROLS + 3 * self.has_wind
+
+    def frames(self, track: BodyTrack) -> Array:
+        """Poses of the head."""
+        return track.heads
+
+    def controls(self, track: BodyTrack, frames: Array) -> Array:
+        """Body against the head, gravity, steps, spin, and the wind as the head feels it."""
+        out = np.zeros((len(frames), self.control_count))
+        start = self.body_count
+        if start:
+            assert track.points is not None
+            out[:, :start] = self.body.coefficients(to_canonical(frames, track.points))
+        fill_head_controls(np.ascontiguousarray(frames), out[:, start : start + HEAD_CONTROLS])
+        if self.has_wind and track.wind is not None:
+            out[:, start + HEAD_CONTROLS :] = to_canonical(
+                np.concatenate([np.zeros_like(frames[:, :3]), frames[:, 3:]], axis=1), track.wind
+            )
+        return out
+
+    @classmethod
+    def learned(cls, body: BodyShape, tracks: list[BodyTrack], has_wind: bool) -> HeadSpace:
+        """Find the components of a body that moves against the head; none of one that is rigid with it."""
+        if tracks[0].points is None:
+            return cls(_without_points(), has_wind)
+        rows = np.concatenate([to_canonical(track.heads, track.points) for track in tracks])  # type: ignore[arg-type]
+        rest = body.rest.reshape(-1)
+        basis = _components(rows.reshape(len(rows), -1) - rest, scale=float(np.abs(body.rest).max()))
+        return cls(BodyShape(body.rest, body.index, rest, basis), has_wind)
+
+
+@dataclass(frozen=True, eq=False)
+class BustSpace:
+    """As printed: centred on the bust, the head facing +Z, in centimetres (guan2012 3.1 and eq. 7)."""
+
+    body: BodyShape
+    has_wind: bool = False
+    name: ClassVar[str] = "bust"
+
+    @property
+    def body_count(self) -> int:
+        """d_b: at most ten, and no more than the bust has; a tenth component of one with rank 8 would be noise."""
+        return self.body.basis.shape[1]
+
+    @property
+    def control_count(self) -> int:
+        """d_b + 10."""
+        return self.body_count + 10
+
+    def frames(self, track: BodyTrack) -> Array:
+        """Mean of the bust's vertices, and the rotation about Y by which the head faces +Z."""
+        points = self._points(track)
+        forward = quaternion.rotate(track.heads[:, 3:], np.array([0.0, 0.0, 1.0]))
+        half = 0.5 * np.arctan2(forward[:, 0], forward[:, 2])
+        zero = np.zeros_like(half)
+        return np.column_stack([points.mean(axis=1), zero, np.sin(half), zero, np.cos(half)])
+
+    def controls(self, track: BodyTrack, frames: Array) -> Array:
+        """x_t, z_(t, t-2) and z_(t-1, t-2)."""
+        x = self.body.coefficients(to_canonical(frames, self._points(track))) * CENTIMETRES
+        number = np.arange(len(frames))
+        first, second = np.maximum(number - 1, 0), np.maximum(number - 2, 0)
+        return np.concatenate([x, relative_motion(frames, number, second), relative_motion(frames, first, second)], 1)
+
+    def _points(self, track: BodyTrack) -> Array:
+        if track.points is not None:
+            return track.points
+        return to_world(track.heads, np.broadcast_to(self.body.rest, (len(track.heads), *self.body.rest.shape)))
+
+    @classmethod
+    def learned(cls, body: BodyShape, tracks: list[BodyTrack], has_wind: bool) -> BustSpace:
+        """Principal components of the bust in canonical space."""
+        blank = cls(body)
+        rows = np.concatenate([to_canonical(blank.frames(track), blank._points(track)) for track in tracks])
+        flat = rows.reshape(len(rows), -1)
+        mean = flat.mean(axis=0)
+        return cls(BodyShape(body.rest, body.index, mean, _components(flat - mean, scale=float(np.abs(flat).max()))))
+
+
+def relative_motion(frames: Array, now: NDArray[np.int64], then: NDArray[np.int64]) -> Array:
+    """z of guan2012 eq. 7, (T, 5): translation [cm] as seen from the earlier frame, sine and cosine of the turn."""
+    way = quaternion.rotate(quaternion.conjugate(frames[then, 3:]), frames[now, :3] - frames[then, :3]) * CENTIMETRES
+    turn = 2.0 * (np.arctan2(frames[now, 4], frames[now, 6]) - np.arctan2(frames[then, 4], frames[then, 6]))
+    return np.column_stack([way, np.sin(turn), np.cos(turn)])
+
+
+SPACES: dict[str, Any] = {"head": HeadSpace, "bust": BustSpace}
+
+
+def body_points(rest: NDArray[Any]) -> BodyShape:
+    """Some vertices of a body's mesh (N, 3), evenly spread over their order, with nothing learned of them yet."""
+    index = np.unique(np.linspace(0, len(rest) - 1, min(len(rest), MOST_BODY_POINTS)).astype(np.int64))
+    own = np.asarray(rest[index], np.float64)
+    return BodyShape(own, index, np.zeros(own.size), np.zeros((own.size, 0)))
+
+
+def _without_points() -> BodyShape:
+    return BodyShape(np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 0)))
+
+
+def _components(rows: Array, scale: float) -> Array:
+    """Principal components of rows (T, B * 3), at most ten and no more than their rank, shape (B * 3, b)."""
+    _, singular, right = np.linalg.svd(rows[:: max(1, len(rows) // 2000)], full_matrices=False)
+    largest = max(float(singular.max(initial=0.0)), BODY_RANK * scale)
+    rank = int((singular > BODY_RANK * largest).sum())
+    return np.ascontiguousarray(right[: min(rank, MOST_BODY_COMPONENTS)].T)
+
+
+def space_arrays(space: Space) -> dict[str, NDArray[Any]]:
+    """Arrays of a space as a model file holds them."""
+    body = space.body
+    return {"body_rest": body.rest, "body_index": body.index, "body_mean": body.mean, "body_basis": body.basis}
+
+
+def space_of(name: str, arrays: Mapping[str, NDArray[Any]], has_wind: bool) -> Space:
+    """Undo `space_arrays`."""
+    body = BodyShape(arrays["body_rest"], arrays["body_index"], arrays["body_mean"], arrays["body_basis"])
+    space: Space = SPACES[name](body, has_wind)
+    return space

@@ -1,0 +1,296 @@
+"""The second-order linear dynamics of hair coefficients under blended styles (guan2012 section 5).
+
+One frame is predicted by eq. 10: y_t = A u_t + B_1 y_(t-2) + B_2 y_(t-1), with u_t all that is known of the body. Two
+forms of the same model:
+
+`CoreTensor` is as printed: the data tensor of section 5, its N-mode singular value decomposition, and a pseudo-inverse
+for each setting of the sliders (eq. 8, 11).
+
+`CrossGrams` keeps products of the frames of all pairs of styles instead. Frames of a blended style are sums of those of
+its corners, so its normal equations are sums of these products: the same answer as the untruncated tensor, from a
+fraction of the work, and a ridge can be added, without which the dynamics may be unstable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mane.reduced._kernels_solve import solve_positive_definite
+from mane.reduced.tensor import Array, mode_product, n_mode_svd, unfold
+
+SINGULAR = 1e-10  # of the largest singular value: what a pseudo-inverse takes for zero
+FLAT = 1e-9  # a control whose standard deviation is less never changed
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """Eq. 10 for one setting of the sliders.
+
+    Attributes:
+        control: of what is known of the body, A, C_1 and C_2 side by side, shape (d, U).
+        history: of the coefficients before, oldest first: B_1, B_2; shape (order, d, d).
+    """
+
+    control: Array
+    history: Array
+
+    def companion(self) -> Array:
+        """Matrix that takes the coefficients of `order` frames, newest first, one frame on.
+
+        guan2012 eq. 12 with its blocks the other way round: B_2 is of y_(t-1), the newest (eq. 10), so it comes first.
+        """
+        order, size = self.history.shape[:2]
+        matrix = np.zeros((order * size, order * size))
+        for k in range(order):
+            matrix[:size, k * size : (k + 1) * size] = self.history[order - 1 - k]
+        matrix[size:, :-size] = np.eye((order - 1) * size)
+        return matrix
+
+    @property
+    def spectral_radius(self) -> float:
+        """Largest magnitude of an eigenvalue: below 1 the dynamics come to rest (guan2012 5.1)."""
+        return float(np.abs(np.linalg.eigvals(self.companion())).max())
+
+    @property
+    def as_printed_radius(self) -> float:
+        """The same of eq. 12 to the letter, whose blocks are swapped against eq. 10."""
+        size = self.history.shape[1]
+        matrix = np.zeros((2 * size, 2 * size))
+        matrix[:size, :size], matrix[:size, size:] = self.history[-2], self.history[-1]
+        matrix[size:, :size] = np.eye(size)
+        return float(np.abs(np.linalg.eigvals(matrix)).max())
+
+    def settled(self, control: Array) -> Array:
+        """Coefficients (d,) that stay as they are while the controls do."""
+        still = np.eye(self.history.shape[1]) - self.history.sum(axis=0)
+        return np.asarray(np.linalg.solve(still, self.control @ control))
+
+
+def roll_out(operator: Operator, controls: Array, start: Array | None = None) -> Array:
+    """Coefficients (T, d) that eq. 10 makes of controls (T, U), from `start (order, d)` on; zeros without it."""
+    order, size = operator.history.shape[:2]
+    out = np.zeros((len(controls), size))
+    if start is not None:
+        out[:order] = start[: len(out)]
+    driven = controls @ operator.control.T
+    for t in range(order, len(out)):
+        out[t] = driven[t]
+        for k in range(order):
+            out[t] += operator.history[k] @ out[t - order + k]
+    return out
+
+
+class Dynamics(Protocol):
+    """A family of operators."""
+
+    @property
+    def order(self) -> int:
+        """Frames of history."""
+        ...
+
+    @property
+    def control_count(self) -> int:
+        """Number of controls, U."""
+        ...
+
+    @property
+    def coefficient_count(self) -> int:
+        """Number of coefficients, d."""
+        ...
+
+    def operator(self, weights: Array) -> Operator:
+        """Eq. 10 for weights of all corners (C,)."""
+        ...
+
+
+def design_rows(controls: Array, coefficients: Array, order: int = 2) -> Array:
+    """Augmented vectors w_t of a sequence, (T - order, U + (order + 1) d): controls, history oldest first, and y_t.
+
+    `controls (T, U)`, `coefficients (T, d)`; guan2012 section 5, with z beside x.
+    """
+    frames = len(coefficients)
+    past = [coefficients[k : frames - order + k] for k in range(order)]
+    return np.concatenate([controls[order:], *past, coefficients[order:]], axis=1)
+
+
+def split_operator(matrix: Array, controls: int, size: int, order: int) -> Operator:
+    """Cut [A C_1 C_2 B_1 B_2] (guan2012 eq. 11) into its parts."""
+    history = matrix[:, controls:].reshape(size, order, size).swapaxes(0, 1)
+    return Operator(np.ascontiguousarray(matrix[:, :controls]), np.ascontiguousarray(history))
+
+
+# -- the default: cross-Grams --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Tikhonov regularisation, relative to the variance of what it holds down.
+
+    Attributes:
+        history: on the coefficients before, which all count with one scale.
+        control: on each of the controls.
+    """
+
+    history: float = 1e-2
+    control: float = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class CrossGrams:
+    """Products of the augmented vectors of all pairs of C styles.
+
+    Attributes:
+        grams: (A_i^T A_j + A_j^T A_i) / 2 for i <= j, their upper triangles row by row, shape (C (C + 1) / 2, T).
+        frames: that were summed over.
+        corner_count: number of styles, C.
+        control_count: U.
+        coefficient_count: d.
+        order: frames of history.
+        ridge: that makes the dynamics stable.
+    """
+
+    grams: Array
+    frames: int
+    corner_count: int
+    control_count: int
+    coefficient_count: int
+    order: int = 2
+    ridge: Ridge = Ridge()
+
+    @classmethod
+    def of(
+        cls,
+        controls: Sequence[Array],
+        coefficients: Sequence[Sequence[Array]],
+        order: int = 2,
+        ridge: Ridge | None = None,
+    ) -> CrossGrams:
+        """Sum over sequences: `controls[m] (T, U)`, `coefficients[c][m] (T, d)` of each style under the same motion."""
+        corners = len(coefficients)
+        width, size = controls[0].shape[1], coefficients[0][0].shape[1]
+        total = width + (order + 1) * size
+        upper = np.triu_indices(total)
+        pairs = [(i, j) for i in range(corners) for j in range(i, corners)]
+        grams = np.zeros((len(pairs), len(upper[0])))
+        frames = 0
+        for m, control in enumerate(controls):
+            rows = [design_rows(control, coefficients[c][m], order) for c in range(corners)]
+            frames += len(rows[0])
+            for p, (i, j) in enumerate(pairs):
+                product = rows[i].T @ rows[j]
+                grams[p] += (0.5 * (product + product.T))[upper]
+        return cls(grams, frames, corners, width, size, order, ridge or Ridge())
+
+    def blended(self, weights: Array) -> Array:
+        """Gram matrix of the augmented vectors of a blended style, shape (U + (order + 1) d,) * 2."""
+        pairs = [(i, j) for i in range(self.corner_count) for j in range(i, self.corner_count)]
+        shares = np.array([weights[i] * weights[j] * (1 if i == j else 2) for i, j in pairs])
+        total = self.control_count + (self.order + 1) * self.coefficient_count
+        matrix = np.zeros((total, total))
+        # Summed by einsum, not by a library with threads of its own: the same bytes on any machine of a kind.
+        matrix[np.triu_indices(total)] = np.einsum("p,pt->t", shares, self.grams)
+        return np.asarray(matrix + np.triu(matrix, 1).T)
+
+    def operator(self, weights: Array) -> Operator:
+        """Ridge regression of y_t on what is known, from the blended Gram matrix."""
+        size, controls = self.coefficient_count, self.control_count
+        known = controls + self.order * size
+        gram = self.blended(weights) / max(self.frames, 1)
+        scale = np.sqrt(np.diag(gram)[:known])
+        own = scale[:controls]
+        scale[controls:] = max(float(np.sqrt(np.mean(scale[controls:] ** 2))), FLAT)
+        is_flat = own < FLAT
+        scale[:controls] = np.where(is_flat, 1.0, own)
+        system = gram[:known, :known] / np.outer(scale, scale)
+        system[np.diag_indices(known)] += np.concatenate(
+            [np.where(is_flat, 1.0, self.ridge.control), np.full(known - controls, self.ridge.history)]
+        )
+        right = gram[:known, known:] / scale[:, None]
+        solution = solve_positive_definite(system, np.ascontiguousarray(right)) / scale[:, None]
+        return split_operator(np.ascontiguousarray(solution.T), controls, size, self.order)
+
+
+# -- as printed: the core tensor -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CoreTensor:
+    """The data tensor of guan2012 section 5 after N-mode singular value decomposition.
+
+    Attributes:
+        core: Z with the hair mode multiplied in, shape (a, N_1, ..., N_f*), a = U + 3 d.
+        modes: matrices of the factors, U_length and so on, (N_i, N_i).
+        control_count: U.
+        coefficient_count: d.
+        order: frames of history.
+    """
+
+    core: Array
+    modes: tuple[Array, ...]
+    control_count: int
+    coefficient_count: int
+    order: int = 2
+
+    @classmethod
+    def of(
+        cls,
+        controls: Sequence[Array],
+        coefficients: Sequence[Sequence[Array]],
+        levels: Sequence[int],
+        order: int = 2,
+    ) -> CoreTensor:
+        """Decompose the tensor of all frames; arguments as of `CrossGrams.of`, and the level count of each factor."""
+        styles = [
+            np.concatenate([design_rows(control, own[m], order) for m, control in enumerate(controls)])
+            for own in coefficients
+        ]
+        frames, total = styles[0].shape
+        data = np.stack(styles).reshape(*levels, frames, total)
+        core, matrices = n_mode_svd(np.moveaxis(data, -1, 0))  # (a, N_1, ..., N_f), guan2012 eq. 4
+        core = mode_product(core, matrices[0], 0)  # the hair mode is multiplied in
+        width, size = controls[0].shape[1], coefficients[0][0].shape[1]
+        return cls(core, tuple(matrices[1:-1]), width, size, order)
+
+    def blended(self, factor_weights: Sequence[Array]) -> Array:
+        """M of guan2012 eq. 6 for weights of the levels of each factor, shape (a, N_f*)."""
+        basis = self.core
+        for own, matrix in zip(factor_weights, self.modes, strict=True):
+            basis = np.tensordot(basis, matrix.T @ own, axes=(1, 0))  # v_length = U_length^T [alpha, 1 - alpha]
+        return basis
+
+    def operator_of(self, factor_weights: Sequence[Array]) -> Operator:
+        """M^y (M^o)^+ of guan2012 eq. 8."""
+        basis = self.blended(factor_weights)
+        known = self.control_count + self.order * self.coefficient_count
+        matrix = basis[known:] @ np.linalg.pinv(basis[:known], rcond=SINGULAR)
+        return split_operator(matrix, self.control_count, self.coefficient_count, self.order)
+
+    def operator(self, weights: Array) -> Operator:
+        """The same for weights of all corners, which are products of those of the factors."""
+        return self.operator_of(self.factor_weights(weights))
+
+    def factor_weights(self, weights: Array) -> list[Array]:
+        """Weights of the levels of each factor: sums of those of the corners over all others."""
+        sizes = [len(matrix) for matrix in self.modes]
+        whole = np.asarray(weights, np.float64).reshape(sizes) if sizes else np.ones(())
+        return [unfold(whole, axis).sum(axis=1) for axis in range(len(sizes))]
+
+    def start(self, weights: Array, body_count: int) -> Array:
+        """What takes x_t to y_t where no hair is known before, t = 1 and 2 of guan2012 section 5; (d, body_count)."""
+        basis = self.blended(self.factor_weights(weights))
+        known = self.control_count + self.order * self.coefficient_count
+        return np.asarray(basis[known:] @ np.linalg.pinv(basis[:body_count], rcond=SINGULAR))
+
+
+# -- stability -----------------------------------------------------------------------------------------------------
+
+
+def stability_grid(dynamics: Dynamics, weights: Array) -> Array:
+    """Largest eigenvalue at each of many settings of the sliders (guan2012 eq. 13): `weights (..., C)` -> (...)."""
+    flat = weights.reshape(-1, weights.shape[-1])
+    radii = np.array([dynamics.operator(row).spectral_radius for row in flat])
+    return radii.reshape(weights.shape[:-1])

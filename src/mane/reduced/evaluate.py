@@ -1,0 +1,86 @@
+"""What a model is worth: how far its hair is from simulated hair, beside hair that is carried rigidly by the head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.reduced.canonical import to_canonical, to_world
+from mane.reduced.dynamics import CoreTensor, Operator, roll_out
+from mane.reduced.model import HairModel
+from mane.reduced.training import TrainingData
+
+Frames = NDArray[np.float32]
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StyleError:
+    """Mean distance of vertices from the simulation in one style [m].
+
+    Attributes:
+        model: of the model, running freely from rest.
+        rigid: of hair at rest that the head carries.
+        floor: of the simulation itself, cut down to the model's components.
+        stretch: mean |length / rest length - 1| of segments of the model.
+    """
+
+    model: float
+    rigid: float
+    floor: float
+    stretch: float
+
+
+def first_coefficients(model: HairModel, operator: Operator, weights: Array, controls: Array) -> Array:
+    """Coefficients of the first frames (order, d): at rest, or as printed, t = 1 and 2 of guan2012 section 5."""
+    dynamics = model.dynamics
+    if isinstance(dynamics, CoreTensor):
+        count = model.space.body_count
+        return np.asarray(controls[: dynamics.order, :count] @ dynamics.start(weights, count).T)
+    if model.mean.size:  # positions: rest is not zero
+        return np.tile(operator.settled(controls[0]), (dynamics.order, 1))
+    return np.zeros((dynamics.order, model.coefficient_count))
+
+
+def project(model: HairModel, vectors: Frames) -> Array:
+    """Coefficients (T, d) whose vectors come closest to given ones (T, D)."""
+    columns = model.basis.numbers.astype(np.float32) * model.basis.scale.astype(np.float32)
+    right = (vectors - model.mean if model.mean.size else vectors) @ columns
+    return np.asarray(np.linalg.solve((columns.T @ columns).astype(np.float64), right.T.astype(np.float64)).T)
+
+
+def hair_of(model: HairModel, coefficients: Array, rest: Frames) -> Frames:
+    """Hair in canonical space (T, G, V, 3) of a style at rest (G, V, 3)."""
+    vectors = model.basis.reconstruct(coefficients)
+    if model.mean.size:
+        vectors += model.mean
+    return model.representation.decode(vectors, rest)
+
+
+def style_errors(model: HairModel, data: TrainingData, *, with_floor: bool = True) -> list[StyleError]:
+    """Errors of every style over all motions of some data."""
+    found = []
+    for corner, rest in enumerate(data.rest):
+        weights = np.eye(len(data.rest))[corner]
+        operator = model.dynamics.operator(weights)
+        sums, frames = np.zeros(4), 0
+        for motion in range(data.motion_count):
+            track, truth = data.track(motion), data.points(corner, motion)
+            canonical = model.space.frames(track)
+            controls = model.space.controls(track, canonical)
+            start = first_coefficients(model, operator, weights, controls)
+            local = to_canonical(canonical, truth)
+            made = hair_of(model, roll_out(operator, controls, start), rest)
+            carried = to_world(track.heads, np.broadcast_to(rest, truth.shape))
+            floor = local
+            if with_floor:
+                floor = hair_of(model, project(model, model.representation.encode(local, rest)), rest)
+            length, own = (np.linalg.norm(np.diff(hair, axis=-2), axis=-1) for hair in (made, rest))
+            pairs = ((made, local), (carried, truth), (floor, local))
+            sums[:3] += [len(truth) * np.linalg.norm(a - b, axis=-1).mean(dtype=np.float64) for a, b in pairs]
+            sums[3] += len(truth) * np.abs(length / own - 1).mean(dtype=np.float64)
+            frames += len(truth)
+        found.append(StyleError(*(sums / frames).tolist()))
+    return found

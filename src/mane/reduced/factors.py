@@ -1,0 +1,103 @@
+"""`Factor`: something that styles of a model differ in, such as length or softness, with a slider from 0 to 1.
+
+A style of the training data is a corner: one level of every factor. Between corners everything is blended with the
+products of barycentric coordinates (guan2012 section 4).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+BEYOND = 0.35  # how far a slider may go beyond its ends, as in guan2012 fig. 5 (d)
+SCALES = ("linear", "log")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor and the levels that were simulated.
+
+    Attributes:
+        name: of its slider.
+        levels: what a scene has at each of them, plain values.
+        positions: of the levels on the slider, rising from 0 to 1.
+    """
+
+    name: str
+    levels: tuple[Any, ...]
+    positions: tuple[float, ...]
+
+    @classmethod
+    def of_levels(cls, name: str, levels: Sequence[Any], scale: str = "linear") -> Factor:
+        """Put levels on a slider: by their values where they are numbers that rise or fall, else evenly.
+
+        Raises:
+            ValueError: there are fewer than two levels, or numbers neither rise nor fall.
+        """
+        if len(levels) < 2:
+            raise ValueError(f"{name}: a factor must have at least two levels, got {list(levels)}")
+        if not all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels):
+            return cls(name, tuple(levels), tuple(np.linspace(0, 1, len(levels)).tolist()))
+        values = np.array([float(level) for level in levels])
+        if scale == "log" and (values > 0).all():
+            values = np.log(values)
+        places = (values - values[0]) / (values[-1] - values[0]) if values[0] != values[-1] else values * 0
+        if not (np.diff(places) > 0).all():
+            raise ValueError(f"{name}: levels must rise or fall from the first to the last, got {list(levels)}")
+        return cls(name, tuple(levels), tuple(places.tolist()))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Least and greatest value of the slider."""
+        return -BEYOND, 1.0 + BEYOND
+
+    def check(self, value: float) -> float:
+        """Return a value of the slider; ValueError where it is outside of what the model is known to be stable in."""
+        low, high = self.range
+        if not (isinstance(value, int | float | np.floating) and math.isfinite(value) and low <= value <= high):
+            raise ValueError(f"{self.name}: must be a number from {low:g} to {high:g}, got {value!r}")
+        return float(value)
+
+    def weights(self, values: Any) -> Array:
+        """Weights of the levels at slider values (...): barycentric between neighbours, straight on beyond the ends."""
+        places, value = np.array(self.positions), np.asarray(values, np.float64)
+        left = np.clip(np.searchsorted(places, value, side="right") - 1, 0, len(places) - 2)
+        share = (value - places[left]) / (places[left + 1] - places[left])
+        weights = np.zeros((*value.shape, len(places)))
+        np.put_along_axis(weights, left[..., None], (1 - share)[..., None], axis=-1)
+        np.put_along_axis(weights, left[..., None] + 1, share[..., None], axis=-1)
+        return weights
+
+
+def corner_count(factors: Sequence[Factor]) -> int:
+    """Number of styles that all levels together make; one where there is no factor."""
+    return math.prod(len(factor.levels) for factor in factors)
+
+
+def corner_levels(factors: Sequence[Factor]) -> list[tuple[int, ...]]:
+    """Levels of every corner, the last factor running first."""
+    return list(itertools.product(*(range(len(factor.levels)) for factor in factors)))
+
+
+def corner_weights(factors: Sequence[Factor], sliders: Mapping[str, Any]) -> Array:
+    """Weights of all corners, (..., C), for a value of every slider, each of the same shape (...)."""
+    values = [np.asarray(sliders[factor.name], np.float64) for factor in factors]
+    shape = np.broadcast_shapes(*(value.shape for value in values)) if values else ()
+    total = np.ones((*shape, 1))
+    for factor, value in zip(factors, values, strict=True):
+        own = factor.weights(np.broadcast_to(value, shape))
+        total = (total[..., :, None] * own[..., None, :]).reshape(*shape, -1)
+    return total
+
+
+def corner_of(factors: Sequence[Factor], levels: Sequence[int]) -> dict[str, float]:
+    """Slider values of a corner."""
+    return {factor.name: factor.positions[level] for factor, level in zip(factors, levels, strict=True)}

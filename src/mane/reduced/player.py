@@ -1,0 +1,205 @@
+"""`HairPlayer`: coefficients from frame to frame, and guides from coefficients.
+
+The stages of guan2012 table 2: `synthesize` predicts coefficients (eq. 10), `reconstruct` lays strands out of them and
+out of solids. `LearnedSource` gives both what they need of the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.motion import Pose
+from mane.body.packed import PackedSolid, packed_poses, shape_arrays, solid_list
+from mane.body.shapes import Sphere
+from mane.body.solid import Solid
+from mane.geometry import quaternion
+from mane.geometry.frames import segment_frames
+from mane.reduced import _kernels as kernels
+from mane.reduced.model import HairModel
+from mane.reduced.sliders import regions_of
+
+Frames = NDArray[np.float32]
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedBasis:
+    """The basis with sixteen strands side by side, those of a region together.
+
+    Attributes:
+        numbers: flat, (B, N, K, 48), int16; K is d, filled up with zeros to a multiple of four.
+        strand_of: guide of each lane, -1 for none, shape (B, 16).
+        region_of: of each block, shape (B,).
+        width: K.
+    """
+
+    numbers: NDArray[np.int16]
+    strand_of: NDArray[np.int64]
+    region_of: NDArray[np.int64]
+    width: int
+
+    @classmethod
+    def of(cls, model: HairModel, region: NDArray[np.int64]) -> BlockedBasis:
+        """Lay the basis of directions out for guides of regions (G,)."""
+        lanes, rows, owners = kernels.LANES, [], []
+        for one in np.unique(region):
+            strands = np.flatnonzero(region == one)
+            blocks = -(-len(strands) // lanes)
+            padded = np.full(blocks * lanes, -1, np.int64)
+            padded[: len(strands)] = strands
+            rows.append(padded.reshape(blocks, lanes))
+            owners.append(np.full(blocks, one, np.int64))
+        strand_of = np.concatenate(rows)
+        segments, size = model.vertex_count - 1, model.coefficient_count
+        width = -(-size // kernels.GROUP) * kernels.GROUP
+        whole = model.basis.numbers.reshape(model.guide_count, segments, 3, size)
+        out = np.zeros((len(strand_of), segments, width, 3, lanes), np.int16)
+        for b, strands in enumerate(strand_of):
+            own = whole[np.maximum(strands, 0)]  # (16, N, 3, d)
+            out[b, :, :size] = own.transpose(1, 3, 2, 0)
+        return cls(out.reshape(-1), strand_of, np.concatenate(owners), width)
+
+
+class SolidSet:
+    """Solids as the kernel reads them: the body apart, the others behind each other.
+
+    Args:
+        body: what hair grows on, if it is touched.
+        others: solids besides.
+    """
+
+    def __init__(self, body: Solid | None, others: Sequence[Solid]) -> None:
+        nothing = shape_arrays(Sphere((0.0, 0.0, 0.0), 1e-3))
+        self.has_body = body is not None
+        self._body = None if body is None else PackedSolid.of(body)
+        self._others = [PackedSolid.of(solid) for solid in others]
+        self._nothing = PackedSolid.of(Solid(Sphere((0.0, 0.0, 0.0), 1e-3)))
+        self._list = None if any(one.is_deforming for one in self._others) else self._listed(0.0)
+        self._arrays = nothing
+
+    def _listed(self, time: float) -> Any:
+        if not self._others:
+            empty = solid_list([self._nothing.arrays])
+            return empty._replace(nodes=empty.nodes[:0])
+        return solid_list([one.arrays_at(time) for one in self._others])
+
+    def arguments(self, poses: Sequence[Pose], time: float) -> tuple[Any, ...]:
+        """Body, its blocks, whether there is one, the others, and all poses; `poses` has the body's first, if any."""
+        body = self._nothing if self._body is None else self._body
+        listed = self._list if self._list is not None else self._listed(time)
+        own = poses if self.has_body else (Pose.identity(), *poses)
+        return body.arrays_at(time), body.blocks_at(time), self.has_body, listed, packed_poses(own)
+
+
+class HairPlayer:
+    """A model at work.
+
+    Args:
+        model: whose representation is "directions".
+        body: what guides are kept out of; in its rest pose it tells how deep the groom lies already.
+        thickness: how far above a solid hair lies [m].
+
+    Attributes:
+        past: coefficients of the last frames, oldest first, shape (R, order, d).
+        region: of each guide, shape (G,).
+    """
+
+    def __init__(self, model: HairModel, body: Solid | None = None, thickness: float = 0.0) -> None:
+        self.model, self._body, self._thickness = model, body, thickness
+        self._values: dict[str, Any] | None = None
+        self.region = np.zeros(0, np.int64)
+        self.past = np.zeros((1, model.dynamics.order, model.coefficient_count))
+
+    def set_sliders(self, values: Mapping[str, Any]) -> bool:
+        """Take values of all sliders, numbers or maps (G,); returns whether anything changed."""
+        if self._values is not None and all(np.array_equal(values[name], self._values[name]) for name in values):
+            return False
+        self._values = dict(values)
+        settings, region = regions_of(self.model, values)
+        if not np.array_equal(region, self.region):
+            self.region = region
+            self._basis = BlockedBasis.of(self.model, region)
+            self.past = np.broadcast_to(self.past[:1], (len(settings), *self.past.shape[1:])).copy()
+        names = [factor.name for factor in self.model.factors]
+        weights = self.model.weights({name: settings[:, k] for k, name in enumerate(names)})
+        operators = [
+            self.model.dynamics.operator(row) for row in np.broadcast_to(weights, (len(settings), weights.shape[-1]))
+        ]
+        self.operators = operators
+        self._control = np.stack([one.control for one in operators])
+        self._history = np.stack([one.history for one in operators])
+        self._set_rest(self.model.weights(values))
+        return True
+
+    def _set_rest(self, weights: Array) -> None:
+        unit, length = self.model.rest_at(weights)
+        self.rest = _laid(self.model.groomed[0][:, 0], unit, length)
+        lanes, strands = kernels.LANES, np.maximum(self._basis.strand_of, 0)
+        blocks, segments = len(strands), unit.shape[1]
+        self._rest = np.ascontiguousarray(unit[strands].transpose(0, 2, 3, 1).reshape(blocks, segments, 3 * lanes))
+        self._lengths = np.ascontiguousarray(length[strands].transpose(0, 2, 1))
+        frames = segment_frames(self.rest)
+        self._root_frames = np.ascontiguousarray(frames[:, 0])
+        joints = np.zeros_like(frames)
+        joints[:, 1:] = quaternion.multiply(quaternion.conjugate(frames[:, :-1]), frames[:, 1:])
+        self._joints = joints
+        shape = self.rest.shape[:2]
+        self._levels = np.full(shape, self._thickness, np.float32)
+        if self._body is not None:
+            # No vertex is pushed farther out than it lies at rest, or hair would move before the head does.
+            distance = self._body.rest_distance(self.rest.reshape(-1, 3)).reshape(shape)
+            self._levels = np.minimum(self._levels, distance.astype(np.float32))
+
+    def synthesize(self, controls: Array) -> Array:
+        """Predict the coefficients of the next frame (R, d), and remember them."""
+        out = np.empty((len(self.past), self.past.shape[2]))
+        kernels.synthesize(self._control, self._history, controls, self.past, out)
+        self.remember(out)
+        return out
+
+    def remember(self, coefficients: Array) -> None:
+        """Take coefficients (R, d) as those of the newest frame."""
+        self.past[:, :-1] = self.past[:, 1:]
+        self.past[:, -1] = coefficients
+
+    def reconstruct(
+        self,
+        frame: Pose,
+        roots: Frames,
+        root_rotations: Frames,
+        solids: tuple[Any, ...],
+        masses: Frames,
+        gravity: Frames,
+        previous: tuple[Frames, Frames] | None,
+        inv_dt: float,
+    ) -> tuple[Frames, Frames, Frames, Frames]:
+        """Points, velocity, orientations and cut forces of the newest coefficients; see the kernel."""
+        guides, vertices = self.rest.shape[:2]
+        points = np.empty((guides, vertices, 3), np.float32)
+        velocity, cut_force = np.empty_like(points), np.empty((guides, vertices - 1, 3), np.float32)
+        orientations = np.empty((guides, vertices - 1, 4), np.float32)
+        y = np.zeros((len(self.past), self._basis.width), np.float32)
+        y[:, : self.past.shape[2]] = self.past[:, -1] * self.model.basis.scale
+        before = (points, points) if previous is None else previous
+        body, blocks, has_body, others, poses = solids
+        kernels.reconstruct(
+            *(self._basis.numbers, self._rest, self._lengths, self._basis.strand_of, self._basis.region_of, y),
+            *(frame.matrix[:3, :3].astype(np.float32).ravel(), roots, root_rotations, self._root_frames, self._joints),
+            *(body, blocks, has_body, others, poses, np.float32(self._thickness), self._levels, masses, gravity),
+            *(*before, np.float32(0.0 if previous is None else inv_dt)),
+            *(points, velocity, orientations, cut_force),
+        )
+        return points, velocity, orientations, cut_force
+
+
+def _laid(roots: Frames, unit: Frames, length: Frames) -> Frames:
+    """Strands (G, V, 3) from roots, directions and lengths of segments."""
+    points = np.empty((len(roots), unit.shape[1] + 1, 3), np.float32)
+    points[:, 0] = roots
+    points[:, 1:] = roots[:, None] + np.cumsum(unit * length[..., None], axis=1)
+    return points

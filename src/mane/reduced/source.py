@@ -1,0 +1,355 @@
+"""`LearnedSource`: guide frames from a model that was learned, where a simulation would be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mane.body.mesh import Mesh
+from mane.body.motion import Motion, Pose
+from mane.body.motion_presets import make_motion, turns_about_pivot
+from mane.body.neck import find_neck
+from mane.body.shapes import Shape
+from mane.body.solid import Solid
+from mane.contact.air.wind import AnyWind, as_wind
+from mane.geometry.checks import require_choice
+from mane.geometry.frames import segment_frames
+from mane.groom.guides import Guides
+from mane.reduced.canonical import BodyTrack, fitted_poses
+from mane.reduced.model import HairModel
+from mane.reduced.player import Frames, HairPlayer, SolidSet
+from mane.reduced.sliders import SliderTrack
+from mane.stage.protocol import Memory
+from mane.strand.frame import GuideFrame
+from mane.strand.material import MATERIALS, Material
+from mane.strand.model import STANDARD_GRAVITY, StrandModel
+from mane.strand.root_motion import BoundRoots, RigidRoots, RootMoment, RootMotion, body_pose
+from mane.strand.source import GuideSource
+from mane.strand.surroundings import Surroundings
+
+COLLISIONS = ("push", "off")
+
+
+class LearnedSource(GuideSource):
+    """Plays a `HairModel`.
+
+    Args:
+        guides: strands of the groom that the model was learned of; their rest is what skins are bound to.
+        hair_model: the model.
+        sliders: value of each slider by name, see `SliderTrack`; those that are not given are as the groom is.
+        head: the motion of the head.
+        body: what the hair grows on.
+        surroundings: solids besides.
+        collide_with_body: whether hair is kept out of the body.
+        wind: what blows, for a model that knows wind: a vector [m/s], a `Wind`, a function of (points, time).
+        material: of the hair, which skins ask for, and which forces within strands are computed with.
+        gravity: [m/s^2].
+        frame_rate: frames per second: that of the model.
+        collisions: "push" keeps vertices out of solids by their distance, from root to tip with lengths kept; "off".
+        thickness: how far above a solid hair lies [m].
+    """
+
+    name = "learned"
+    label = "guides"
+    needs: ClassVar[tuple[str, ...]] = (
+        "guides",
+        "hair_model",
+        "sliders",
+        "head",
+        "body",
+        "surroundings",
+        "collide_with_body",
+        "wind",
+        "material",
+        "gravity",
+        "frame_rate",
+    )
+
+    def __init__(
+        self,
+        guides: Guides,
+        hair_model: HairModel,
+        *,
+        sliders: Mapping[str, Any] | None = None,
+        head: Motion | None = None,
+        body: Solid | Mesh | Shape | None = None,
+        surroundings: Sequence[Solid] = (),
+        collide_with_body: bool = True,
+        wind: AnyWind = None,
+        material: Material | str = "straight",
+        gravity: ArrayLike = STANDARD_GRAVITY,
+        frame_rate: float | None = None,
+        collisions: str = "push",
+        thickness: float = 0.0,
+    ) -> None:
+        require_choice("collisions", collisions, COLLISIONS)
+        if not (math.isfinite(thickness) and thickness >= 0):
+            raise ValueError(f"thickness: must be at least 0 m, got {thickness}")
+        model = hair_model
+        if frame_rate is not None and abs(frame_rate - model.frame_rate) > 1e-6 * model.frame_rate:
+            raise ValueError(
+                f"frame_rate: must be {model.frame_rate:g}, which the model was learned at, got {frame_rate:g}"
+            )
+        if model.representation.name != "directions":
+            raise ValueError(f"model: must be learned of directions to be played, got {model.representation.name!r}")
+        if wind is not None and not model.space.has_wind:
+            raise ValueError("wind: the model was learned without wind; an axis of winds in its dataset teaches it")
+        self.guides, self.model, self.head = guides, model, head
+        corner = _corner_of(model, guides)
+        self._track = SliderTrack.of(model, sliders or {}, guides=guides, start=model.corner_sliders(corner))
+        self._surroundings = Surroundings(body, surroundings, collide_with_body=collide_with_body)
+        self.solids, self.has_body = self._surroundings.solids, self._surroundings.body is not None
+        self._wind = None if wind is None else as_wind(wind)
+        self.material = MATERIALS[material] if isinstance(material, str) else material
+        self._gravity = np.asarray(gravity, np.float32)
+        self._strands = self.material.model(guides, gravity=gravity)
+        self._masses = np.ascontiguousarray(self._strands.mass, np.float32)
+        self._roots = self._root_motion()
+        own = self._surroundings.body
+        collides = collisions == "push"
+        touched = own if collides and collide_with_body else None
+        others = self.solids[1:] if self.has_body else self.solids
+        self._solids = SolidSet(touched, others if collides else ())
+        self._player = HairPlayer(model, touched, thickness)
+        self.frame_dt = 1.0 / model.frame_rate
+        self.reset()
+
+    def _root_motion(self) -> RootMotion:
+        body = self._surroundings.body
+        if body is None or body.animation is None:
+            return RigidRoots(self.guides.rest[:, 0].astype(np.float64))
+        return BoundRoots(self._strands, self.guides.active, body)
+
+    # -- what others may ask ---------------------------------------------------------------------------------------
+
+    @property
+    def touched(self) -> range:
+        """Numbers of the solids that hair touches."""
+        return self._surroundings.touched
+
+    @property
+    def strands(self) -> StrandModel:
+        """The guides as mechanics sees them."""
+        return self._strands
+
+    def provide(self, need: str) -> Any:
+        """Return what a stage that needs it is given."""
+        own = {
+            "material": lambda: self.material,
+            "guide_model": lambda: self._strands,
+            "guide_stiffening": lambda: np.ones(self.guides.capacity),
+        }
+        return own[need]() if need in own else super().provide(need)
+
+    @cached_property
+    def rest(self) -> GuideFrame:
+        """The guides as groomed, on the head in its rest pose."""
+        points = self.guides.rest.astype(np.float32)
+        still = np.zeros_like(points)
+        weight = self._masses[..., None] * self._gravity
+        hanging = np.cumsum(weight[:, ::-1], axis=1)[:, ::-1]
+        rotations = np.zeros((len(points), 4), np.float32)
+        rotations[:, 3] = 1
+        return GuideFrame(
+            points=points,
+            velocity=still,
+            orientations=segment_frames(points),
+            cut_force=np.ascontiguousarray(hanging[:, 1:], np.float32),
+            roots=points[:, 0].copy(),
+            root_rotations=rotations,
+            active=self.guides.active.copy(),
+            weight=self.guides.weight.copy(),
+            head=Pose.identity(),
+            solid_poses=self._surroundings.poses(Pose.identity(), 0.0),
+            time=0.0,
+            is_rest_pose=True,
+        )
+
+    # -- frames ----------------------------------------------------------------------------------------------------
+
+    def reset(self, head_pose: Pose | None = None, *, time: float = 0.0) -> GuideFrame:
+        """Begin anew with hair at rest on a head that stands still."""
+        self.time = float(time)
+        self._pose = head_pose if head_pose is not None else self._pose_at(self.time)
+        self._player.set_sliders(self._track.at(self.time))
+        self._player.past[:] = 0.0
+        self._moment = RootMoment(self._pose, self.time, self._roots.at(self._pose, self.time))
+        frame = self._canonical(self._moment)
+        self._window = np.repeat(frame, self.model.dynamics.order + 1, axis=0)
+        self._previous: tuple[Frames, Frames] | None = None
+        self._current = self._made()
+        return self._current
+
+    def step(self, head_pose: Pose | None = None) -> GuideFrame:
+        """Go one frame on and return the guides at its end; the head is where its motion has it, or at `head_pose`."""
+        end = self.time + self.frame_dt
+        pose = head_pose if head_pose is not None else self._pose_at(end)
+        after = RootMoment(pose, end, self._roots.at(pose, end))
+        follows = head_pose is None and self.head is not None
+        jumps = follows and self.head is not None and self.head.teleported(self.time, end)
+        self._previous = (self._current.points, self._current.velocity)
+        if jumps or self._roots.jumps(self._moment, after, self.frame_dt):
+            self._window[:] = self._canonical(after)  # hair is carried along, and nothing moves for two frames
+            self._previous = None
+        self.time, self._pose, self._moment = end, pose, after
+        self._window[:-1] = self._window[1:]
+        self._window[-1] = self._canonical(after)[0]
+        if not self._track.is_constant:
+            self._player.set_sliders(self._track.at(end))
+        self._player.synthesize(self._controls())
+        self._current = self._made()
+        return self._current
+
+    def _controls(self) -> NDArray[np.float64]:
+        """u_t of the newest frame of the window."""
+        points = self._body_points()
+        count = len(self._window)
+        wind = None
+        if self._wind is not None:
+            wind = np.tile(self._wind.velocity(self._pose.position[None], self.time), (count, 1))
+        track = BodyTrack(self._window, None if points is None else np.repeat(points, count, axis=0), wind)
+        return self.model.space.controls(track, self._window)[-1]
+
+    def _body_points(self) -> NDArray[np.float64] | None:
+        body, index = self._surroundings.body, self.model.space.body.index
+        if body is None or body.animation is None or not len(index):
+            return None
+        pose = body_pose(body, self._pose, self.time)
+        return np.asarray(pose.apply(body.animation.precise_points(self.time)[index]))[None]
+
+    def _canonical(self, moment: RootMoment) -> NDArray[np.float64]:
+        """Pose of the head (1, 7): of a body that deforms, as its roots tell it."""
+        if self._roots.is_rigid:
+            return np.concatenate([moment.head.position, moment.head.rotation])[None]
+        rest = self.guides.rest[:, 0].astype(np.float64)
+        return fitted_poses(rest, moment.roots.positions[None])
+
+    def _made(self) -> GuideFrame:
+        roots, head = self._moment.roots, self._window[-1]
+        poses = self._surroundings.poses(self._pose, self.time)
+        touched = poses if self._solids.has_body or not self.has_body else poses[1:]
+        where = np.ascontiguousarray(roots.positions, np.float32)
+        turned = np.ascontiguousarray(roots.rotations, np.float32)
+        points, velocity, orientations, cut_force = self._player.reconstruct(
+            Pose(head[:3], head[3:]),
+            where,
+            turned,
+            self._solids.arguments(touched, self.time),
+            self._masses,
+            self._gravity,
+            self._previous,
+            1.0 / self.frame_dt,
+        )
+        return GuideFrame(
+            points=points,
+            velocity=velocity,
+            orientations=orientations,
+            cut_force=cut_force,
+            roots=where,
+            root_rotations=turned,
+            active=self.guides.active.copy(),
+            weight=self.guides.weight.copy(),
+            head=self._pose,
+            solid_poses=poses,
+            time=self.time,
+        )
+
+    def _pose_at(self, time: float) -> Pose:
+        return Pose.identity() if self.head is None else self.head.pose(time)
+
+    # -- checkpoints -----------------------------------------------------------------------------------------------
+
+    def memory(self) -> Memory:
+        """Coefficients, what the head did, and the last frame."""
+        return {
+            "past": self._player.past.copy(),
+            "window": self._window.copy(),
+            "head": np.concatenate([self._pose.position, self._pose.rotation]),
+            "time": np.array(self.time),
+            "points": self._current.points.copy(),
+            "velocity": self._current.velocity.copy(),
+        }
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        self.time = float(memory["time"])
+        self._pose = Pose(memory["head"][:3], memory["head"][3:])
+        self._moment = RootMoment(self._pose, self.time, self._roots.at(self._pose, self.time))
+        self._player.set_sliders(self._track.at(self.time))
+        self._player.past[:] = memory["past"]
+        self._window = np.array(memory["window"])
+        self._current = replace(self._current, points=memory["points"].copy(), velocity=memory["velocity"].copy())
+
+
+def _corner_of(model: HairModel, guides: Guides) -> int:
+    """Style that guides are of; ValueError where they are of another groom."""
+    if guides.rest.shape != model.groomed.shape[1:]:
+        raise ValueError(
+            f"model: was learned of {model.guide_count:,} guides of {model.vertex_count} vertices, got "
+            f"{guides.capacity:,} of {guides.vertex_count}; [guides] model takes its own"
+        )
+    off = np.abs(model.groomed - guides.rest).reshape(len(model.groomed), -1).max(axis=1)
+    return int(off.argmin())
+
+
+class _Poses:
+    """Poses of successive frames as a motion."""
+
+    teleports: tuple[float, ...] = ()
+
+    def __init__(self, poses: Sequence[Pose], rate: float) -> None:
+        self._poses, self._rate = poses, rate
+
+    def pose(self, time: float) -> Pose:
+        return self._poses[min(max(round(time * self._rate), 0), len(self._poses) - 1)]
+
+    def velocity(self, time: float) -> Any:
+        raise NotImplementedError("a list of poses has no velocities")
+
+    def teleported(self, start: float, end: float) -> bool:
+        return False
+
+
+def play(
+    model: HairModel, head: Motion | Sequence[Pose] | str | None, frames: int | None, settings: Mapping[str, Any]
+) -> Iterator[GuideFrame]:
+    """See `HairModel.play`."""
+    names = {factor.name for factor in model.factors}
+    sliders = {name: value for name, value in settings.items() if name in names}
+    rest = {name: value for name, value in settings.items() if name not in names}
+    unknown = sorted(rest.keys() - {*LearnedSource.needs, "collisions", "thickness", "solids"})
+    if unknown:
+        model.checked_sliders({unknown[0]: 0.0})
+    if "solids" in rest:
+        rest["surroundings"] = rest.pop("solids")
+    guides = rest.pop("guides", None) or model.guides()
+    motion, count = _motion_of(head, rest.get("body"), guides, model.frame_rate)
+    source = LearnedSource(guides, model, sliders=sliders, head=motion, **rest)
+    return _frames_of(source, frames if frames is not None else count)
+
+
+def _motion_of(
+    head: Motion | Sequence[Pose] | str | None, body: Any, guides: Guides, rate: float
+) -> tuple[Motion | None, int | None]:
+    if head is None or isinstance(head, Motion):
+        return head, None
+    if isinstance(head, str):
+        mesh = body.mesh if isinstance(body, Solid) else body if isinstance(body, Mesh) else None
+        pivot = find_neck(mesh, guides.roots) if turns_about_pivot(head) else np.zeros(3)
+        return make_motion(head, pivot=pivot), None
+    return _Poses(head, rate), len(head)
+
+
+def _frames_of(source: LearnedSource, count: int | None) -> Iterator[GuideFrame]:
+    if count is None or count > 0:
+        yield source.reset()
+    number = 1
+    while count is None or number < count:
+        yield source.step()
+        number += 1

@@ -1,0 +1,304 @@
+"""`fit_model`: a `HairModel` from frames of simulated hair (guan2012 sections 3 to 5), whatever they come from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.geometry.checks import require_choice
+from mane.reduced.canonical import SPACES, BodyShape, BodyTrack, Space, to_canonical
+from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Ridge, roll_out, stability_grid
+from mane.reduced.factors import BEYOND, Factor, corner_weights
+from mane.reduced.model import HairModel
+from mane.reduced.principal import Basis, principal_components
+from mane.reduced.representation import REPRESENTATIONS, Representation
+
+Frames = NDArray[np.float32]
+Array = NDArray[np.float64]
+Tell = Callable[[str, float], None]
+
+MOST_BYTES = 400_000_000  # of the frames that principal components are taken of
+MOST_FRAMES = 2400
+RAISE = 3.0  # the ridge is raised by this factor until the dynamics are stable
+MOST_RAISES = 12
+CANDIDATES = (1e-6, 1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)  # of either ridge
+HELD_BACK = 4  # of so many motions one is held back to choose the ridge by
+GRID_POINTS = (1, 9, 5, 4, 3)  # per slider in the stability grid, by the number of sliders
+
+
+@dataclass(frozen=True)
+class MultilinearTraining:
+    """How a model is learned.
+
+    Attributes:
+        dimensions: of the hair coefficients; guan2012 takes 100
+        representation: what is learned: "directions" of segments, or "positions"
+        space: that hair is seen in: "head", or "bust" as printed
+        dynamics: "gram" with a ridge, or "tensor" as printed
+        ridge: on the coefficients before, relative to their variance; without it chosen on motions that are held back;
+            raised until the model is stable
+        control_ridge: on what is known of the body, in the same way
+        window: frames of history, 2 as printed
+    """
+
+    dimensions: int = 100
+    representation: str = "directions"
+    space: str = "head"
+    dynamics: str = "gram"
+    ridge: float | None = None
+    control_ridge: float | None = None
+    window: int = 2
+
+    def __post_init__(self) -> None:
+        require_choice("representation", self.representation, list(REPRESENTATIONS))
+        require_choice("space", self.space, list(SPACES))
+        require_choice("dynamics", self.dynamics, list(DYNAMICS))
+        for name, low, high in (("dimensions", 1, 1000), ("window", 1, 8)):
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name}: must be from {low} to {high}, got {getattr(self, name)}")
+        for name in ("ridge", "control_ridge"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise ValueError(f"{name}: must be a finite number of at least 0, got {value}")
+
+    @classmethod
+    def printed(cls, **settings: Any) -> MultilinearTraining:
+        """As guan2012 prints it: positions seen from the bust, the data tensor, no ridge."""
+        given = {"representation": "positions", "space": "bust", "dynamics": "tensor", "ridge": 0.0}
+        return cls(**{**given, "control_ridge": 0.0, **settings})
+
+
+class TrainingData(Protocol):
+    """Frames of C styles under the same M motions."""
+
+    factors: tuple[Factor, ...]
+    rest: Frames  # (C, G, V, 3) [m], after it has settled
+    groomed: Frames  # (C, G, V, 3) [m]
+    strands: NDArray[np.int64]  # (G,): strand of the groom that each guide is
+    frame_rate: float
+    has_wind: bool
+
+    @property
+    def body(self) -> BodyShape:
+        """Some points of the body at rest."""
+        ...
+
+    @property
+    def motion_count(self) -> int:
+        """M."""
+        ...
+
+    def track(self, motion: int) -> BodyTrack:
+        """What the body does, the same for all styles."""
+        ...
+
+    def points(self, corner: int, motion: int) -> Frames:
+        """Hair of a style [m], world, shape (T, G, V, 3)."""
+        ...
+
+
+@dataclass(eq=False)
+class Fitted:
+    """What training found besides the model.
+
+    Attributes:
+        model: the model.
+        controls: of each motion, (T, U).
+        coefficients: of each style and motion, (T, d).
+        energy: part of the sum of squares that the dimensions hold.
+    """
+
+    model: HairModel
+    controls: list[Array]
+    coefficients: list[list[Array]]
+    energy: float
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def fit_model(data: TrainingData, training: MultilinearTraining | None = None, tell: Tell | None = None) -> Fitted:
+    """Learn a model; ValueError where the dynamics cannot be made stable."""
+    training = training or MultilinearTraining()
+    say = tell or (lambda text, share: None)
+    kind: Representation = REPRESENTATIONS[training.representation]()
+    tracks = [data.track(m) for m in range(data.motion_count)]
+    space: Space = SPACES[training.space].learned(data.body, tracks, data.has_wind)
+    rows, metric, mean = _sampled_rows(data, kind, space, tracks, say)
+    say("principal components", 0.0)
+    components, sums = principal_components(rows, training.dimensions)
+    energy = float(sums[: components.shape[1]].sum() / max(sums.sum(), 1e-300))
+    del rows
+    encoder = components * metric[:, None].astype(np.float32)
+    basis = Basis.of(np.asarray(components / metric[:, None], np.float32))
+    controls, coefficients = _coefficients(data, kind, space, tracks, encoder, mean, say)
+    dynamics = DYNAMICS[training.dynamics](training, data.factors, controls, coefficients)
+    say("stability", 0.0)
+    dynamics, grid, radii = stable(dynamics, data.factors, may_raise=training.dynamics == "gram")
+    model = HairModel(
+        factors=data.factors,
+        rest=data.rest,
+        groomed=data.groomed,
+        strands=data.strands,
+        basis=basis,
+        mean=mean if training.representation == "positions" else np.zeros(0, np.float32),
+        representation=kind,
+        space=space,
+        dynamics=dynamics,
+        frame_rate=data.frame_rate,
+        grid=grid,
+        radii=radii,
+        facts={"energy": energy, "spectral_radius": float(radii.max()), "frames": sum(map(len, controls))},
+    )
+    return Fitted(model, controls, coefficients, energy)
+
+
+# -- coefficients --------------------------------------------------------------------------------------------------
+
+
+def _sampled_rows(
+    data: TrainingData, kind: Representation, space: Space, tracks: Sequence[BodyTrack], say: Tell
+) -> tuple[Frames, Array, Frames]:
+    """Frames that are evenly spread over all sequences, weighted for principal components (F, D), their weights (D,),
+    and their mean (D,), which is zero for what is measured from rest."""
+    corners, guides, vertices = data.rest.shape[:3]
+    weights = kind.metric(vertices)
+    metric = np.tile(np.repeat(weights, 3), guides)
+    total = corners * sum(len(track.heads) for track in tracks)
+    most = max(32, min(MOST_FRAMES, MOST_BYTES // (4 * len(metric))))
+    every = max(1, -(-total // most))
+    parts = []
+    for corner in range(corners):
+        for m, track in enumerate(tracks):
+            say("reading", (corner * len(tracks) + m) / (corners * len(tracks)))
+            frames = space.frames(track)
+            first = (corner * len(tracks) + m) % every  # no frame of a motion is left out in all styles
+            own = data.points(corner, m)[first::every]
+            parts.append(kind.encode(to_canonical(frames[first::every], own), data.rest[corner]))
+    rows = np.concatenate(parts)
+    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+    if kind.name == "directions":
+        mean = np.zeros_like(mean)
+    rows -= mean
+    rows *= metric.astype(np.float32)
+    return rows, metric, mean
+
+
+def _coefficients(
+    data: TrainingData,
+    kind: Representation,
+    space: Space,
+    tracks: Sequence[BodyTrack],
+    encoder: Frames,
+    mean: Frames,
+    say: Tell,
+) -> tuple[list[Array], list[list[Array]]]:
+    frames = [space.frames(track) for track in tracks]
+    controls = [space.controls(track, own) for track, own in zip(tracks, frames, strict=True)]
+    coefficients: list[list[Array]] = []
+    corners = len(data.rest)
+    for corner in range(corners):
+        own = []
+        for m in range(len(tracks)):
+            say("projecting", (corner * len(tracks) + m) / (corners * len(tracks)))
+            vectors = kind.encode(to_canonical(frames[m], data.points(corner, m)), data.rest[corner])
+            own.append(((vectors - mean) @ encoder).astype(np.float64))
+        coefficients.append(own)
+    return controls, coefficients
+
+
+# -- dynamics ------------------------------------------------------------------------------------------------------
+
+
+def _grams(
+    training: MultilinearTraining,
+    factors: Sequence[Factor],
+    controls: Sequence[Array],
+    coefficients: Sequence[Sequence[Array]],
+) -> CrossGrams:
+    history, control = (CANDIDATES if value is None else (value,) for value in (training.ridge, training.control_ridge))
+    ridge = chosen_ridge(controls, coefficients, training.window, history, control)
+    return CrossGrams.of(controls, coefficients, training.window, ridge)
+
+
+def chosen_ridge(
+    controls: Sequence[Array],
+    coefficients: Sequence[Sequence[Array]],
+    order: int,
+    history: Sequence[float],
+    control: Sequence[float],
+) -> Ridge:
+    """The ridge with which a model of most motions follows the others best, running freely.
+
+    Every fourth motion is held back, at least one. Coefficients are weighted alike: their basis is orthonormal.
+    """
+    pairs = [Ridge(h, c) for h in history for c in control]
+    held = range(HELD_BACK - 1, len(controls), HELD_BACK) if len(controls) >= HELD_BACK else range(len(controls))[-1:]
+    kept = [m for m in range(len(controls)) if m not in held]
+    if len(pairs) == 1 or not kept:
+        return pairs[0]
+    grams = CrossGrams.of([controls[m] for m in kept], [[own[m] for m in kept] for own in coefficients], order)
+    errors = []
+    for ridge in pairs:
+        total = 0.0
+        for corner, own in enumerate(coefficients):
+            operator = replace(grams, ridge=ridge).operator(np.eye(len(coefficients))[corner])
+            for m in held:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    off = roll_out(operator, controls[m], own[m][:order]) - own[m]
+                    total += float(np.sqrt((off**2).sum(axis=1)).mean())
+        errors.append(total if math.isfinite(total) else math.inf)
+    return pairs[int(np.argmin(errors))]
+
+
+def _tensor(
+    training: MultilinearTraining,
+    factors: Sequence[Factor],
+    controls: Sequence[Array],
+    coefficients: Sequence[Sequence[Array]],
+) -> CoreTensor:
+    levels = [len(factor.levels) for factor in factors]
+    return CoreTensor.of(controls, coefficients, levels, training.window)
+
+
+DYNAMICS: dict[str, Callable[..., Dynamics]] = {"gram": _grams, "tensor": _tensor}
+
+
+def slider_grid(factors: Sequence[Factor]) -> Array:
+    """Values of all sliders at the places where stability is looked at, (P, factors); one row where there is none."""
+    count = GRID_POINTS[min(len(factors), len(GRID_POINTS) - 1)]
+    axis = np.linspace(-BEYOND, 1 + BEYOND, count)
+    meshes = np.meshgrid(*[axis] * len(factors), indexing="ij")
+    return np.stack([mesh.ravel() for mesh in meshes], axis=1) if factors else np.zeros((1, 0))
+
+
+def stable(dynamics: Dynamics, factors: Sequence[Factor], *, may_raise: bool) -> tuple[Dynamics, Array, Array]:
+    """Check the grid of all sliders, and raise the ridge where an eigenvalue is 1 or above (guan2012 5.1).
+
+    Returns the dynamics, the grid (P, factors) and the largest eigenvalue at each of its points (P,).
+
+    Raises:
+        ValueError: no ridge makes them stable.
+    """
+    grid = slider_grid(factors)
+    weights = corner_weights(factors, {factor.name: grid[:, k] for k, factor in enumerate(factors)})
+    weights = np.broadcast_to(weights, (len(grid), weights.shape[-1]))
+    radii = stability_grid(dynamics, weights)
+    if not may_raise:
+        return dynamics, grid, radii
+    for _ in range(MOST_RAISES):
+        if radii.max() < 1.0:
+            return dynamics, grid, radii
+        assert isinstance(dynamics, CrossGrams)
+        ridge = dynamics.ridge
+        dynamics = replace(dynamics, ridge=Ridge(RAISE * max(ridge.history, 1e-4), ridge.control))
+        radii = stability_grid(dynamics, weights)
+    if radii.max() < 1.0:
+        return dynamics, grid, radii
+    raise ValueError(
+        f"model: cannot be made stable, its largest eigenvalue is {radii.max():.4f}; learn from more motions, or with "
+        "fewer dimensions"
+    )

@@ -1,0 +1,206 @@
+"""`mane learn multilinear`: from a dataset to a model, to a scene that plays it; what is refused, in one line each."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import mane
+from mane.cli import main
+from mane.dataset.dataset import open_dataset
+from mane.dataset.learn.styles import DatasetStyles
+from mane.reduced.training import MultilinearTraining, fit_model
+
+SPEC = """\
+seed = 3
+frames = 16
+
+[scene.frames]
+rate = 30
+preroll = 0.1
+
+[scene.groom]
+style = "ball"
+strands = 12
+vertices = 5
+
+[scene.guides]
+count = "all"
+
+[[motions]]
+motion = "random"
+count = 3
+split = "train"
+amplitude = [0.4, 0.8]
+ease_in = 0.1
+
+[[motions]]
+motion = "shake"
+split = "test"
+ease_in = 0.1
+
+[[axes]]
+key = "groom.length"
+values = [0.06, 0.1]
+
+[store]
+fields = ["points", "head"]
+"""
+
+SCENE = """\
+[groom]
+style = "ball"
+strands = 12
+vertices = 5
+length = 0.1
+
+[frames]
+end = 5
+rate = 30
+
+[guides]
+model = "hair.model"
+sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }
+
+[head]
+motion = "shake"
+ease_in = 0.05
+
+[skin]
+method = "rigid"
+
+[output]
+cache = "run.cache"
+"""
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """A dataset and a model of it."""
+    folder = tmp_path_factory.mktemp("learned")
+    (folder / "spec.toml").write_text(SPEC)
+    mane.run_dataset(mane.read_spec(folder / "spec.toml"), folder / "hair.zarr", workers=0)
+    words = ["learn", "multilinear", str(folder / "hair.zarr"), "-o", str(folder / "hair.model"), "--quiet"]
+    assert main([*words, "--set", "dimensions=8"]) == 0
+    return folder
+
+
+def test_the_command_learns_and_tells(learned, capsys):
+    facts = json.loads((learned / "hair.json").read_text())
+    assert facts["dimensions"] == 8
+    assert facts["spectral_radius"] < 1
+    for row in facts["errors"]:
+        assert row["training_model"] < row["training_rigid"]
+        assert row["test_floor"] <= row["test_rigid"]
+        assert row["test_stretch"] < 1e-4
+    assert main(["info", str(learned / "hair.model"), "--plot", str(learned / "plot.png")]) == 0
+    told = capsys.readouterr().out
+    assert "model of kind multilinear" in told
+    assert "length 0.1" in told
+    assert (learned / "plot.png").stat().st_size > 1000
+    assert main(["info", str(learned / "hair.model"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["facts"]["model"]["frame_rate"] == 30
+
+
+def test_a_scene_plays_it_with_sliders_that_move(learned, tmp_path):
+    shutil.copy(learned / "hair.model", tmp_path)
+    (tmp_path / "scene.toml").write_text(SCENE)
+    assert main(["simulate", str(tmp_path / "scene.toml"), "--quiet"]) == 0
+    from mane.scene.cache import Cache
+
+    cache = Cache.open(tmp_path / "run.cache")
+    lengths = [np.linalg.norm(np.diff(cache.read_frame(i).points, axis=1), axis=2).sum(axis=1) for i in cache.frames]
+    model = mane.HairModel.load(learned / "hair.model")
+    short, long = (np.linalg.norm(np.diff(rest, axis=1), axis=2).sum(axis=1) for rest in model.groomed)
+    np.testing.assert_allclose(lengths[0], long, rtol=1e-5)
+    np.testing.assert_allclose(lengths[4], 0.5 * (short + long), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("strands = 12", "strands = 13\n", None),
+        ("length = 0.1\n", "length = 0.08\n", "model: was learned of another groom"),
+        ("rate = 30", "rate = 24", "frame_rate: must be 30, which the model was learned at, got 24"),
+        ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", "sliders = { length = 3.0 }", "length: must be a number"),
+        ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", "sliders = { colour = 1.0 }", "colour: is no slider"),
+        ('model = "hair.model"\n', "", "sliders: is for a model that is played"),
+        ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", 'slider_file = "s.csv"', "s.csv:3: must be numbers"),
+    ],
+)
+def test_scenes_that_do_not_fit_are_refused_in_one_line(learned, tmp_path, capsys, old, new, text):
+    shutil.copy(learned / "hair.model", tmp_path)
+    (tmp_path / "s.csv").write_text("time,length\n0,0.5\n1,x\n")
+    assert old in SCENE
+    (tmp_path / "scene.toml").write_text(SCENE.replace(old, new, 1))
+    code = main(["simulate", str(tmp_path / "scene.toml"), "--quiet"])
+    told = capsys.readouterr().err.strip()
+    assert code == 2
+    assert "scene.toml" in told
+    assert "\n" not in told
+    assert text is None or text in told
+
+
+def test_the_same_dataset_gives_the_same_model(learned):
+    styles = DatasetStyles(open_dataset(learned / "hair.zarr"))
+    one, two = (fit_model(styles, MultilinearTraining(dimensions=8)).model for _ in range(2))
+    for name, array in one.to_file().arrays.items():
+        assert array.tobytes() == two.to_file().arrays[name].tobytes(), name
+
+
+def test_as_printed_is_another_column(learned, tmp_path):
+    words = ["learn", "multilinear", str(learned / "hair.zarr"), "-o", str(tmp_path / "p.model"), "--quiet", "--paper"]
+    assert main([*words, "--set", "dimensions=8"]) == 0
+    facts = json.loads((tmp_path / "p.json").read_text())
+    assert facts["errors"][0]["test_stretch"] > 1e-4  # positions stretch strands
+    model = mane.HairModel.load(tmp_path / "p.model")
+    assert model.space.name == "bust"
+    with pytest.raises(ValueError, match="model: must be learned of directions to be played, got 'positions'"):
+        next(model.play("shake"))
+
+
+def copy_of(learned, tmp_path):
+    shutil.copytree(learned / "hair.zarr", tmp_path / "copy.zarr")
+    return tmp_path / "copy.zarr"
+
+
+def refused(store, tmp_path, capsys):
+    assert main(["learn", "multilinear", str(store), "-o", str(tmp_path / "x.model"), "--quiet"]) == 2
+    told = capsys.readouterr().err.strip()
+    assert "\n" not in told
+    assert not (tmp_path / "x.model").exists()
+    return told
+
+
+def test_a_style_that_lacks_a_motion_is_named(learned, tmp_path, capsys):
+    store = copy_of(learned, tmp_path)
+    data = open_dataset(store)
+    lost = next(one for one in data.split("train") if one.factors["length"] == 0.1)
+    shutil.rmtree(next(path for path in store.rglob(f"{lost.index:0>6}*") if path.is_dir()))
+    told = refused(store, tmp_path, capsys)
+    assert f"lacks motion '{lost.motion}' at length=0.1; every style needs every motion" in told
+
+
+def test_one_motion_and_nan_are_refused(learned, tmp_path, capsys):
+    import zarr
+
+    store = copy_of(learned, tmp_path)
+    sequence = open_dataset(store).split("train")[0]
+    folder = next(path for path in store.rglob(f"{sequence.index:0>6}*") if path.is_dir())
+    array = zarr.open_array(folder / "points", mode="r+")
+    array[3, 0, 0, 0] = np.nan
+    assert "points must be finite, got nan in frame 3" in refused(store, tmp_path, capsys)
+    with pytest.raises(ValueError, match="must have at least 4 motions of split 'train', got 3"):
+        DatasetStyles(open_dataset(store), least=4)
+    with pytest.raises(ValueError, match="must have at least 2 motions of split 'test', got 1"):
+        DatasetStyles(open_dataset(store), "test")
+
+
+def test_no_dataset_and_other_data_are_refused(learned, tmp_path, capsys):
+    assert "nothing.zarr" in refused(tmp_path / "nothing.zarr", tmp_path, capsys)
+    words = ["learn", "multilinear", str(learned / "hair.zarr"), "-o", str(tmp_path / "x.model"), "--quiet"]
+    assert main([*words, "--data", "elsewhere.zarr"]) == 2
+    assert "--data: is for models that are simulated for" in capsys.readouterr().err
+    assert main([*words, "--set", "dimensions=0"]) == 2
+    assert "dimensions: must be from 1 to 1000, got 0" in capsys.readouterr().err

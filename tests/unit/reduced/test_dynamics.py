@@ -1,0 +1,123 @@
+"""Dynamics: what the tensor, the cross-Grams and plain least squares have in common, and stability."""
+
+import numpy as np
+import pytest
+
+from learned_hair import weights_of
+from mane.reduced._kernels_solve import solve_positive_definite
+from mane.reduced.dynamics import CoreTensor, CrossGrams, Operator, Ridge, design_rows, roll_out
+from mane.reduced.factors import Factor
+from mane.reduced.training import stable
+
+FACTORS = (Factor.of_levels("length", [1, 2]), Factor.of_levels("softness", [1, 3, 9]))
+SIZE, CONTROLS = 4, 5
+
+
+def random_styles(count=6, motions=3, frames=60, seed=0):
+    rng = np.random.default_rng(seed)
+    controls = [rng.normal(size=(frames, CONTROLS)) for _ in range(motions)]
+    return controls, [[rng.normal(size=(frames, SIZE)) for _ in controls] for _ in range(count)]
+
+
+def least_squares(controls, coefficients):
+    """y_t on all that is known, over all frames, by NumPy's own solver."""
+    rows = np.concatenate([design_rows(u, y) for u, y in zip(controls, coefficients, strict=True)])
+    known = CONTROLS + 2 * SIZE
+    return np.linalg.lstsq(rows[:, :known], rows[:, known:], rcond=None)[0].T
+
+
+def as_matrix(operator):
+    return np.concatenate([operator.control, *operator.history], axis=1)
+
+
+def test_at_a_corner_tensor_and_grams_are_least_squares_of_that_style():
+    controls, styles = random_styles()
+    tensor = CoreTensor.of(controls, styles, [2, 3])
+    grams = CrossGrams.of(controls, styles, ridge=Ridge(0.0, 0.0))
+    for corner in range(6):
+        weights = np.eye(6)[corner]
+        expected = least_squares(controls, styles[corner])
+        np.testing.assert_allclose(as_matrix(tensor.operator(weights)), expected, atol=1e-8)
+        np.testing.assert_allclose(as_matrix(grams.operator(weights)), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("sliders", [{"length": 0.3, "softness": 0.6}, {"length": 1.35, "softness": -0.2}])
+def test_between_corners_both_are_least_squares_of_blended_frames(sliders):
+    """guan2012 eq. 6 to 8: the untruncated tensor blends frames, and so do the products of all pairs of styles."""
+    controls, styles = random_styles()
+    weights = weights_of(FACTORS, **sliders)
+    assert weights.sum() == pytest.approx(1)
+    blended = [sum(w * own[m] for w, own in zip(weights, styles, strict=True)) for m in range(len(controls))]
+    expected = least_squares(controls, blended)
+    np.testing.assert_allclose(
+        as_matrix(CoreTensor.of(controls, styles, [2, 3]).operator(weights)), expected, atol=1e-8
+    )
+    grams = CrossGrams.of(controls, styles, ridge=Ridge(0.0, 0.0))
+    np.testing.assert_allclose(as_matrix(grams.operator(weights)), expected, atol=1e-8)
+
+
+def test_a_ridge_is_that_of_stacked_rows():
+    """Tikhonov: rows of sqrt(N lambda) times the scale below the data give the same as the ridge."""
+    controls, styles = random_styles(count=1)
+    ridge = Ridge(0.05, 0.02)
+    found = as_matrix(CrossGrams.of(controls, styles, ridge=ridge).operator(np.ones(1)))
+    rows = np.concatenate([design_rows(u, y) for u, y in zip(controls, styles[0], strict=True)])
+    known = CONTROLS + 2 * SIZE
+    scale = np.sqrt((rows[:, :known] ** 2).mean(axis=0))
+    scale[CONTROLS:] = np.sqrt((scale[CONTROLS:] ** 2).mean())
+    strength = np.repeat([ridge.control, ridge.history], [CONTROLS, 2 * SIZE])
+    below = np.diag(np.sqrt(len(rows) * strength) * scale)
+    left = np.concatenate([rows[:, :known], below])
+    right = np.concatenate([rows[:, known:], np.zeros((known, SIZE))])
+    np.testing.assert_allclose(found, np.linalg.lstsq(left, right, rcond=None)[0].T, atol=1e-9)
+
+
+def test_a_known_system_comes_back_and_its_eigenvalues_are_those_of_its_motion():
+    rng = np.random.default_rng(3)
+    truth = Operator(rng.normal(size=(SIZE, CONTROLS)), np.stack([-0.7 * np.eye(SIZE), 1.5 * np.eye(SIZE)]))
+    controls = [rng.normal(size=(80, CONTROLS)) for _ in range(2)]
+    styles = [[roll_out(truth, u) for u in controls]]
+    found = CrossGrams.of(controls, styles, ridge=Ridge(0.0, 0.0)).operator(np.ones(1))
+    np.testing.assert_allclose(as_matrix(found), as_matrix(truth), atol=1e-8)
+    # x^2 = 1.5 x - 0.7 has complex roots of magnitude sqrt(0.7); eq. 12 as printed swaps the two factors.
+    assert truth.spectral_radius == pytest.approx(np.sqrt(0.7))
+    assert truth.as_printed_radius == pytest.approx(max(abs(np.roots([1, 0.7, -1.5]))))
+    free = roll_out(truth, np.zeros((400, CONTROLS)), np.ones((2, SIZE)))
+    rates = np.linalg.norm(free[200:], axis=1)
+    assert (rates[-1] / rates[0]) ** (1 / 199) == pytest.approx(truth.spectral_radius, rel=1e-2)
+
+
+def test_settled_coefficients_stay():
+    rng = np.random.default_rng(4)
+    truth = Operator(rng.normal(size=(SIZE, CONTROLS)), np.stack([-0.7 * np.eye(SIZE), 1.5 * np.eye(SIZE)]))
+    control = rng.normal(size=CONTROLS)
+    rest = truth.settled(control)
+    out = roll_out(truth, np.tile(control, (50, 1)), np.stack([rest, rest]))
+    np.testing.assert_allclose(out, np.tile(rest, (50, 1)), atol=1e-12)
+
+
+def test_the_ridge_is_raised_until_all_of_the_grid_is_stable():
+    """Frames that grow without bound teach an unstable model; what is handed out never is."""
+    rng = np.random.default_rng(5)
+    growing = Operator(rng.normal(size=(SIZE, CONTROLS)), np.stack([-1.05 * np.eye(SIZE), 2.05 * np.eye(SIZE)]))
+    controls = [0.01 * rng.normal(size=(80, CONTROLS)) for _ in range(3)]
+    factors = (Factor.of_levels("length", [1, 2]),)
+    styles = [[(1 + c) * roll_out(growing, u) for u in controls] for c in range(2)]
+    plain = CrossGrams.of(controls, styles, ridge=Ridge(0.0, 1e-9))
+    assert plain.operator(np.array([1.0, 0.0])).spectral_radius > 1.01
+    made, grid, radii = stable(plain, factors, may_raise=True)
+    assert made.ridge.history > 0
+    assert radii.max() < 1
+    assert grid.min() == pytest.approx(-0.35)
+    assert grid.max() == pytest.approx(1.35)
+    again = [made.operator(weights_of(factors, length=value)).spectral_radius for value in grid[:, 0]]
+    np.testing.assert_allclose(again, radii, rtol=1e-12)
+
+
+def test_the_solver_is_numpys_and_refuses_what_is_not_definite():
+    rng = np.random.default_rng(6)
+    root = rng.normal(size=(30, 37))
+    matrix, right = root @ root.T, rng.normal(size=(30, 5))
+    np.testing.assert_allclose(solve_positive_definite(matrix, right), np.linalg.solve(matrix, right), rtol=1e-7)
+    with pytest.raises(ValueError, match="must be positive definite, and is not from row 1 on"):
+        solve_positive_definite(np.diag([1.0, -1.0]), np.ones((2, 1)))

@@ -1,0 +1,172 @@
+"""Learned hair at work: kernels against plain NumPy, exact lengths and roots, stillness, sliders, and bad input."""
+
+import numpy as np
+import pytest
+
+import mane
+from learned_hair import KnownHair
+from mane.body.motion import Pose
+from mane.body.shapes import Sphere
+from mane.body.solid import Solid
+from mane.geometry import quaternion
+from mane.reduced import _reference as reference
+from mane.reduced.evaluate import style_errors
+from mane.reduced.model import HairModel
+from mane.reduced.source import LearnedSource
+from mane.reduced.training import MultilinearTraining, fit_model
+from mane.stage.model_file import ModelFile
+
+FACTORS = (("length", [0.2, 0.25]), ("softness", [1, 2]))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit_model(KnownHair(FACTORS), MultilinearTraining(dimensions=6))
+
+
+@pytest.fixture(scope="module")
+def model(fitted):
+    return fitted.model
+
+
+def segment_lengths(points):
+    return np.linalg.norm(np.diff(points, axis=-2), axis=-1)
+
+
+def test_hair_of_a_known_system_is_followed_on_motion_that_was_not_seen():
+    """Directions turn by a hundredth, so normalising them bends the linear system by a hundredth of that at most."""
+    seen, unseen = (KnownHair(FACTORS, amplitude=0.001, motions=6) for _ in range(2))
+    unseen._heads, unseen.motion_count = KnownHair(FACTORS, frames=90, motions=8)._heads[6:], 2
+    fitted = fit_model(seen, MultilinearTraining(dimensions=3, ridge=1e-9, control_ridge=1e-9))
+    for error in style_errors(fitted.model, unseen):
+        assert error.model < 0.01 * error.rigid
+        assert error.stretch < 1e-5
+    assert fitted.energy > 0.999
+
+
+def test_kernels_are_the_reference(model):
+    """A strand among two solids, one of them the body, in the third frame of a motion."""
+    body, other = Solid(Sphere((0.0, 0.0, 0.0), 0.11)), Solid(Sphere((0.1, -0.05, 0.0), 0.12))
+    head = mane.make_motion("random", amplitude=0.8, ease_in=0.05)
+    settings = {"length": 0.4, "softness": 0.8}
+    source = LearnedSource(
+        model.guides(), model, sliders=settings, head=head, body=body, surroundings=[other], thickness=0.002
+    )
+    frames = [source.reset(), *(source.step() for _ in range(6))]
+    player = source._player
+    weights = model.weights(settings)
+    unit, length = model.rest_at(weights)
+    vectors = model.basis.reconstruct(player.past[0, -1:])[0].reshape(unit.shape)
+    pose = frames[-1].head
+    rest = reference.synthesize(
+        player.operators[0].control, player.operators[0].history, source._controls(), player.past[0]
+    )
+    assert np.isfinite(rest).all()
+
+    def sphere(solid, at):
+        def distance(point):
+            way = point - at.apply(np.array(solid.shape.center, float))
+            size = np.linalg.norm(way)
+            return size - solid.shape.radius, way / size
+
+        return distance
+
+    levels = np.minimum(0.002, body.rest_distance(player.rest.reshape(-1, 3)).reshape(player.rest.shape[:2]))
+    moved = 0
+    for g in range(model.guide_count):
+        turned = quaternion.rotate(pose.rotation, (unit[g] + vectors[g]).astype(np.float64))
+        arguments = (frames[-1].roots[g].astype(float), turned, length[g], levels[g])
+        solids = [sphere(body, pose), sphere(other, Pose.identity())]
+        expected = reference.lay_strand(*arguments, solids, 0.002)
+        np.testing.assert_allclose(frames[-1].points[g], expected, atol=3e-6)
+        moved += np.abs(expected - reference.lay_strand(*arguments, [], 0.002)).max() > 1e-3
+        forces = reference.cut_forces(
+            frames[-1].points[g].astype(float), frames[-2].points[g], frames[-2].velocity[g], source._masses[g],
+            (0, -9.81, 0), source.frame_dt,
+        )  # fmt: skip
+        np.testing.assert_allclose(frames[-1].cut_force[g], forces, atol=2e-3 * np.abs(forces).max())
+    assert moved >= 2
+    np.testing.assert_allclose(segment_lengths(frames[-1].points), length, rtol=3e-6)
+    axis = quaternion.rotate(frames[-1].orientations, np.array([0, 0, 1], np.float32))
+    tangent = np.diff(frames[-1].points, axis=1) / segment_lengths(frames[-1].points)[..., None]
+    np.testing.assert_allclose(axis, tangent, atol=1e-5)
+
+
+def test_a_still_head_stays_still_for_ten_thousand_frames(model):
+    source = LearnedSource(model.guides(), model, head=None)
+    first = source.reset().points
+    for _ in range(10_000):
+        frame = source.step()
+    np.testing.assert_array_equal(frame.points, first)
+    assert not frame.velocity.any()
+
+
+def test_after_a_shake_hair_comes_back_to_rest(model):
+    source = LearnedSource(model.guides(), model, head=mane.make_motion("shake", stop=1.5))
+    farthest = max(np.abs(source.step().points - source.rest.points).max() for _ in range(45))
+    for _ in range(600):
+        frame = source.step()
+    assert np.abs(frame.points - source.rest.points).max() < 1e-3 * farthest
+
+
+def test_sliders_move_length_and_maps_mix_styles(model):
+    long, short = (segment_lengths(model.groomed[c]).sum(axis=1) for c in (2, 0))
+    frames = list(model.play("shake", frames=4, length=[[0.0, 0.0], [0.1, 1.0]]))
+    np.testing.assert_allclose(segment_lengths(frames[0].points).sum(axis=1), short, rtol=1e-5)
+    np.testing.assert_allclose(segment_lengths(frames[3].points).sum(axis=1), long, rtol=1e-5)
+    halves = np.where(np.arange(model.guide_count) < 10, 0.0, 1.0)
+    mixed = list(model.play("shake", frames=8, length=halves))[-1]
+    short_only, long_only = (list(model.play("shake", frames=8, length=v))[-1] for v in (0.0, 1.0))
+    np.testing.assert_allclose(mixed.points[:10], short_only.points[:10], atol=1e-6)
+    np.testing.assert_allclose(mixed.points[10:], long_only.points[10:], atol=1e-6)
+    painted = np.linspace(0, 1, model.guide_count)  # more values than regions: lengths are exact all the same
+    found = segment_lengths(list(model.play("shake", frames=2, length=painted))[-1].points).sum(axis=1)
+    np.testing.assert_allclose(found, short + painted * (long - short), rtol=1e-5)
+
+
+def test_a_model_on_disk_is_the_same_model(model, tmp_path):
+    path = tmp_path / "hair.model"
+    with open(path, "wb") as file:
+        model.to_file().write(file)
+    again = mane.HairModel.load(path)
+    first, second = (list(one.play("nod", frames=5, length=0.3)) for one in (model, again))
+    for a, b in zip(first, second, strict=True):
+        assert a.points.tobytes() == b.points.tobytes()
+    assert again.factors == model.factors
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"hair\.model: is no model of mane, or was cut or damaged .*; learn it again"):
+        HairModel.load(path)
+    file = model.to_file()
+    for name in ("grams", "basis", "rest", "body_mean"):
+        broken = {**file.arrays, name: file.arrays[name][:-1] if file.arrays[name].size else np.zeros(3)}
+        with pytest.raises(ValueError, match=rf"x: its arrays do not fit each other \({name.split('_')[0]}.*learn it"):
+            HairModel.from_file(ModelFile(file.kind, file.version, file.facts, broken), "x")
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"length": 2.0}, r"length: must be a number from -0\.35 to 1\.35, got 2\.0"),
+        ({"length": float("nan")}, r"length: must be a number"),
+        ({"lenght": 0.2}, r"lenght: is no slider of this model; it has length, softness"),
+        ({"length": [0.1, 0.2]}, r"length: a map must have 20 values, one for each guide, got 2"),
+        ({"length": [[0, 0.1], [0, 0.2]]}, r"length: keyframes must be rows of time \[s\] and value, times rising"),
+        ({"length": "painted"}, r"length: the guides have no painted map 'painted'; they have none"),
+        ({"wind": (0, 0, 1)}, r"wind: the model was learned without wind"),
+        ({"frame_rate": 24.0}, r"frame_rate: must be 30, which the model was learned at, got 24"),
+        ({"collisions": "soft"}, r"collisions: 'soft' is unknown; choose from off, push"),
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(model, settings, text):
+    with pytest.raises(ValueError, match=text) as error:
+        next(model.play("shake", **settings))
+    assert "\n" not in str(error.value)
+
+
+def test_another_groom_is_refused(model):
+    other = mane.styles.make("ball", strands=30, vertices=6)
+    with pytest.raises(ValueError, match="model: was learned of another groom; its 20 guides of 6 vertices"):
+        model.guides_of(other)
+    with pytest.raises(ValueError, match="model: was learned of 20 guides of 6 vertices, got 30 of 6"):
+        LearnedSource(mane.Guides.from_groom(other), model)
