@@ -22,6 +22,7 @@ GRAVITY = 9.81  # [m/s2], brings a jump back to the ground
 STEP_LENGTH = 0.75  # [m] forward per step of an adult at an easy pace
 SWAY_PER_BOB = 0.8  # a walker's head moves sideways almost as far as up and down, once in two steps
 SHIFT_PER_RADIAN = 0.1  # [m/rad] how far a randomly turning head shifts, about the length of a neck
+LOOK_PITCH, LOOK_ROLL = 0.4, 0.15  # up and down, and leaning, of the turn of a head that looks around
 RANDOM_TONES = 6  # sines per channel, enough that no period is seen
 AIRBORNE_LIMIT = 0.6  # largest part of a jump's period in the air; the rest is for landing and pushing off
 
@@ -222,6 +223,25 @@ def _make_random(amplitude: float, rate: float, rng: np.random.Generator) -> Map
     return {name: _tones(size, rate, rng) for name, size in zip(CHANNELS, sizes, strict=True)}
 
 
+def _make_look(amplitude: float, rate: float, rng: np.random.Generator) -> Mapping[str, Channel]:
+    """Mostly to the sides, less up and down, with a little lean."""
+    sizes = {"yaw": amplitude, "pitch": LOOK_PITCH * amplitude, "roll": LOOK_ROLL * amplitude}
+    return {name: _tones(size, rate, rng) for name, size in sizes.items()}
+
+
+def _make_dance(amplitude: float, rate: float, rng: np.random.Generator) -> Mapping[str, Channel]:
+    """On the beat: up and down on every one, nodding with it, swaying on every second; and turns of one's own."""
+    phases = rng.uniform(0.0, 2 * math.pi, 4)
+    shift = SHIFT_PER_RADIAN * amplitude
+    return {
+        "x": _sine(2 * shift, rate / 2, phases[0]),
+        "y": _sine(shift, rate, phases[1]),
+        "pitch": _sine(0.5 * amplitude, rate, phases[2]),
+        "roll": _sine(0.5 * amplitude, rate / 2, phases[3]),
+        "yaw": _tones(amplitude, rate / 2, rng),
+    }
+
+
 MOTIONS: Mapping[str, MotionPreset] = {
     "still": MotionPreset("no motion at all", 0.0, "rad", 1.0, lambda a, f, rng: {}),
     "shake": MotionPreset("shaking the head, no", math.radians(25), "rad", 2.0, lambda a, f, rng: {"yaw": _sine(a, f)}),
@@ -242,6 +262,20 @@ MOTIONS: Mapping[str, MotionPreset] = {
     ),
     "jump": MotionPreset(
         "jumping on the spot; amplitude is the height", 0.3, "m", 0.8, lambda a, f, rng: {"y": _hop(a, f)}
+    ),
+    "look": MotionPreset(
+        "looking around; amplitude bounds the turn to either side, rate the highest frequency",
+        math.radians(50),
+        "rad",
+        0.7,
+        _make_look,
+    ),
+    "dance": MotionPreset(
+        "dancing on the spot; amplitude bounds the turn of the head, rate is the beat",
+        math.radians(25),
+        "rad",
+        1.9,
+        _make_dance,
     ),
     "random": MotionPreset(
         "smooth random turns and shifts; amplitude bounds each angle, rate the highest frequency",
@@ -271,11 +305,10 @@ def make_motion(
     """Make a motion of the table `MOTIONS`, which also holds the defaults.
 
     Args:
-        name: still, shake, nod, turn, tilt, walk, jump or random.
-        amplitude: largest angle [rad] to either side for shake, nod, turn, tilt and random; half the bob [m] for walk;
-            height [m] for jump; 0 or more.
-        rate: cycles per second [Hz]; steps for walk, the highest frequency for random.
-        seed: of `random`, which is the same motion for the same seed.
+        name: still, shake, nod, turn, tilt, walk, jump, look, dance or random.
+        amplitude: largest angle [rad] to either side; for walk half the bob [m], for jump the height [m]; 0 or more.
+        rate: cycles per second [Hz]; steps for walk, beats for dance, the highest frequency for look and random.
+        seed: of `look`, `dance` and `random`, which are the same motion for the same seed.
         pivot: point that turns stay centred on, such as the top of the neck [m], shape (3,).
         ease_in: time from rest to full amplitude [s].
         stop: time at which the motion is over [s], at least twice `ease_in`; None goes on for ever.

@@ -57,7 +57,8 @@ class MotionTable:
     """A motion of the head, or several that differ in their seeds.
 
     Attributes:
-        motion: still, shake, nod, turn, tilt, walk, jump, random, or a motion file, seen from the spec's folder
+        motion: still, shake, nod, turn, tilt, walk, jump, look, dance, random, or a motion file, seen from
+            the spec's folder
         count: how many, each with a seed of its own
         split: "train", "validation" or "test"; without it [splits] shares motions out
         amplitude: of a named motion, or two numbers to draw it between

@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "contact": partial(_load, "bench.contact"),
     "skin": partial(_load, "bench.skin"),
     "adaptive": partial(_load, "bench.adaptive"),
+    "learned": partial(_load, "bench.learned"),
     "mutual": partial(_load, "bench.mutual"),
     "fluid": partial(_load, "bench.fluid"),
     "character": partial(_load, "bench.character"),

@@ -4,8 +4,6 @@
 
 import math
 
-import numpy as np
-
 from mane.simd.jit import njit
 
 
@@ -58,12 +56,3 @@ def cholesky_solve(
         for m in range(columns):
             right[i, m] *= inverse
     return -1
-
-
-def solve_positive_definite(matrix, right):
-    """Return the solution (N, M) of a symmetric positive definite system; ValueError where it is not definite."""
-    solution = np.array(right, np.float64)
-    failed = cholesky_solve(np.array(matrix, np.float64), solution)
-    if failed >= 0:
-        raise ValueError(f"matrix: must be positive definite, and is not from row {failed} on")
-    return solution

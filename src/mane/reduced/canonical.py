@@ -68,8 +68,16 @@ class Space(Protocol):
     """A canonical space."""
 
     name: ClassVar[str]
-    body: BodyShape
-    has_wind: bool
+
+    @property
+    def body(self) -> BodyShape:
+        """What is known of the body."""
+        ...
+
+    @property
+    def has_wind(self) -> bool:
+        """Whether wind is among the controls."""
+        ...
 
     @property
     def control_count(self) -> int:
@@ -97,11 +105,11 @@ def to_canonical(frames: Array, points: NDArray[Any]) -> NDArray[Any]:
 
 def to_world(frames: Array, points: NDArray[Any]) -> NDArray[Any]:
     """Points of canonical space (T, ..., 3) in the world."""
-    return _turned(frames[:, 3:], points) + _spread(frames[:, :3], points)
+    return np.asarray(_turned(frames[:, 3:], points) + _spread(frames[:, :3], points))
 
 
 def _spread(rows: Array, like: NDArray[Any]) -> NDArray[Any]:
-    return rows.reshape(len(rows), *(1,) * (like.ndim - 2), rows.shape[1]).astype(like.dtype)
+    return np.asarray(rows.reshape(len(rows), *(1,) * (like.ndim - 2), rows.shape[1]), like.dtype)
 
 
 def _turned(rotations: Array, points: NDArray[Any]) -> NDArray[Any]:
@@ -136,7 +144,7 @@ class HeadSpace:
     @property
     def body_count(self) -> int:
         """Number of components of a body that moves against the head."""
-        return self.body.basis.shape[1]
+        return int(self.body.basis.shape[1])
 
     @property
     def control_count(self) -> int:
@@ -183,7 +191,7 @@ class BustSpace:
     @property
     def body_count(self) -> int:
         """d_b: at most ten, and no more than the bust has; a tenth component of one with rank 8 would be noise."""
-        return self.body.basis.shape[1]
+        return int(self.body.basis.shape[1])
 
     @property
     def control_count(self) -> int:
@@ -232,7 +240,8 @@ SPACES: dict[str, Any] = {"head": HeadSpace, "bust": BustSpace}
 
 def body_points(rest: NDArray[Any]) -> BodyShape:
     """Some vertices of a body's mesh (N, 3), evenly spread over their order, with nothing learned of them yet."""
-    index = np.unique(np.linspace(0, len(rest) - 1, min(len(rest), MOST_BODY_POINTS)).astype(np.int64))
+    count = min(len(rest), MOST_BODY_POINTS)
+    index = np.unique(np.linspace(0, max(len(rest) - 1, 0), count).astype(np.int64))
     own = np.asarray(rest[index], np.float64)
     return BodyShape(own, index, np.zeros(own.size), np.zeros((own.size, 0)))
 

@@ -19,7 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mane.reduced._kernels_solve import solve_positive_definite
+from mane.reduced._kernels_solve import cholesky_solve
 from mane.reduced.tensor import Array, mode_product, n_mode_svd, unfold
 
 SINGULAR = 1e-10  # of the largest singular value: what a pseudo-inverse takes for zero
@@ -212,6 +212,15 @@ class CrossGrams:
         right = gram[:known, known:] / scale[:, None]
         solution = solve_positive_definite(system, np.ascontiguousarray(right)) / scale[:, None]
         return split_operator(np.ascontiguousarray(solution.T), controls, size, self.order)
+
+
+def solve_positive_definite(matrix: Array, right: Array) -> Array:
+    """Return the solution (N, M) of a symmetric positive definite system; ValueError where it is not definite."""
+    solution = np.array(right, np.float64)
+    failed = cholesky_solve(np.array(matrix, np.float64), solution)
+    if failed >= 0:
+        raise ValueError(f"matrix: must be positive definite, and is not from row {failed} on")
+    return solution
 
 
 # -- as printed: the core tensor -----------------------------------------------------------------------------------

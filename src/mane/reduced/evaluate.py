@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.reduced.canonical import to_canonical, to_world
-from mane.reduced.dynamics import CoreTensor, Operator, roll_out
+from mane.reduced.canonical import BodyTrack, to_canonical, to_world
+from mane.reduced.dynamics import CoreTensor, roll_out
 from mane.reduced.model import HairModel
 from mane.reduced.training import TrainingData
 
@@ -33,15 +34,29 @@ class StyleError:
     stretch: float
 
 
-def first_coefficients(model: HairModel, operator: Operator, weights: Array, controls: Array) -> Array:
-    """Coefficients of the first frames (order, d): at rest, or as printed, t = 1 and 2 of guan2012 section 5."""
-    dynamics = model.dynamics
-    if isinstance(dynamics, CoreTensor):
-        count = model.space.body_count
-        return np.asarray(controls[: dynamics.order, :count] @ dynamics.start(weights, count).T)
-    if model.mean.size:  # positions: rest is not zero
-        return np.tile(operator.settled(controls[0]), (dynamics.order, 1))
-    return np.zeros((dynamics.order, model.coefficient_count))
+def settled_start(model: HairModel, weights: Array, track: BodyTrack, rest: Frames) -> Array:
+    """Coefficients of the first frames (order, d) of hair that has come to rest on the head."""
+    order = model.dynamics.order
+    heads = track.heads[:order]
+    first = replace(track, heads=heads, points=None if track.points is None else track.points[:order])
+    carried = to_world(heads, np.broadcast_to(rest, (len(heads), *rest.shape)))
+    local = to_canonical(model.space.frames(first), carried)
+    return project(model, model.representation.encode(local, rest))
+
+
+def printed_start(model: HairModel, weights: Array, track: BodyTrack, rest: Frames) -> Array:
+    """The same as printed: from the bust alone (t = 1, 2 of guan2012 section 5)."""
+    dynamics, count = model.dynamics, model.space.body_count
+    if not isinstance(dynamics, CoreTensor):
+        raise ValueError("start: as printed is for models of the tensor")
+    controls = model.space.controls(track, model.space.frames(track))
+    return np.asarray(controls[: dynamics.order, :count] @ dynamics.start(weights, count).T)
+
+
+STARTS: dict[str, Callable[[HairModel, Array, BodyTrack, Frames], Array]] = {
+    "settled": settled_start,
+    "printed": printed_start,
+}
 
 
 def project(model: HairModel, vectors: Frames) -> Array:
@@ -59,8 +74,10 @@ def hair_of(model: HairModel, coefficients: Array, rest: Frames) -> Frames:
     return model.representation.decode(vectors, rest)
 
 
-def style_errors(model: HairModel, data: TrainingData, *, with_floor: bool = True) -> list[StyleError]:
-    """Errors of every style over all motions of some data."""
+def style_errors(
+    model: HairModel, data: TrainingData, *, with_floor: bool = True, start: str = "settled"
+) -> list[StyleError]:
+    """Errors of every style over all motions of some data, from a start of `STARTS`."""
     found = []
     for corner, rest in enumerate(data.rest):
         weights = np.eye(len(data.rest))[corner]
@@ -70,9 +87,9 @@ def style_errors(model: HairModel, data: TrainingData, *, with_floor: bool = Tru
             track, truth = data.track(motion), data.points(corner, motion)
             canonical = model.space.frames(track)
             controls = model.space.controls(track, canonical)
-            start = first_coefficients(model, operator, weights, controls)
+            first = STARTS[start](model, weights, track, rest)
             local = to_canonical(canonical, truth)
-            made = hair_of(model, roll_out(operator, controls, start), rest)
+            made = hair_of(model, roll_out(operator, controls, first), rest)
             carried = to_world(track.heads, np.broadcast_to(rest, truth.shape))
             floor = local
             if with_floor:

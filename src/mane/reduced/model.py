@@ -80,17 +80,17 @@ class HairModel:
     @property
     def guide_count(self) -> int:
         """Number of guides, G."""
-        return self.rest.shape[1]
+        return int(self.rest.shape[1])
 
     @property
     def vertex_count(self) -> int:
         """Vertices of a guide, V."""
-        return self.rest.shape[2]
+        return int(self.rest.shape[2])
 
     @property
     def coefficient_count(self) -> int:
         """Number of coefficients, d."""
-        return self.basis.numbers.shape[1]
+        return int(self.basis.numbers.shape[1])
 
     @property
     def nbytes(self) -> int:

@@ -140,12 +140,9 @@ class LearnedSource(GuideSource):
 
     def provide(self, need: str) -> Any:
         """Return what a stage that needs it is given."""
-        own = {
-            "material": lambda: self.material,
-            "guide_model": lambda: self._strands,
-            "guide_stiffening": lambda: np.ones(self.guides.capacity),
-        }
-        return own[need]() if need in own else super().provide(need)
+        still = np.ones(self.guides.capacity)  # nothing was stiffened
+        own = {"material": self.material, "guide_model": self._strands, "guide_stiffening": still}
+        return own[need] if need in own else super().provide(need)
 
     @cached_property
     def rest(self) -> GuideFrame:
@@ -214,7 +211,7 @@ class LearnedSource(GuideSource):
         if self._wind is not None:
             wind = np.tile(self._wind.velocity(self._pose.position[None], self.time), (count, 1))
         track = BodyTrack(self._window, None if points is None else np.repeat(points, count, axis=0), wind)
-        return self.model.space.controls(track, self._window)[-1]
+        return np.asarray(self.model.space.controls(track, self._window)[-1])
 
     def _body_points(self) -> NDArray[np.float64] | None:
         body, index = self._surroundings.body, self.model.space.body.index

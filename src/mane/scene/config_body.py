@@ -86,7 +86,8 @@ class HeadTable:
     """How the head moves.
 
     Attributes:
-        motion: still, shake, nod, turn, tilt, walk, jump, random, or a motion file (.json, .csv; docs/motions.md)
+        motion: still, shake, nod, turn, tilt, walk, jump, look, dance, random, or a motion file (.json, .csv;
+            docs/motions.md)
         amplitude: of a named motion: angle [rad], or length [m] for walk and jump
         rate: of a named motion [Hz]
         pivot: point that a named motion turns about [m]; without it the neck, found on the body

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from learned_hair import weights_of
-from mane.reduced._kernels_solve import solve_positive_definite
-from mane.reduced.dynamics import CoreTensor, CrossGrams, Operator, Ridge, design_rows, roll_out
+from mane.reduced.dynamics import (
+    CoreTensor,
+    CrossGrams,
+    Operator,
+    Ridge,
+    design_rows,
+    roll_out,
+    solve_positive_definite,
+)
 from mane.reduced.factors import Factor
 from mane.reduced.training import stable
 

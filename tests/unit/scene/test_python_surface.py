@@ -64,7 +64,7 @@ def test_a_groom_or_a_file_in_place_of_guides_is_answered_with_what_to_pass(groo
         mane.Simulation(guides, body="bust")
     with pytest.raises(ValueError, match="head: must be a motion, its name or its file, got Pose"):
         mane.Simulation(guides, head=Pose.identity())
-    with pytest.raises(ValueError, match="motion: 'shiver' is unknown; choose from jump, nod"):
+    with pytest.raises(ValueError, match="motion: 'shiver' is unknown; choose from dance, jump, look, nod"):
         mane.Simulation(guides, head="shiver")
 
 

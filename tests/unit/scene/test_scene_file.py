@@ -37,7 +37,7 @@ def refused(text, settings=()):
         (
             GROOM + "[guides]\n\ncuont = 3",
             "scene.toml:5: [guides] has no key 'cuont'; known keys are count, method, vertices, file, prim, attribute, "
-            "unit, up, register, model; did you mean 'count'?",
+            "unit, up, register, model, sliders, slider_file; did you mean 'count'?",
         ),
         (GROOM + '[guides]\ncount = "many"', "toml:4: [guides] count: must be a whole number or 'all', got 'many'"),
         (GROOM + "[guides]\ncount = true", "scene.toml:4: [guides] count: must be a whole number or 'all', got true"),

@@ -43,6 +43,10 @@ PAPERS: dict[str, Paper] = {
         "Chang, Jin, Yu: A Practical Model for Hair Mutual Interactions",
         {name: f"reproduce.chang2002_{name}" for name in ("shake", "braid", "brush", "wind", "adaptive", "dense")},
     ),
+    "guan2012": Paper(
+        "Guan, Sigal, Reznitskaya, Hodgins: Multi-linear Data-Driven Dynamic Hair Model",
+        {name: f"reproduce.guan2012:{name}" for name in ("sparse", "main", "wind", "dense")},
+    ),
     "hsu2024": Paper(
         "Hsu, Wang, Pan, Gao, Yuksel, Wu: Real-Time Physically Guided Hair Interpolation",
         {
