@@ -70,13 +70,14 @@ def add_components(numbers, at, y, sums):
     """Add all components of a segment of a block to `sums (48,)`; those of a group of coefficients at a time."""
     for k in range(0, len(y), GROUP):
         y0, y1, y2, y3 = y[k], y[k + 1], y[k + 2], y[k + 3]
-        a = at + k * ROW
+        # A piece of its own: an index that may count from the end would keep the loop from being vectorised.
+        part = numbers[at + k * ROW : at + (k + GROUP) * ROW]
         for j in range(ROW):
             sums[j] += (
-                y0 * np.float32(numbers[a + j])
-                + y1 * np.float32(numbers[a + ROW + j])
-                + y2 * np.float32(numbers[a + 2 * ROW + j])
-                + y3 * np.float32(numbers[a + 3 * ROW + j])
+                y0 * np.float32(part[j])
+                + y1 * np.float32(part[ROW + j])
+                + y2 * np.float32(part[2 * ROW + j])
+                + y3 * np.float32(part[3 * ROW + j])
             )
 
 
