@@ -79,7 +79,7 @@ def test_a_dataset_from_one_file(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "sheet.png").is_file()
 
 
-@pytest.mark.parametrize("page", ["index.md", "forces.md", "howto/files.md"])
+@pytest.mark.parametrize("page", ["index.md", "forces.md", "howto/files.md", "howto/scenes.md"])
 def test_blocks_that_stand_by_themselves(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     ran = 0
