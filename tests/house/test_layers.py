@@ -21,6 +21,7 @@ ROOMS = (
     "reduced",
     "metrics",
     "io",
+    "volume",
     "render",
     "scene",
     "dataset",

@@ -21,6 +21,7 @@ COMMANDS = (
     "compare",
     "dataset",
     "learn",
+    "volume",
     "style",
     "info",
     "convert",

@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "mutual": partial(_load, "bench.mutual"),
     "fluid": partial(_load, "bench.fluid"),
     "character": partial(_load, "bench.character"),
+    "volume": partial(_load, "bench.volume"),
     "pipeline": partial(_load, "bench.pipeline"),
     "dataset": partial(_load, "bench.dataset"),
     "every_strand": partial(_load, "bench.every_strand"),

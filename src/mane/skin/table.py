@@ -21,6 +21,7 @@ SKINS: Table[Skin] = Table(
         "hsu2024": "mane.skin.hsu2024.skin:Hsu2024Skin",
         "adaptive": "mane.skin.adaptive.skin:AdaptiveSkin",
         "adaptive_two_way": "mane.skin.adaptive.two_way:TwoWaySkin",
+        "volume": "mane.volume.skin:VolumeSkin",
     },
 )
 

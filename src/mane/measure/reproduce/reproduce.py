@@ -64,6 +64,10 @@ PAPERS: dict[str, Paper] = {
             "penetration": "reproduce.hsu2024_ablations:penetration",
         },
     ),
+    "lee2018": Paper(
+        "Lee, Hyde, Bao, Fedkiw: A Skinned Tetrahedral Mesh for Hair Animation and Hair-Water Interaction",
+        {name: f"reproduce.lee2018:{name}" for name in ("creature", "wetting", "dynamic", "truth")},
+    ),
 }
 
 

@@ -1,0 +1,203 @@
+"""lee2018: a coat of fur in a tetrahedral mesh: walking, getting wet, swinging, and against every hair simulated."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mane.body.character import Character
+from mane.body.characters import make_character
+from mane.body.motion import Pose
+from mane.body.solid import Solid
+from mane.geometry.checks import FloatArray
+from mane.groom import styles
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.groom.select import select_guides
+from mane.measure.pictures import stack_rows
+from mane.measure.reproduce.reproduce import Report, Tell
+from mane.metrics.kink import kink
+from mane.metrics.length import length_error
+from mane.render.camera import Camera
+from mane.render.panels import side_by_side
+from mane.render.renderer import render
+from mane.scene.simulation import Simulation
+from mane.skin.base import Skin
+from mane.skin.table import make_skin
+from mane.strand.frame import GuideFrame
+from mane.volume.dynamic import DynamicMesh, DynamicParams
+from mane.volume.springs import SpringParams
+
+FRAME_RATE = 24.0
+PAPER = "lee2018 table 1"
+VIEW = (1.0, 0.25, 0.35)
+WETNESS = ((0.0, 0.0), (0.5, 1.0), (1.0, 2.0))  # levels over the shares of a shot
+PAWS = ((0.0, 2.0), (0.25, 1.0))  # paws get wet first
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is made of a scene."""
+
+    strands: int
+    seconds: float
+    spacing: float
+    picture: tuple[int, int]
+
+
+QUICK = Sizes(1_500, 0.25, 0.06, (240, 160))
+USUAL = Sizes(60_000, 2.0, 0.04, (640, 420))
+
+
+@dataclass(frozen=True, eq=False)
+class Coat:
+    """Fur on the creature, at rest, and the body that moves."""
+
+    character: Character
+    groom: Groom
+    body: Solid
+    simulation: Simulation
+
+    def frame(self, time: float) -> GuideFrame:
+        """A frame at a time whose guides nobody looks at."""
+        return replace(self.simulation.rest, time=time, is_rest_pose=False, solid_poses=(Pose.identity(),))
+
+    def depths(self, points: FloatArray, time: float) -> FloatArray:
+        """How much deeper in the body vertices are than they were groomed [m], roots left out."""
+        groomed = self.body.rest_distance(self.groom.points).reshape(points.shape[:2])[:, 1:]
+        now = self.body.distance(points.reshape(-1, 3), time).reshape(points.shape[:2])[:, 1:]
+        deeper: FloatArray = np.maximum(np.minimum(groomed, 0) - now, 0)
+        return deeper
+
+
+def make_coat(sizes: Sizes, motion: str, strands: int | None = None) -> Coat:
+    """Make fur on the creature with a motion."""
+    character = make_character("creature")
+    groom = styles.make("fox", strands=strands or sizes.strands, seed=1, vertices=12)
+    body = character.solid(motion)
+    guides = select_guides(groom, min(64, groom.strand_count // 4), seed=1)
+    return Coat(character, groom, body, Simulation(guides, body=body, frame_rate=FRAME_RATE))
+
+
+def creature(report: Report, *, quick: bool, tell: Tell) -> None:
+    """The furred creature walks: kinematic (figs. 2, 3)."""
+    sizes = QUICK if quick else USUAL
+    coat = make_coat(sizes, "walk")
+    tell("binding", 0.1)
+    skin = make_skin("volume", coat.groom, coat.simulation, spacing=sizes.spacing)
+    _play(report, coat, {"kinematic": skin}, sizes, tell, "walk")
+    mesh = skin.motion.mesh  # type: ignore[attr-defined]
+    report.add("mesh", "nodes", mesh.node_count, "1", reference=3727, source=PAPER)
+    report.add("mesh", "tetrahedra", mesh.tet_count, "1", reference=16170, source=PAPER)
+    report.note(f"{sizes.strands:,} hairs stand for 540,078; `mane bench volume` has the time at the paper's size.")
+
+
+def wetting(report: Report, *, quick: bool, tell: Tell) -> None:
+    """Dry, sagged, matted while it walks, paws first (figs. 6, 10)."""
+    sizes = QUICK if quick else USUAL
+    coat = make_coat(sizes, "walk")
+    tell("making styles", 0.05)
+    rows = tuple((share * sizes.seconds, level) for share, level in WETNESS)
+    wet = {"styles": ("sagged", "matted"), "wetness": rows, "wetting_height": PAWS}
+    skin = make_skin("volume", coat.groom, coat.simulation, spacing=sizes.spacing, **wet)
+    _play(report, coat, {"wetting": skin}, sizes, tell, "wetting")
+
+
+def dynamic(report: Report, *, quick: bool, tell: Tell) -> None:
+    """A shake with the mesh alone, and with a second one on weak and on strong springs (figs. 4, 5)."""
+    sizes = QUICK if quick else USUAL
+    coat = make_coat(sizes, "shake")
+    skins: dict[str, Skin] = {}
+    for name, strength in (("kinematic", None), ("weak springs", 0.05), ("strong springs", 1.0)):
+        skin = make_skin("volume", coat.groom, coat.simulation, spacing=sizes.spacing)
+        if strength is not None:
+            params = DynamicParams(SpringParams(frequency=5.0), attachment=strength)
+            carried = DynamicMesh(skin.motion, params)  # type: ignore[attr-defined]
+            skin = make_skin("volume", coat.groom, coat.simulation, mesh=carried)
+        skins[name] = skin
+    _play(report, coat, skins, sizes, tell, "shake")
+
+
+def truth(report: Report, *, quick: bool, tell: Tell) -> None:
+    """Every hair of a sparse coat simulated, beside what skins make of a tenth of them, and the volume of none."""
+    sizes = QUICK if quick else USUAL
+    coat = make_coat(sizes, "walk", strands=60 if quick else 500)
+    groom = coat.groom
+    every = Simulation(Guides.chosen(groom, np.arange(groom.strand_count)), body=coat.body, frame_rate=FRAME_RATE)
+    guides = select_guides(groom, groom.strand_count // 10, seed=1)
+    few = Simulation(guides, body=coat.body, frame_rate=FRAME_RATE)
+    skins = {name: make_skin(name, groom, few) for name in ("linear", "physical")}
+    for frequency in (5.0, 10.0, 20.0):
+        skins[f"volume, {frequency:g} Hz"] = make_skin("volume", groom, few, spacing=sizes.spacing, frequency=frequency)
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in ("full simulation", *skins)}
+    steps = round(sizes.seconds * FRAME_RATE)
+    for number in range(steps):
+        tell("simulating every hair, and carrying them", number / steps)
+        real, frame = every.step().points, few.step()
+        found["full simulation"].append(_compared(coat, real, real, frame.time))
+        for name, skin in skins.items():
+            found[name].append(_compared(coat, skin(frame), real, frame.time))
+    case = f"{groom.strand_count} hairs, {guides.capacity} guides"
+    for name, rows in found.items():
+        error, stretch, bend, inside, deepest = np.mean(rows, axis=0)
+        report.add(f"{case}, {name}", "distance from full simulation", 1e3 * error, "mm")
+        report.add(f"{case}, {name}", "mean length error", 100 * stretch, "%")
+        report.add(f"{case}, {name}", "mean kink", bend, "rad")
+        report.add(f"{case}, {name}", "vertices more than 0.5 mm deeper than groomed", 100 * inside, "%")
+        report.add(f"{case}, {name}", "deepest beyond the groom, mean over frames", 1e3 * deepest, "mm")
+    tell("done", 1.0)
+
+
+def _compared(coat: Coat, points: FloatArray, real: FloatArray, time: float) -> tuple[float, ...]:
+    rest, depth = coat.groom.as_uniform(), coat.depths(points, time)
+    return (
+        float(np.linalg.norm(points - real, axis=2).mean()),
+        float(np.abs(length_error(points, rest)).mean()),
+        float(kink(points, rest).mean()),
+        float((depth > 5e-4).mean()),
+        float(depth.max()),
+    )
+
+
+def _play(report: Report, coat: Coat, skins: dict[str, Any], sizes: Sizes, tell: Tell, picture: str) -> None:
+    """Carry all frames of a shot, draw three of them, and add figures."""
+    steps = max(round(sizes.seconds * FRAME_RATE), 3)
+    shown = [steps // 6, steps // 2, steps]
+    kept: dict[str, list[FloatArray]] = {name: [] for name in skins}
+    for name, skin in skins.items():
+        seconds, rows = [], []
+        for number, frame in enumerate(_frames(coat, steps)):
+            tell(f"carrying every hair, {name}", number / steps)
+            start = clock.perf_counter()
+            points = skin(frame)
+            seconds.append(clock.perf_counter() - start)
+            if number in shown:
+                kept[name].append(points.copy())
+                depth = coat.depths(points, frame.time)
+                stretch = np.abs(length_error(points, coat.groom.as_uniform())).max()
+                rows.append((stretch, (depth > 5e-4).mean(), depth.max()))
+        case = f"{coat.groom.strand_count:,} hairs, {name}"
+        worst = np.max(rows, axis=0)
+        report.add(case, "frame, mesh stepped along", float(np.median(seconds)), "s")
+        report.add(case, "largest length error", 100 * worst[0], "%")
+        report.add(case, "vertices more than 0.5 mm deeper than groomed", 100 * worst[1], "%")
+        report.add(case, "deepest beyond the groom", 1e3 * worst[2], "mm")
+    images = []
+    for name, hairs in kept.items():
+        row = []
+        for number, points in zip(shown, hairs, strict=True):
+            mesh = coat.body.at(number / FRAME_RATE).mesh()
+            camera = Camera.framing(points.reshape(-1, 3), VIEW, aspect=sizes.picture[0] / sizes.picture[1])
+            drawn = coat.groom.with_points(points.reshape(-1, 3))
+            row.append(render(drawn, mesh, camera=camera, size=sizes.picture))
+        images.append(side_by_side(row, [f"{number / FRAME_RATE:.2f} s" for number in shown], title=name))
+    report.picture(picture, stack_rows(images), f"the coat at three times: {', '.join(kept)}")
+
+
+def _frames(coat: Coat, steps: int) -> Iterator[GuideFrame]:
+    for number in range(steps + 1):
+        yield coat.frame(number / FRAME_RATE)

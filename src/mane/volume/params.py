@@ -1,0 +1,77 @@
+"""Settings of the volume skin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mane.geometry.checks import require_choice, require_positive
+from mane.volume import _kernels_embed as kernels
+from mane.volume.springs import SpringParams
+
+LENGTHS = {
+    "direction": kernels.KEEP_DIRECTION,
+    "point": kernels.TOWARDS_POINT,
+    "printed": kernels.SHORTEN,
+}
+
+
+@dataclass(frozen=True)
+class VolumeParams:
+    """Settings of `VolumeSkin`.
+
+    Attributes:
+        spacing: edge of the lattice's cubes [m]; a thirtieth of the groom's diagonal by default.
+        frequency: at which a node of the mesh would swing on its own edges [Hz]; a coat swings more slowly.
+        damping: of the mesh's springs; 1 is critical for each of them, as lee2018 4 has it.
+        skin_stiffness: of the springs between skin and mesh, over that of a node on its edges.
+        steps: of the mesh in a second; a frame takes at least one.
+        lengths: how segments get their lengths: "direction" keeps their directions, "point" goes from each vertex
+            towards where the mesh has the next one, "printed" only shortens, and what it changes stays for all frames
+            to come (lee2018 3.1), which loses length in the long run.
+        tau: height over the skin below which hair that sinks is slowed down [m], so that it never goes through
+            (lee2018 3.1).
+        falloff: length along a hair over which the difference between its follicle and the mesh fades [m]; twice the
+            spacing by default.
+        styles: shapes that the hair blends to as it gets wetter: names of style makers, or files of grooms with the
+            same strands and vertices.
+        wetness: rows of time [s] and level: 0 is the groom itself, 1 the first of the styles, 2 the second.
+        wetting_height: rows of height above the ground at rest [m] and factor on the speed of that: paws get wet
+            first.
+    """
+
+    spacing: float | None = None
+    frequency: float = 10.0
+    damping: float = 1.0
+    skin_stiffness: float = 100.0
+    steps: float = 96.0
+    lengths: str = "direction"
+    tau: float = 0.002
+    falloff: float | None = None
+    styles: tuple[str, ...] = ()
+    wetness: tuple[tuple[float, float], ...] = ()
+    wetting_height: tuple[tuple[float, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("spacing", "falloff"):
+            if getattr(self, name) is not None:
+                require_positive(name, getattr(self, name))
+        require_positive("steps", self.steps)
+        if not (np.isfinite(self.tau) and self.tau >= 0):
+            raise ValueError(f"tau: must be a finite length of at least 0 m, got {self.tau}")
+        require_choice("lengths", self.lengths, list(LENGTHS))
+        _ = self.springs
+        for name in ("wetness", "wetting_height"):
+            rows = np.array(getattr(self, name), np.float64).reshape(-1, 2)
+            if not np.isfinite(rows).all() or (np.diff(rows[:, 0]) <= 0).any():
+                raise ValueError(f"{name}: must be rows of two numbers, the first of which rises, got {rows.tolist()}")
+        if self.styles and self.lengths == "printed":
+            raise ValueError("lengths: 'printed' drifts, and styles do not; choose 'direction', or no styles")
+        if bool(self.styles) != bool(self.wetness):
+            raise ValueError("styles: must come with wetness, rows of time and level, and wetness with styles")
+
+    @property
+    def springs(self) -> SpringParams:
+        """What the mesh's springs are like."""
+        return SpringParams(frequency=self.frequency, damping=self.damping, skin_stiffness=self.skin_stiffness)
