@@ -249,7 +249,7 @@ def test_random_has_no_frequency_above_its_rate() -> None:
     [
         (
             {"name": "wobble"},
-            "motion: 'wobble' is unknown; choose from jump, nod, random, shake, still, tilt, turn, walk",
+            "motion: 'wobble' is unknown; choose from dance, jump, look, nod, random, shake, still, tilt, turn, walk",
         ),
         ({"name": "nod", "rate": 0.0}, "rate: must be a finite number above zero, got 0.0"),
         ({"name": "nod", "amplitude": -1.0}, r"amplitude: must be a finite number \[rad\] of at least 0, got -1.0"),

@@ -79,7 +79,7 @@ def test_reader_and_schema_refuse_the_same_types(validator, text, message):
             "[skin]\nbinding = 'trianlge'",
             r"scene:4: \[skin\] binding: 'trianlge' is unknown; choose from triangle, .*did you mean 'triangle'\?",
         ),
-        ("[head]\nmotion = 'shak'", r"scene:4: \[head\] motion: 'shak' is unknown; choose from jump, nod"),
+        ("[head]\nmotion = 'shak'", r"scene:4: \[head\] motion: 'shak' is unknown; choose from dance, jump, look, nod"),
         ("[head]\nmotion = 'nod'\nrate = 0.0", r"scene:5: \[head\] rate: must be a finite number above zero"),
         ("[[solids]]\nprop = 'comb'\nmotion = 'spni'", r"scene:5: \[\[solids\]\] motion: 'spni' is unknown"),
     ],
