@@ -33,6 +33,20 @@ metrics = "metrics.json"
 """
 
 
+AIR = """
+[wind]
+velocity = [3.0, 0.0, 1.0]
+gusts = 0.3
+[air]
+cell = 0.04
+confinement = 0.1
+[[air_fields]]
+kind = "vortex"
+position = [0.0, 0.1, 0.1]
+direction = [0.0, 1.0, 0.0]
+"""
+
+
 def command(scene, *options):
     return [sys.executable, "-m", "mane.cli", "simulate", str(scene), "--quiet", *options]
 
@@ -44,9 +58,9 @@ def results(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
 
 
-def write_scene(folder):
+def write_scene(folder, more=""):
     folder.mkdir()
-    (folder / "scene.toml").write_text(SCENE)
+    (folder / "scene.toml").write_text(SCENE + more)
     return folder / "scene.toml"
 
 
@@ -111,6 +125,20 @@ def test_thirty_runs_killed_at_any_moment_are_the_same(uninterrupted, tmp_path):
             killed += is_going
         subprocess.run(command(scene, "--resume"), check=True)
         assert results(scene.parent) == uninterrupted
+
+
+@pytest.mark.stress
+def test_runs_in_the_air_killed_at_any_moment_are_the_same(tmp_path):
+    """[air] has a memory of its own: velocities, pressure, where its box is, and what hair owes it."""
+    whole = write_scene(tmp_path / "whole", AIR)
+    subprocess.run(command(whole), check=True)
+    rng, scene = random.Random(3), write_scene(tmp_path / "killed", AIR)
+    for _ in range(8):
+        if not run_and_kill(scene, after_frames(scene.parent, rng.randint(1, 6), rng)):
+            break
+    assert 0 < frame_count(scene.parent) <= FRAMES
+    subprocess.run(command(scene, "--resume"), check=True)
+    assert results(scene.parent) == results(whole.parent)
 
 
 @pytest.mark.stress

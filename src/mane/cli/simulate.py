@@ -20,6 +20,7 @@ examples:
   mane simulate curls.toml
   mane simulate curls.toml --set skin.method=linear --set frames.end=96 --restart
   mane simulate curls.toml --resume
+  mane simulate windy.toml --look air                   streamlines in its pictures
 """
 
 
@@ -27,6 +28,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Register the subcommand."""
     parser = add_command(subparsers, "simulate", "run a scene file", DESCRIPTION, EXAMPLES)
     add_scene(parser)
+    parser.add_argument(
+        "--look", metavar="NAME", help="how pictures look, as [camera] look; air shows the air of [air]"
+    )
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on after the last finished frame of the cache")
     again.add_argument("--restart", action="store_true", help="begin anew, without the frames that the cache holds")
@@ -41,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
         from mane.scene.scene_file import read_scene
         from mane.strand.stepping import SolverDiverged
 
-        scene = read_scene(args.scene, args.settings)
+        look = [] if args.look is None else [f"camera.look={args.look}"]
+        scene = read_scene(args.scene, [*args.settings, *look])
     if not scene.output.writes:
         progress_line(f"note: {args.scene}: [output] names no file, so that nothing is written; see `mane new`")
     with RunBar("simulating", quiet=args.quiet) as bar:

@@ -95,25 +95,57 @@ def join(parent, a, b):
     parent[max(a, b)] = min(a, b)
 
 
+@inline
+def join_rows(parent, c, i, j, first, other, step, nz):
+    """Join a row of cells, from number `first` on, with what lies behind its open faces `c`: `other` and `step` on.
+
+    `step` is 0 where all of them lead outside. Runs of cells that were joined just now are not looked at again.
+    """
+    last_here, last_there = np.int64(-1), np.int64(-1)
+    for k in range(nz):
+        if c[i, j, k] > 0.0:
+            here, there = parent[first + k], parent[other + step * k]
+            if here != last_here or there != last_there:
+                join(parent, here, there)
+                last_here, last_there = here, there
+
+
 @njit(cache=True, error_model="numpy")
 def find_components(cx, cy, cz, nx, ny, nz, parent):
     """Fill `parent` (1 + nx ny nz,) with the component of every cell: those that open faces connect.
 
-    Number 0 stands for what is outside, so that whoever reaches an open side is of component 0.
+    Number 0 stands for what is outside, so that whoever reaches an open side is of component 0. Rows along z are cut
+    into runs first, and runs are joined.
     """
     outside = 0
-    for cell in range(len(parent)):
-        parent[cell] = cell
-    for i in range(nx + 1):
-        for j in range(ny + 1):
-            for k in range(nz + 1):
-                here = 1 + (i * ny + j) * nz + k
-                if j < ny and k < nz and cx[i + 1, j + 1, k] > 0.0:
-                    join(parent, here if i < nx else outside, here - ny * nz if i > 0 else outside)
-                if i < nx and k < nz and cy[i + 1, j + 1, k] > 0.0:
-                    join(parent, here if j < ny else outside, here - nz if j > 0 else outside)
-                if i < nx and j < ny and cz[i + 1, j + 1, k] > 0.0:
-                    join(parent, here if k < nz else outside, here - 1 if k > 0 else outside)
+    parent[outside] = outside
+    for i in range(1, nx + 1):
+        for j in range(1, ny + 1):
+            first = 1 + ((i - 1) * ny + j - 1) * nz
+            for k in range(nz):
+                parent[first + k] = parent[first + k - 1] if k > 0 and cz[i, j, k] > 0.0 else first + k
+    for i in range(1, nx + 2):
+        for j in range(1, ny + 2):
+            first = 1 + ((i - 1) * ny + j - 1) * nz
+            if i <= nx and j <= ny:
+                if cz[i, j, 0] > 0.0:
+                    join(parent, first, outside)
+                if cz[i, j, nz] > 0.0:
+                    join(parent, first + nz - 1, outside)
+            if j <= ny:
+                if i == 1:
+                    join_rows(parent, cx, i, j, first, outside, 0, nz)
+                elif i > nx:
+                    join_rows(parent, cx, i, j, first - ny * nz, outside, 0, nz)
+                else:
+                    join_rows(parent, cx, i, j, first, first - ny * nz, 1, nz)
+            if i <= nx:
+                if j == 1:
+                    join_rows(parent, cy, i, j, first, outside, 0, nz)
+                elif j > ny:
+                    join_rows(parent, cy, i, j, first - nz, outside, 0, nz)
+                else:
+                    join_rows(parent, cy, i, j, first, first - nz, 1, nz)
     for cell in range(len(parent)):
         parent[cell] = root_of(parent, cell)
 

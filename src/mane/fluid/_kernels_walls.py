@@ -12,10 +12,10 @@ LEAST_OPEN = np.float32(0.02)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def fill_distances(solid, poses, number, origin, cell, first, last, distances, owners):
+def fill_distances(solid, poses, number, padding, origin, cell, first, last, distances, owners):
     """Lower `distances` at the corners of cells, from `first` to `last` of them, to those of one solid [cells].
 
-    `owners` becomes the number of the solid that is nearest.
+    The solid counts as thicker by `padding` [m]. `owners` becomes the number of the solid that is nearest.
     """
     for index in prange(first[0], last[0]):
         i = np.int64(index)
@@ -23,7 +23,7 @@ def fill_distances(solid, poses, number, origin, cell, first, last, distances, o
             for k in range(first[2], last[2]):
                 x, y, z = origin[0] + cell * i, origin[1] + cell * j, origin[2] + cell * k
                 lx, ly, lz = to_local(poses, AFTER, x, y, z)
-                found = np.float32(rigid_distance(solid, lx, ly, lz)[0] / cell)
+                found = np.float32((rigid_distance(solid, lx, ly, lz)[0] - padding) / cell)
                 if found < distances[i, j, k]:
                     distances[i, j, k] = found
                     owners[i, j, k] = number

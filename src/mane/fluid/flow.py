@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.fluid import _kernels_advect as advection
+from mane.fluid import _kernels_sample as sampling
 from mane.fluid import _kernels_walls as wall_kernels
 from mane.fluid.confinement import confine
 from mane.fluid.grid import FIXED, OPEN, FloatArray, Grid
@@ -25,12 +26,13 @@ from mane.fluid.multigrid import PressureSolver
 from mane.fluid.viscosity import diffuse
 from mane.fluid.walls import Moving, Walls
 from mane.geometry.checks import require_choice, require_positive
+from mane.simd.f32x16 import WIDTH
 
 WALLS = ("slip", "no_slip", "sticky")
-BLOCK = 8  # rows of a block that is passed over while it moves as one
 CALM = 1e-4  # of the fastest velocity; what differs by less from the wind does not count as moving
 STRONG = 2.0  # nu dt / cell^2 up to which viscosity takes part in steps of second order
 LEAST_CALM = 1e-6  # [m/s] likewise
+NUMBERS = np.arange(WIDTH, dtype=np.float32)
 
 
 class FlowDiverged(ArithmeticError):
@@ -137,14 +139,15 @@ class Flow:
         self.time, self._last_dt = 0.0, 0.0
         self.is_audited = False
         self.audit: dict[str, NDArray[np.float64]] = {}
-        self._carried, self._next = (np.zeros((3, *grid.padded), np.float32) for _ in range(2))
-        self._way = np.zeros((3, *grid.padded), np.float32)
+        self._next, self._carried = np.zeros((3, *grid.padded), np.float32), grid.zeros()
+        self._bends, self._ranges = (np.zeros((count, math.prod(grid.padded)), np.float32) for count in (6, 2))
         self._mobility = np.ones((3, *grid.padded), np.float32)
         self._b, self._before = grid.zeros(), grid.zeros()
         self._shape = np.array(grid.shape)
         self._are_faces_new, self._had_drag = True, False
-        blocks = tuple(-(-(count + 1) // BLOCK) for count in grid.shape[:2])
-        self._busy = np.ones(blocks, np.int8)
+        self._rows = (grid.padded[2], grid.padded[1] * grid.padded[2])
+        blocks = [-(-count // advection.BLOCK) for count in grid.padded[:2]]
+        self._busy = np.ones((*blocks, grid.padded[2] // WIDTH), np.int8)
 
     @property
     def face_mass(self) -> float:
@@ -178,7 +181,7 @@ class Flow:
     def at(self, points: NDArray[Any]) -> NDArray[np.float64]:
         """Velocity [m/s] at `points` [m], both (Q, 3); outside of the box that of its edge."""
         out = np.empty((len(points), 3))
-        advection.gather(self.velocity, self._shape, (points - self.grid.origin) / self.grid.cell, out)
+        sampling.gather(self.velocity, self._shape, (points - self.grid.origin) / self.grid.cell, out)
         return out
 
     def shift(self, cells: NDArray[np.int64]) -> None:
@@ -216,7 +219,9 @@ class Flow:
         count = max(1, math.ceil(speed * dt / (self.params.largest_step * self.grid.cell)))
         self.audit = {name: np.zeros(3) for name in ("carried", "acted", "drag", "walls")}
         iterations, residual, busy = 0, 0.0, 0.0
-        for _ in range(count):
+        for number in range(count):
+            if number:
+                self._require_bounded()
             with self._counted("carried"):
                 busy = max(busy, self._carry(dt / count))
             with self._counted("acted"):
@@ -229,7 +234,7 @@ class Flow:
         return FlowReport(count, iterations, residual, self._require_bounded(), busy)
 
     def _require_bounded(self) -> float:
-        speed = float(advection.fastest(self.velocity))
+        speed = float(sampling.fastest(self.velocity))
         if speed > self.params.fastest:
             sizes = np.abs(np.nan_to_num(self.velocity, nan=np.inf))
             place = np.array(np.unravel_index(int(sizes.argmax()), sizes.shape)[1:])
@@ -248,15 +253,19 @@ class Flow:
         grid, scale = self.grid, np.float32(dt / self.grid.cell)
         busy = self._find_busy()
         moved = self.velocity if self.params.order == 1 else self._half_step(dt)
+        velocity, carried = self.velocity.reshape(3, -1), self._carried.reshape(-1)
+        advection.find_bends(velocity, grid.shape, self._rows, scale, self._busy, NUMBERS, self._bends)
         for axis in range(3):
+            field = moved[axis].reshape(-1)
             advection.trace_back(
-                self.velocity, moved[axis], axis, self._shape, grid.kinds, grid.side_velocity, scale, self._busy,
-                self._way, self._carried[axis],
+                velocity, self._bends, field, axis, grid.shape, self._rows, grid.kinds, grid.side_velocity, scale,
+                self._busy, NUMBERS, self._ranges, carried,
             )  # fmt: skip
-            self._settle_component(self._carried[axis], axis)
+            self._settle_component(self._carried, axis)
             advection.correct(
-                self.velocity, moved[axis], axis, self._shape, scale, self._way, self._carried[axis], self._next[axis]
-            )
+                velocity, self._bends, field, axis, grid.shape, self._rows, scale, self._busy, NUMBERS, self._ranges,
+                carried, self._next[axis].reshape(-1),
+            )  # fmt: skip
         self.velocity, self._next = self._next, self.velocity
         return busy
 
@@ -293,14 +302,13 @@ class Flow:
             self._busy[...] = 1
             return 1.0
         still = sides[0] if len(sides) else np.zeros(3, np.float32)
-        tolerance = np.float32(max(LEAST_CALM, CALM * float(np.abs(self.velocity).max())))
+        tolerance = np.float32(max(LEAST_CALM, CALM * float(sampling.fastest(self.velocity))))
         own = np.zeros_like(self._busy)
-        advection.mark_busy(self.velocity, self._shape, still, tolerance, own)
+        advection.mark_busy(self.velocity.reshape(3, -1), self.grid.shape, self._rows, still, tolerance, NUMBERS, own)
         wide = np.pad(own, 1)
         self._busy[...] = 0
-        for i in range(3):
-            for j in range(3):
-                self._busy |= wide[i : i + own.shape[0], j : j + own.shape[1]]
+        for i, j, k in np.ndindex(3, 3, 3):
+            self._busy |= wide[i : i + own.shape[0], j : j + own.shape[1], k : k + own.shape[2]]
         return float(self._busy.mean())
 
     def _act(self, dt: float, drives: Sequence[Drive]) -> None:

@@ -7,6 +7,8 @@ transpose of each other, so that the preconditioner is symmetric, as conjugate g
 
 from __future__ import annotations
 
+import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +18,13 @@ from numpy.typing import NDArray
 from mane.fluid import _kernels_levels as level_kernels
 from mane.fluid import _kernels_pressure as kernels
 from mane.fluid.grid import FloatArray, Grid
+from mane.geometry.threads import using_threads
 from mane.simd.align import zeros_aligned
 from mane.simd.f32x16 import WIDTH
 
 SMALLEST = 4  # cells along an axis that is not halved any more
 COARSEST_SWEEPS = 8
+FEW = 50_000  # cells of a level that one thread is done with before others would have begun
 MOST_ITERATIONS = 200
 
 
@@ -35,6 +39,11 @@ class SolveReport:
 
     iterations: int
     residual: float
+
+
+def few_threads(shape: tuple[int, int, int]) -> AbstractContextManager[None]:
+    """Run kernels on one thread within the block where there are few cells."""
+    return using_threads(1) if math.prod(shape) <= FEW else nullcontext()
 
 
 class Level:
@@ -123,7 +132,8 @@ class Multigrid:
             level.flat_x, level.flat_b, *level.faces, level.flat_inverse, level.flat_kinds, level.inside,
             *level.lengths, factors, coarse.flat_b, *steps,
         )  # fmt: skip
-        self.cycle(number + 1)
+        with few_threads(coarse.shape):
+            self.cycle(number + 1)
         kernels.prolong(level.flat_x, level.flat_kinds, *level.lengths, factors, coarse.flat_x, *steps)
         level.relax(1)
         level.relax(0)
@@ -177,6 +187,10 @@ class PressureSolver:
         What `pressure` lacks is solved for and added to it, so that a good guess loses no digits. A guess that is worse
         than nothing is dropped.
         """
+        with few_threads(self.grid.shape):
+            return self._solve(b)
+
+    def _solve(self, b: FloatArray) -> SolveReport:
         level, lengths = self.level, self.level.lengths
         x, d, r, p, y = (array.reshape(-1) for array in (self.pressure, self._d, self._r, self._p, self._y))
         self._balance(b)

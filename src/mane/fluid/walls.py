@@ -18,6 +18,8 @@ FAR = 8.0  # [cells] that corners count as being away from solids which are fart
 MARGIN = 3  # [cells] around the bounds of a solid within which distances are asked for
 # A face that is open by less than this is closed: what a moving solid squeezes out of a pocket would shoot through it.
 NARROWEST = 0.1
+HALF_DIAGONAL = 0.5 * 3.0**0.5  # [cells]
+DEPTH_SAMPLES = 17  # along each axis, to see how deep one can be in a solid; with those in the middle of its bounds
 NEAR = 2.0  # [cells] from a surface that deforms within which its own velocity matters
 
 
@@ -65,6 +67,7 @@ class Walls:
         self._distances = np.full(corners, FAR, np.float32)
         self._owners = np.full(corners, -1, np.int64)
         self._known: bytes | None = None
+        self._depths: dict[int, float] = {}  # of the deepest place in a solid [m]
         for axis in range(3):
             grid.faces(self.open_part[axis], axis)[...] = 1.0
         self._close_sides()
@@ -90,8 +93,8 @@ class Walls:
             first, last = self._corner_range(moving)
             if (first < last).all():
                 kernels.fill_distances(
-                    packed.arrays_at(moving.times[1]), poses[number], number, grid.origin, grid.cell,
-                    first, last, self._distances, self._owners,
+                    packed.arrays_at(moving.times[1]), poses[number], number, self._padding(packed), grid.origin,
+                    grid.cell, first, last, self._distances, self._owners,
                 )  # fmt: skip
         kernels.open_faces(self._distances, np.array(grid.shape), self.open_part, self.middle)
         self.open_part[self.open_part < NARROWEST] = 0.0
@@ -131,6 +134,26 @@ class Walls:
     def forget(self) -> None:
         """Look at solids again at the next update, wherever they are: the box has moved."""
         self._known = None
+
+    def _padding(self, packed: PackedSolid) -> float:
+        """How much thicker a solid counts than it is [m].
+
+        Something flat that is thinner than a cell passes between the corners of cells, and the fluid through it. A face
+        that it parts two cells at has all corners within half the diagonal of a cell of its middle, and is closed where
+        it is as thick as that on either side. A wire lets the fluid around, and is left as it is.
+        """
+        if packed.is_deforming:
+            return 0.0
+        low, high = packed.solid.placed(Pose.identity(), 0.0).surface.bounds.astype(np.float64)
+        size = high - low
+        if not np.isfinite(size).all() or np.sort(size)[1] <= self.grid.cell:
+            return 0.0
+        depth = self._depths.get(id(packed.solid))
+        if depth is None:
+            steps = [np.linspace(a, b, DEPTH_SAMPLES) for a, b in zip(low, high, strict=True)]
+            places = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.float32)
+            depth = self._depths[id(packed.solid)] = max(0.0, -float(packed.solid.distance(places).min()))
+        return max(0.0, HALF_DIAGONAL * self.grid.cell - depth)
 
     def _corner_range(self, moving: Moving) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First and last corner of cells, along each axis, that may be near a solid."""

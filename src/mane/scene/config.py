@@ -283,6 +283,7 @@ class AirTable:
         margin: of air around the hair at rest [m]
         hairs: that all guides together stand for
         triangles: hair is felt between guides too
+        fibres: "jackson_james" for at least the drag of a porous medium where hair is dense, "alone" for single hairs
         wall: how body and solids hold the air: "slip", "no_slip" or "sticky"
         confinement: strength of vorticity confinement, which keeps small eddies turning
     """
@@ -291,6 +292,7 @@ class AirTable:
     margin: float = 0.15
     hairs: float = 100_000.0
     triangles: bool = True
+    fibres: str = "jackson_james"
     wall: str = "no_slip"
     confinement: float = 0.0
 
@@ -298,6 +300,7 @@ class AirTable:
         require(self.cell is None or self.cell > 0, "cell", "must be above 0 m", self.cell)
         require(self.margin > 0, "margin", "must be above 0 m", self.margin)
         require(self.hairs > 0, "hairs", "must be above 0", self.hairs)
+        require_choice("fibres", self.fibres, ("jackson_james", "alone"))
         require_choice("wall", self.wall, ("slip", "no_slip", "sticky"))
         require(self.confinement >= 0, "confinement", "must be at least 0", self.confinement)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from mane.geometry.checks import require_choice
 
+AIR = "air"  # the look that shows the air
+
 
 def require(condition: bool, name: str, wanted: str, got: Any) -> None:
     """Raise ValueError, which begins with the name of the field, unless a condition holds."""
@@ -101,7 +103,7 @@ class CameraTable:
         frame: what fills the picture: all, hair or head
         zoom: so many times larger in the picture
         follow: the camera travels along with the head
-        look: brown, black, blond, red ...; see `mane render --list`
+        look: brown, black, blond, red ...; see `mane render --list`; air shows the air of [air] by streamlines
         finest: hairs thinner than this are drawn as fewer, wider ones [pixels]; 0 draws every hair
     """
 
@@ -121,6 +123,6 @@ class CameraTable:
         require_choice("frame", self.frame, list(FRAMED))
         require(0 < self.zoom < 1e4, "zoom", "must be above 0 and below 10000", self.zoom)
         if self.look is not None:
-            require_choice("look", self.look, list(LOOKS))
+            require_choice("look", self.look, [*LOOKS, AIR])
         require(0 <= self.finest < 100, "finest", "must be at least 0 pixels and below 100", self.finest)
         require(all(16 <= side <= 16384 for side in self.size), "size", "must be 16 to 16384 pixels", self.size)

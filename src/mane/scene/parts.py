@@ -176,7 +176,7 @@ def make_air(
 
     if table.cell is None:
         return None
-    names = ("cell", "margin", "hairs", "triangles", "wall", "confinement")
+    names = ("cell", "margin", "hairs", "triangles", "fibres", "wall", "confinement")
     return Airflow(wind, fields=fields, scale=drag, guides=guides, **{name: getattr(table, name) for name in names})
 
 

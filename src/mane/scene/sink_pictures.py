@@ -16,6 +16,7 @@ import numpy as np
 from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
+from mane.scene.config_output import AIR
 from mane.scene.sinks import OutputRequest, Sink
 from mane.strand.frame import GuideFrame
 
@@ -61,6 +62,10 @@ class PictureSink(Sink):
     def open(self, *, resume: bool) -> None:
         """Make the folders, and see that movies can be made at all."""
         self._is_resumed = resume
+        if self._assembly.scene.camera.look == AIR:
+            from mane.scene import air_picture
+
+            air_picture.air_of(self._assembly.source)  # says where there is none
         if self._movie is not None:
             from mane.render.movie import MovieWriter
 
@@ -91,11 +96,16 @@ class PictureSink(Sink):
         table = self._assembly.scene.camera
         camera = self._cameras[self._numbers.index(index)]
         groom = self._drawn.with_points(points.reshape(-1, 3))
+        look = self._look(groom)
+        if look == AIR:
+            from mane.scene import air_picture
+
+            groom, look = air_picture.with_streaks(groom, air_picture.air_of(self._assembly.source)), air_picture.LOOK
         image = render(
             groom,
             self._meshes(frame),
             camera=camera,
-            look=self._look(groom),
+            look=look,
             size=table.size,
             finest=table.finest,
             body_color=self._body_color,

@@ -9,6 +9,8 @@ from mane.body.shapes import Sphere
 from mane.contact.air.airflow import Airflow
 from mane.contact.air.fields import Fan, Vortex, WindFile
 from mane.contact.air.porous import HairSamples
+from mane.fluid import _kernels_sample as kernels
+from mane.fluid.porous import drag_per_length, permeability
 from mane.geometry import quaternion
 from mane.groom import styles
 from mane.groom.groom import Groom
@@ -90,6 +92,44 @@ def test_hair_slows_the_wind_and_more_hair_slows_it_more():
     assert found[0] > 0.98
     assert 0.3 < found[1] < 0.97
     assert abs(found[2]) < 0.02  # next to nothing passes
+
+
+def test_fibres_of_a_block_are_a_porous_medium_together():
+    """Drag per length times length per volume is mu / K of Jackson and James, at any radius; few fibres are alone."""
+    for part in (1e-3, 0.02, 0.25):
+        for radius in (2e-5, 5e-5):
+            together = drag_per_length(np.array(part), 1.82e-5) * part / (np.pi * radius**2)
+            assert np.isclose(together, 1.82e-5 / permeability(part, radius))
+    assert (drag_per_length(np.array([0.0, 1e-4]), 1.82e-5) == 0.0).all()
+
+
+def test_dense_hair_has_at_least_the_drag_of_fibres():
+    """A block of hair of known density: its slow air meets what Jackson and James say, and no less where it is fast."""
+    found = {}
+    for fibres in ("alone", "jackson_james"):
+        air = Airflow((0.05, 0.0, 0.0), cell=0.02, margin=0.12, hairs=2e5, scale=0.1, fibres=fibres)
+        sim = simulation(air, **{**CALM, "root": "clamped"})
+        sim.step()
+        found[fibres] = air.resistance[12, 3, :3].mean()  # a vertex in the middle
+        lengths = air._lengths[12, 3]
+    part = air.samples.felt(
+        np.repeat(_at_places(air, sim)[:, None], 3, axis=1),
+        air.samples.weights(sim._state.points, np.ones(25, np.bool_)),
+    )[:, 0].reshape(25, 6)[12, 3]  # fmt: skip
+    assert 0.01 < part < 0.1
+    expected = lengths * 20 * np.pi * 1.82e-5 / (3 * (-np.log(part) - 0.931))
+    assert found["alone"] < 0.5 * expected
+    assert np.isclose(found["jackson_james"], expected, rtol=0.02)
+    total = air.solid_part.sum() * air.cell**3
+    assert np.isclose(total, 2e5 * np.pi * sim.strands.radius[0, 0] ** 2 * 0.06, rtol=1e-3)  # all hair is somewhere
+
+
+def _at_places(air, sim):
+    """Part of the volume that hair takes at the places where it meets the air, of the cell that each lies in."""
+    places = (air.samples.places(sim._state.points) - air.flow.grid.origin) / air.cell
+    out = np.empty(len(places))
+    kernels.read_cells(air._solid, np.array(air.flow.grid.shape), places, out)
+    return out / air.cell**3
 
 
 def head_in_wind(wind=(4.0, 0.0, 0.0), **settings):

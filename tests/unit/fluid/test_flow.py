@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mane.body.motion import Pose
-from mane.body.shapes import Box, Plane, Sphere
+from mane.body.shapes import Box, Capsule, Plane, Sphere
 from mane.body.solid import Solid
 from mane.fluid.confinement import confine, vorticity
 from mane.fluid.flow import Exchange, Flow, FlowDiverged
@@ -106,6 +106,28 @@ def test_nothing_flows_through_a_ball_that_moves():
     # potential flow: before the ball the fluid moves as fast as the ball, at twice the radius an eighth of that
     ahead = flow.at(np.array([[0.41 + 0.3, 0.5, 0.5]]))[0, 0]
     assert 0.08 < ahead < 0.17
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.4])
+@pytest.mark.parametrize("at", [0.5, 0.52, 0.54])
+def test_a_plate_thinner_than_a_cell_is_tight(at, turn):
+    """A plate of a tenth of a cell across a channel, between the corners of cells or not: nothing passes."""
+    grid = Grid((16, 8, 8), 1 / 16, sides=[Side("open", (1.0, 0.0, 0.0))] * 2 + [Side()] * 4)
+    plate = Solid(Box((0.0, 0.0, 0.0), (0.003, 1.0, 1.0)))
+    flow = Flow(grid)
+    flow.fill((1.0, 0.0, 0.0))
+    pose = moved(at, 0.25, 0.25, (0.0, 0.0, turn))
+    flow.step(0.01, [Wall(plate, pose, pose)])
+    passing = grid.faces(flow.velocity[0] * flow.walls.open_part[0], 0).mean(axis=(1, 2))
+    assert np.abs(passing).max() < 1e-4
+
+
+def test_a_wire_thinner_than_a_cell_is_passed_around():
+    grid = Grid((16, 8, 8), 1 / 16, sides=[Side("open", (1.0, 0.0, 0.0))] * 2 + [Side()] * 4)
+    flow = Flow(grid)
+    flow.fill((1.0, 0.0, 0.0))
+    flow.step(0.01, [Wall(Solid(Capsule((0.53, -1.0, 0.28), (0.53, 1.0, 0.28), 0.002)))])
+    assert np.abs(grid.faces(flow.velocity[0], 0) - 1.0).max() < 1e-4
 
 
 def test_a_fast_wind_is_divided_into_substeps():

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
+from mane.cli import main
 from mane.contact.air.airflow import Airflow
+from mane.groom.groom import Groom
+from mane.render.sheet import read_picture
+from mane.scene.air_picture import with_streaks
 from mane.scene.build import build
+from mane.scene.loop import run_scene
 from mane.scene.scene_file import SceneError, parse_scene
 
 SCENE = """
@@ -58,6 +63,34 @@ def test_a_wind_file_lies_beside_the_scene(tmp_path):
 def test_what_cannot_be_is_said_in_one_line(text, message):
     with pytest.raises(SceneError, match=message):
         parse_scene(text)
+
+
+def test_the_look_of_the_air_draws_streamlines_with_the_hair(tmp_path):
+    """By `--look air`; where no air is simulated, one line says so before anything is run."""
+    scene = tmp_path / "scene.toml"
+    scene.write_text(SCENE + '[frames]\nend = 1\n[camera]\nsize = [64, 48]\n[output]\npictures = "pictures"\n')
+    assert main(["simulate", str(scene), "--look", "air", "--quiet"]) == 0
+    with_air = read_picture(tmp_path / "pictures" / "picture.0001.png").astype(np.float64)
+    assert main(["simulate", str(scene), "--look", "brown", "--quiet"]) == 0
+    without = read_picture(tmp_path / "pictures" / "picture.0001.png").astype(np.float64)
+    is_blue = with_air[..., 2] > with_air[..., 0] + 20
+    assert is_blue.mean() > 0.02  # slow air
+    assert not (without[..., 2] > without[..., 0] + 20).any()
+    still = SCENE.replace("cell = 0.05\nhairs = 2000.0\n", "") + '[output]\npictures = "pictures"\n'
+    with pytest.raises(ValueError, match="shows the air while it is simulated, and this run simulates none"):
+        run_scene(parse_scene(still + '[camera]\nlook = "air"\n', folder=tmp_path))
+
+
+def test_streaks_are_strands_of_their_own():
+    source, air = air_of(SCENE)
+    source.step()
+    hair = Groom.from_uniform(source.frame.points)
+    both = with_streaks(hair, air, count=50, length=0.05)
+    assert (both.points[: hair.point_count] == hair.points).all()
+    assert 20 < both.strand_count - hair.strand_count <= 50
+    speed = np.linalg.norm(air.flow.at(both.points[hair.point_count :].astype(np.float64)), axis=1)
+    bright = both.vertex["color"][hair.point_count :].sum(axis=1)
+    assert np.corrcoef(speed, bright)[0, 1] > 0.8
 
 
 def test_cells_that_do_not_fit_into_memory_are_refused():

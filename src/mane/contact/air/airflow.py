@@ -25,12 +25,13 @@ from numpy.typing import NDArray
 
 from mane.contact.air.drag import AIR_DENSITY, AIR_VISCOSITY, Drag
 from mane.contact.air.fields import AnyField, PlacedField
-from mane.contact.air.porous import HairSamples
+from mane.contact.air.porous import HairSamples, fibre_volumes
 from mane.contact.air.wind import AnyWind, Wind, as_wind
-from mane.fluid import _kernels_advect as kernels
+from mane.fluid import _kernels_sample as kernels
 from mane.fluid.flow import Drive, Exchange, Flow, FlowDiverged, FlowReport
 from mane.fluid.grid import Grid, Side
-from mane.geometry.checks import require_positive
+from mane.fluid.porous import drag_per_length
+from mane.geometry.checks import require_choice, require_positive
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.strand.model import Float64Array, StrandModel
@@ -41,6 +42,7 @@ from mane.strand.variation import Varying
 HAIRS = 100_000  # of a human head
 GRANULARITY = 8  # cells; the box has a multiple of it along every axis, which halves well
 FEWEST = 16  # cells along an axis
+FIBRES = ("jackson_james", "alone")
 
 
 class Airflow(Force):
@@ -54,6 +56,8 @@ class Airflow(Force):
         hairs: that all guides together stand for.
         scale: factor on the drag of a single hair, any `Varying`.
         triangles: whether hair is felt between guides too, on the triangles that neighbours span.
+        fibres: "jackson_james" gives hair that is dense at least the drag of a porous medium of fibres, by the part of
+            the volume that all `hairs` take (Jackson and James 1986); "alone" leaves it that of a cylinder by itself.
         density: of the air [kg/m^3].
         viscosity: of the air [Pa s].
         wall: how solids hold the air: "slip", "no_slip" or "sticky".
@@ -80,6 +84,7 @@ class Airflow(Force):
         hairs: float = HAIRS,
         scale: Varying = 1.0,
         triangles: bool = True,
+        fibres: str = "jackson_james",
         density: float = AIR_DENSITY,
         viscosity: float = AIR_VISCOSITY,
         wall: str = "no_slip",
@@ -88,11 +93,13 @@ class Airflow(Force):
     ) -> None:
         for name, value in (("cell", cell), ("margin", margin), ("hairs", hairs)):
             require_positive(name, value)
+        require_choice("fibres", fibres, FIBRES)
         given = as_wind(wind)
         self.winds: list[Wind] = [*([] if given is None else [given])]
         self.winds += [field for field in fields if not isinstance(field, PlacedField)]
         self.placed = [field for field in fields if isinstance(field, PlacedField)]
         self.cell, self.margin, self.hairs, self.triangles = cell, margin, hairs, triangles
+        self.fibres, self.viscosity = fibres, viscosity
         self._settings = {
             "density": density, "viscosity": viscosity, "wall": wall, "confinement": confinement
         }  # fmt: skip
@@ -120,6 +127,9 @@ class Airflow(Force):
         self._air = np.zeros((*shape, 3))
         self._owed = np.zeros((*shape, 3))
         self._own = Load.empty(*shape)
+        self._volumes = self.hairs_each * fibre_volumes(model)
+        self._lengths = (fibre_volumes(model) / (np.pi * model.radius.reshape(-1) ** 2)).reshape(shape)
+        self._least, self._solid = np.zeros(shape), self.flow.grid.zeros()
         self._drag, self._push = (np.zeros_like(self.flow.velocity) for _ in range(2))
         self._rest_origin = grid.origin.copy()
         self.reset()
@@ -143,6 +153,11 @@ class Airflow(Force):
         return self._own.resistance
 
     @property
+    def solid_part(self) -> Float64Array:
+        """Part of the volume of every cell that hair took in the last step, of the grid's shape."""
+        return self.flow.grid.cells(self._solid).astype(np.float64) / self.cell**3
+
+    @property
     def felt(self) -> Float64Array:
         """Velocity of the air as every vertex feels it [m/s], shape (G, V, 3)."""
         return self._air
@@ -153,10 +168,11 @@ class Airflow(Force):
         """Take the air one step on and let it act on the hair."""
         self._blow(strands)
         self._follow(strands)
-        resistance = self._update_resistance(strands)
-        beta = self.hairs_each * 0.5 * resistance[..., :3].sum(axis=2).reshape(-1)  # at least the largest eigenvalue
         weights = self.samples.weights(strands.points, strands.active)
         places = (self.samples.places(strands.points) - self.flow.grid.origin) / self.cell
+        self._find_least(places, weights, strands.active)
+        resistance = self._update_resistance(strands)
+        beta = self.hairs_each * 0.5 * resistance[..., :3].sum(axis=2).reshape(-1)  # at least the largest eigenvalue
         velocity = strands.velocity.reshape(-1, 3)
         pushes = beta[:, None] * velocity - self._owed.reshape(-1, 3) / strands.dt
         shared = self.samples.shared_out(np.column_stack([beta, pushes]), weights)
@@ -193,7 +209,29 @@ class Airflow(Force):
         """Resistance of every vertex of one hair in the air as it is felt [kg/s], (G, V, 6); also fills `_own`."""
         self._own.clear()
         self.drag.add(strands, self._own)
+        if self.fibres != "alone":
+            mean = self._own.resistance[..., :3].sum(axis=2) / 3.0
+            more = np.divide(self._least, mean, out=np.ones_like(mean), where=mean > 0.0)
+            np.maximum(more, 1.0, out=more)
+            self._own.resistance[...] *= more[..., None]
+            self._own.force[...] *= more[..., None]
         return self._own.resistance
+
+    def _find_least(
+        self, places: Float64Array, weights: tuple[Float64Array, Float64Array], active: NDArray[np.bool_]
+    ) -> None:
+        """Find the least resistance of every vertex [kg/s], (G, V): that of a fibre among as many as there are."""
+        if self.fibres == "alone":
+            return
+        volumes = self._volumes * np.repeat(active, self._least.shape[1])
+        shared = self.samples.shared_out(volumes[:, None], weights)[:, 0].copy()
+        shape = np.array(self.flow.grid.shape)
+        self._solid.fill(0.0)
+        kernels.add_to_cells(places, shared, shape, self._solid)
+        part = np.empty(len(places))
+        kernels.read_cells(self._solid, shape, places, part)
+        felt = self.samples.felt(np.repeat(part[:, None], 3, axis=1) / self.cell**3, weights)[:, 0]
+        self._least[...] = self._lengths * drag_per_length(felt, self.viscosity).reshape(self._least.shape)
 
     def _blow(self, strands: StrandView) -> None:
         """Give the sides the velocity of the wind, and all air in the beginning."""

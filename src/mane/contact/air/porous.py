@@ -70,6 +70,14 @@ class HairSamples:
         return np.concatenate([own[:, None] * values, (corner[:, :, None] * values[self.triangles]).sum(axis=1)])
 
 
+def fibre_volumes(model: StrandModel) -> Float64Array:
+    """Volume of one hair that belongs to every vertex [m^3], shape (P,): half of the segments beside it."""
+    lengths = np.linalg.norm(np.diff(model.rest_points, axis=1), axis=2)
+    halves = 0.5 * (np.pad(lengths, ((0, 0), (1, 0))) + np.pad(lengths, ((0, 0), (0, 1))))
+    volumes: Float64Array = (halves * np.pi * model.radius**2).reshape(-1)
+    return volumes
+
+
 def _triangles(pairs: IntArray, vertices: int) -> IntArray:
     """Corners of the triangles of strips between pairs of strands, as numbers of vertices, shape (T, 3)."""
     a, b = (vertices * pairs[:, end, None] + np.arange(vertices - 1) for end in (0, 1))

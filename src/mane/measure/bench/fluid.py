@@ -16,6 +16,7 @@ from mane.fluid.flow import Exchange, Flow
 from mane.fluid.grid import FloatArray, Grid, Side
 from mane.fluid.multigrid import PressureSolver
 from mane.geometry.threads import most_threads, using_threads
+from mane.measure.bench import _kernels_advect_plain as plain_advection
 from mane.measure.bench import _kernels_fluid_plain as plain
 from mane.measure.figures import Figures
 
@@ -43,7 +44,8 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
     growth = spent[sizes[1]] / spent[sizes[0]]
     figures.add(f"air, {sizes[0]}^3 to {sizes[1]}^3", "growth of a step, for 8 times the cells", growth, "1")
     tell("fluid: plain kernels and pyamg")
-    _add_peers(figures, sizes[-1] if quick else 128)
+    _add_plain_advection(figures, sizes[0])
+    _add_peers(figures, sizes[-1] if quick else 128, tell)
     return figures
 
 
@@ -165,7 +167,39 @@ def _add_pressure(figures: Figures, size: int, threads: int, copy: float) -> Non
     figures.add(case, "share of memory bandwidth", moved / copy, "1", better="higher")
 
 
-def _add_peers(figures: Figures, size: int) -> None:
+def _add_plain_advection(figures: Figures, size: int) -> None:
+    """Advection of the flow around a head beside the same scheme written face by face, on all threads."""
+    grid = Grid((size, size, size), 1.0 / size, sides=Side("open", WIND))
+    flow, head = Flow(grid), _head()
+    flow.fill(WIND)
+    for _ in range(3):
+        flow.step(STEP, [head])
+    shape, scale = np.array(grid.shape), np.float32(STEP / grid.cell)
+    velocity = flow.velocity.copy()
+    way, once, twice = (np.zeros_like(velocity) for _ in range(3))
+
+    def carry_plainly() -> None:
+        for axis in range(3):
+            field = velocity[axis]
+            plain_advection.trace_back(
+                velocity, field, axis, shape, grid.kinds, grid.side_velocity, scale, way, once[axis]
+            )
+            plain_advection.correct(velocity, field, axis, shape, scale, way, once[axis], twice[axis])
+
+    def carry() -> None:
+        flow.velocity[...] = velocity
+        flow._carry(STEP)
+
+    carry_plainly()
+    own, seconds = _best(carry, 3), _best(carry_plainly, 3)
+    case = f"advection, {size}^3, {most_threads()} threads"
+    figures.add(case, "advection, and a copy", 1e3 * own, "ms")
+    figures.add(case, "plain advection", 1e3 * seconds, "ms")
+    goal: dict[str, Any] = {"target": 4.0} if size >= 64 else {}
+    figures.add(case, "times as fast as plain", seconds / own, "1", better="higher", **goal)
+
+
+def _add_peers(figures: Figures, size: int, tell: Callable[[str], None]) -> None:
     solver, faces, b = _case(size)
     start = time.perf_counter()
     solver.pressure[...] = 0.0
@@ -181,7 +215,8 @@ def _add_peers(figures: Figures, size: int) -> None:
     try:
         import pyamg  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
     except ImportError:
-        return  # `pip install mane[peers]`
+        tell("fluid: pyamg is not installed, so that its rows are left out; `pip install mane[peers]` brings it")
+        return
     seconds, iterations = _pyamg_seconds(solver, faces, b)
     figures.add(case, "pyamg, smoothed aggregation with its set-up", seconds, "s")
     figures.add(case, "iterations of pyamg", iterations, "1")

@@ -31,9 +31,18 @@ CAVITY_U = {
     1000: ((0.1719, -0.38289),),
 }
 CAVITY_V = {100: -0.24533, 1000: -0.51550}  # least y velocity on the other middle line, from their table II
+# The same flow converged on its grid: least x and least y velocity on the middle lines. Ghia's table is off by up to
+# 3.3 % (the y velocity at Reynolds 100), so that nobody can be within 2 % of both; the promise is on these.
+MARCHI = "Marchi, Suero and Araki 2009, 1024^2 extrapolated"
+BOTELLA = "Botella and Peyret 1998, spectral"
+CAVITY_CONVERGED = {100: (-0.2140417, -0.2538030, MARCHI), 1000: (-0.3885698, -0.5270771, BOTELLA)}
 WITHIN = 0.02
 SETTLED = 2e-5  # change of any velocity in one unit of time at which a cavity counts as steady, over the lid's
-CYLINDER = {"drag": 1.33, "strouhal": 0.165}  # Park, Kwon and Choi 1998
+CYLINDER = {"drag": 1.33, "strouhal": 0.165}  # Park, Kwon and Choi 1998; others 1.31 to 1.34, 0.164 to 0.166
+# Sides that a flow slips along speed it up past a cylinder: drag and Strouhal number grow by these over the height of
+# the channel in diameters (fitted to Qu, Norberg, Davidson, Peng and Wang 2013: 1.310 and 0.1647 at 200, 1.326 and
+# 0.1660 at 60).
+BLOCKAGE = {"drag": 1.37, "strouhal": 0.111}
 HAIR_RADIUS, HAIR_PART = 40e-6, 0.02
 
 
@@ -57,6 +66,8 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     _add_darcy(figures)
     tell("fluid: hair and air")
     _add_coupling(figures)
+    _add_impulses(figures)
+    _add_lee(figures)
     for reynolds in (100,) if quick else CAVITY_U:
         tell(f"fluid: cavity at Reynolds {reynolds}")
         _add_cavity(figures, reynolds, 32 if quick else 128)
@@ -189,6 +200,62 @@ def _add_coupling(figures: Figures) -> None:
     figures.add("a hair that falls along itself", "error", abs(speed / expected - 1.0), "1", target=0.02)
 
 
+def _add_impulses(figures: Figures) -> None:
+    """A ball and a porous block in the wind: momentum that air gains is what sides, walls and drag give it."""
+    grid = Grid((32, 24, 24), 1 / 32, sides=Side("open", (2.0, 0.3, 0.0)))
+    flow = Flow(grid)
+    flow.is_audited = True
+    flow.fill((2.0, 0.3, 0.0))
+    drag = np.zeros_like(flow.velocity)
+    drag[:, 18:22, 6:18, 6:18] = 5.0 * flow.face_mass / 0.005
+    ball, worst = Solid(Sphere((0.0, 0.0, 0.0), 0.15)), 0.0
+    for step in range(6):
+        before, after = (
+            Pose(np.array([0.3 + 0.005 * (step + end), 0.4, 0.4]), quaternion.exp(np.zeros(3))) for end in (0, 1)
+        )
+        flow.step(0.005, [_Wall(ball, before, after)], exchange=Exchange(drag, np.zeros_like(drag)))
+        scale = max(float(np.abs(flow.audit["walls"]).max()), float(np.abs(flow.audit["drag"]).max()))
+        worst = max(worst, float(np.abs(flow.audit["walls"] - _wall_impulse(flow, 0.005)).max()) / scale)
+    figures.add(
+        "ball and hair block in the wind", "pressure on walls and sides less what the air got, over it", worst, "1",
+        target=1e-6,
+    )  # fmt: skip
+
+
+def _wall_impulse(flow: Flow, dt: float) -> np.ndarray:
+    """Momentum that walls and sides give the air by pressure [N s]: that of every cell beside a closed face."""
+    grid, pressure = flow.grid, flow.pressure
+    total = np.zeros(3)
+    for axis in range(3):
+        is_open = np.moveaxis(grid.faces(flow.walls.open_part[axis], axis) > 0.0, axis, 0)
+        p = np.moveaxis(pressure, axis, 0)
+        # a face that is open moves the air by the pressure below less that above; what is left of all are the ends
+        total[axis] = (p * is_open[1:]).sum() - (p * is_open[:-1]).sum()
+    return total * grid.cell**2 * dt
+
+
+def _add_lee(figures: Figures) -> None:
+    """Hair around a ball in the wind: behind it hair hangs still while in front of it and beside it blows."""
+    from mane.groom import styles
+    from mane.groom.select import select_guides
+
+    groom = styles.make("ball", strands=200, vertices=8, seed=1)
+    guides = select_guides(groom, 40, seed=1)
+    radius = float(np.linalg.norm(guides.rest[:, 0], axis=1).min())
+    air = Airflow((4.0, 0.0, 0.0), cell=0.025, margin=0.15, scale=0.1, hairs=2000.0)
+    sim = Simulation(guides, body=Sphere((0.0, 0.0, 0.0), 0.999 * radius), air=air, frame_rate=48.0)
+    rest = sim.frame.points.astype(np.float64)
+    for _ in range(24):
+        sim.step()
+    side = rest[:, 0, 0] / np.abs(rest[:, 0, 0]).max()
+    moved = np.linalg.norm(sim.frame.points[:, -1] - rest[:, -1], axis=1)
+    speed = np.linalg.norm(air.felt, axis=2).mean(axis=1)
+    case = "hair on a ball in a wind of 4 m/s"
+    for name, values in (("air that hair feels", speed), ("displacement of tips", moved)):
+        ratio = float(values[side > 0.6].mean() / values[side < 0.3].mean())
+        figures.add(case, f"{name} in the lee over that elsewhere", ratio, "1", target=0.5)
+
+
 def _add_cavity(figures: Figures, reynolds: int, cells: int) -> None:
     """A square cavity under a lid that moves; first on coarse grids, whose flow the finer ones start with."""
     flow: Flow | None = None
@@ -205,8 +272,20 @@ def _add_cavity(figures: Figures, reynolds: int, cells: int) -> None:
         figures.add(case, f"x velocity at height {height:g}", found, "1", reference=expected, source=GHIA)
         figures.add(case, f"error at height {height:g}", abs(found / expected - 1.0), "1", **goal)
     if reynolds in CAVITY_V:
-        expected = CAVITY_V[reynolds]
-        figures.add(case, "least y velocity", float(v.min()), "1", reference=expected, source=GHIA)
+        figures.add(case, "least y velocity", _least(v), "1", reference=CAVITY_V[reynolds], source=GHIA)
+    if reynolds in CAVITY_CONVERGED:
+        least_u, least_v, source = CAVITY_CONVERGED[reynolds]
+        for name, values, expected in (("x", u, least_u), ("y", v, least_v)):
+            found = _least(values)
+            figures.add(case, f"least {name} velocity", found, "1", reference=expected, source=source)
+            figures.add(case, f"error of the least {name} velocity", abs(found / expected - 1.0), "1", **goal)
+
+
+def _least(values: np.ndarray) -> float:
+    """Least of equally spaced numbers, with a parabola through the least and its neighbours."""
+    k = int(values.argmin())
+    a, b, c = (float(values[i]) for i in (k - 1, k, k + 1))
+    return b - (a - c) ** 2 / (8.0 * (a - 2.0 * b + c))
 
 
 def _steady_cavity(reynolds: int, cells: int, coarse: Flow | None) -> Flow:
@@ -248,13 +327,12 @@ def _add_cylinder(figures: Figures) -> None:
     spectrum = np.abs(np.fft.rfft((np.array(swings) - np.mean(swings)) * np.hanning(len(swings)), 16 * len(swings)))
     strouhal = float(np.fft.rfftfreq(16 * len(swings), dt)[spectrum.argmax()])
     case = f"cylinder, Reynolds 100, {per_diameter} cells across, in a channel of {height} diameters"
-    source = "Park, Kwon and Choi 1998, unbounded"
-    figures.add(case, "drag coefficient", 2.0 * float(np.mean(drags)), "1", reference=CYLINDER["drag"], source=source)
-    figures.add(case, "Strouhal number", strouhal, "1", reference=CYLINDER["strouhal"], source=source)
-    off = abs(strouhal / CYLINDER["strouhal"] - 1.0)
-    figures.add(case, "error of the Strouhal number", off, "1", target=0.1)
-    off = abs(2.0 * float(np.mean(drags)) / CYLINDER["drag"] - 1.0)
-    figures.add(case, "error of the drag coefficient", off, "1", target=0.1)
+    found = {"drag": 2.0 * float(np.mean(drags)), "strouhal": strouhal}
+    for key, name in (("drag", "drag coefficient"), ("strouhal", "Strouhal number")):
+        expected = CYLINDER[key] + BLOCKAGE[key] / height
+        figures.add(case, name, found[key], "1", reference=CYLINDER[key], source="Park, Kwon and Choi 1998, unbounded")
+        figures.add(case, f"{name} to expect between these sides", expected, "1", source="Qu et al. 2013, extrapolated")
+        figures.add(case, f"error of the {name}", abs(found[key] / expected - 1.0), "1", target=0.05)
 
 
 def _box_drag(flow: Flow, half: float) -> float:
