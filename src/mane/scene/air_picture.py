@@ -19,7 +19,7 @@ LOOK = "painted"  # of the strands that `with_streaks` returns
 COUNT = 900  # streamlines
 LENGTH = 0.1  # [m]
 WIDTH = 0.0008  # [m]
-HAIR = np.array([0.16, 0.08, 0.035], np.float32)  # linear RGB
+HAIR = np.array([0.03, 0.016, 0.008], np.float32)  # linear RGB
 # Linear RGB from still air to the fastest: brightness rises evenly, so that it reads in grey as well.
 SLOW_TO_FAST = np.array([[0.02, 0.05, 0.30], [0.03, 0.30, 0.65], [0.25, 0.75, 0.75], [0.95, 0.90, 0.35]])
 
@@ -38,7 +38,8 @@ def air_of(source: GuideSource) -> Airflow:
 def with_streaks(groom: Groom, air: Airflow, *, count: int = COUNT, length: float = LENGTH) -> Groom:
     """Return hair and streamlines of the air as it is now as one groom, painted for the look `LOOK`.
 
-    Lines start at the same places in every frame. Those that go nowhere, in still air or within a solid, are left out.
+    Lines start at the same places in every frame. Those that go nowhere, in still air or within a solid, are left out;
+    at the start of a run all air is still.
     """
     lines = streamlines(air.flow, count, length=length)
     travelled = np.linalg.norm(np.diff(lines, axis=1), axis=2).sum(axis=1)

@@ -31,18 +31,19 @@ CAVITY_U = {
     1000: ((0.1719, -0.38289),),
 }
 CAVITY_V = {100: -0.24533, 1000: -0.51550}  # least y velocity on the other middle line, from their table II
-# The same flow converged on its grid: least x and least y velocity on the middle lines. Ghia's table is off by up to
-# 3.3 % (the y velocity at Reynolds 100), so that nobody can be within 2 % of both; the promise is on these.
+# The same flow converged on its grid: least x and y velocity on the middle lines. The y velocity of Ghia's table at
+# Reynolds 100 is 3.3 % off, so that nobody can be within 2 % of both; there the promise is on the converged one.
 MARCHI = "Marchi, Suero and Araki 2009, 1024^2 extrapolated"
 BOTELLA = "Botella and Peyret 1998, spectral"
 CAVITY_CONVERGED = {100: (-0.2140417, -0.2538030, MARCHI), 1000: (-0.3885698, -0.5270771, BOTELLA)}
 WITHIN = 0.02
 SETTLED = 2e-5  # change of any velocity in one unit of time at which a cavity counts as steady, over the lid's
-CYLINDER = {"drag": 1.33, "strouhal": 0.165}  # Park, Kwon and Choi 1998; others 1.31 to 1.34, 0.164 to 0.166
-# Sides that a flow slips along speed it up past a cylinder: drag and Strouhal number grow by these over the height of
-# the channel in diameters (fitted to Qu, Norberg, Davidson, Peng and Wang 2013: 1.310 and 0.1647 at 200, 1.326 and
-# 0.1660 at 60).
-BLOCKAGE = {"drag": 1.37, "strouhal": 0.111}
+PARK = "Park, Kwon and Choi 1998, unbounded"
+CYLINDER = {
+    "drag": 1.33,
+    "strouhal": 0.165,
+}  # Kravchenko, Mittal, Posdziech, Qu and others: 1.31 to 1.34, 0.164 to 0.166
+UPSTREAM = 8.0  # diameters from where the wind comes in to the cylinder
 HAIR_RADIUS, HAIR_PART = 40e-6, 0.02
 
 
@@ -62,6 +63,7 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     _add_vortex(figures, (16, 32) if quick else (16, 32, 64))
     tell("fluid: rest and moving walls")
     _add_walls(figures)
+    _add_plate(figures)
     tell("fluid: porous block")
     _add_darcy(figures)
     tell("fluid: hair and air")
@@ -141,6 +143,23 @@ def _add_walls(figures: Figures) -> None:
     figures.add(
         "ball that moves at 1 m/s", "flow through any cell of its surface over its speed", leak, "1", target=1e-4
     )
+
+
+def _add_plate(figures: Figures) -> None:
+    """A slanted plate of a tenth of a cell across a channel, which moves: air on both sides moves as it does."""
+    speed = 0.5
+    grid = Grid((32, 16, 16), 1 / 32, sides=[Side("open"), Side("open"), *[Side()] * 4])
+    flow = Flow(grid, wall="slip")
+    plate = Solid(Box((0.0, 0.0, 0.0), (0.05 * grid.cell, 2.0, 2.0)))
+    for step in range(6):
+        before, after = (
+            Pose(np.array([0.5 + 0.01 * speed * (step + end), 0.25, 0.25]), quaternion.exp(np.array([0.0, 0.2, 0.3])))
+            for end in (0, 1)
+        )
+        flow.step(0.01, [_Wall(plate, before, after)])
+    moved = grid.faces(flow.velocity[0], 0)
+    leak = max(abs(float(moved[at].mean()) / speed - 1.0) for at in (0, -1))
+    figures.add("slanted plate of a tenth of a cell that moves", "flow past it over its own", leak, "1", target=1e-3)
 
 
 def _add_darcy(figures: Figures) -> None:
@@ -271,14 +290,20 @@ def _add_cavity(figures: Figures, reynolds: int, cells: int) -> None:
         found = float(np.interp(height, middles, u))
         figures.add(case, f"x velocity at height {height:g}", found, "1", reference=expected, source=GHIA)
         figures.add(case, f"error at height {height:g}", abs(found / expected - 1.0), "1", **goal)
+    is_off = reynolds in CAVITY_V and abs(CAVITY_V[reynolds] / CAVITY_CONVERGED[reynolds][1] - 1.0) > 1.5 * WITHIN
     if reynolds in CAVITY_V:
-        figures.add(case, "least y velocity", _least(v), "1", reference=CAVITY_V[reynolds], source=GHIA)
+        found, expected = _least(v), CAVITY_V[reynolds]
+        figures.add(case, "least y velocity", found, "1", reference=expected, source=GHIA)
+        promise = {} if is_off else goal
+        figures.add(case, "error of the least y velocity", abs(found / expected - 1.0), "1", **promise)
     if reynolds in CAVITY_CONVERGED:
         least_u, least_v, source = CAVITY_CONVERGED[reynolds]
+        promise = goal if is_off else {}
         for name, values, expected in (("x", u, least_u), ("y", v, least_v)):
             found = _least(values)
             figures.add(case, f"least {name} velocity", found, "1", reference=expected, source=source)
-            figures.add(case, f"error of the least {name} velocity", abs(found / expected - 1.0), "1", **goal)
+            metric = f"error of the least {name} velocity, converged"
+            figures.add(case, metric, abs(found / expected - 1.0), "1", **promise)
 
 
 def _least(values: np.ndarray) -> float:
@@ -309,14 +334,16 @@ def _steady_cavity(reynolds: int, cells: int, coarse: Flow | None) -> Flow:
 
 def _add_cylinder(figures: Figures) -> None:
     """Vortices behind a cylinder at Reynolds 100; drag by the momentum that a box around it loses."""
-    per_diameter, length, height, seconds = 10, 16, 12, 110.0
+    per_diameter, length, height, seconds = 10, 20, 24, 110.0
     h = 1.0 / per_diameter
     wind = (1.0, 0.0, 0.0)
     sides = [Side("fixed", wind), Side("open", wind), *[Side()] * 4]
-    grid = Grid((length * per_diameter, height * per_diameter, 1), h, (-5.0, -height / 2, -0.5 * h), sides)
+    grid = Grid((length * per_diameter, height * per_diameter, 1), h, (-UPSTREAM, -height / 2, -0.5 * h), sides)
     flow = Flow(grid, density=1.0, viscosity=0.01, order=2, tolerance=1e-4)
     flow.fill((1.0, 0.0, 0.0))
-    grid.faces(flow.velocity[1], 1)[60:80, 55:75] = 0.2  # a push to one side, so that shedding begins
+    behind, middle = round((UPSTREAM + 1.0) * per_diameter), height * per_diameter // 2
+    # a push to one side, so that shedding begins
+    grid.faces(flow.velocity[1], 1)[behind : behind + 20, middle - 5 : middle + 15] = 0.2
     post = [_Wall(Solid(Capsule((0.0, 0.0, -5.0), (0.0, 0.0, 5.0), 0.5)))]
     dt, drags, swings = 0.8 * h, [], []
     while flow.time < seconds:
@@ -329,10 +356,8 @@ def _add_cylinder(figures: Figures) -> None:
     case = f"cylinder, Reynolds 100, {per_diameter} cells across, in a channel of {height} diameters"
     found = {"drag": 2.0 * float(np.mean(drags)), "strouhal": strouhal}
     for key, name in (("drag", "drag coefficient"), ("strouhal", "Strouhal number")):
-        expected = CYLINDER[key] + BLOCKAGE[key] / height
-        figures.add(case, name, found[key], "1", reference=CYLINDER[key], source="Park, Kwon and Choi 1998, unbounded")
-        figures.add(case, f"{name} to expect between these sides", expected, "1", source="Qu et al. 2013, extrapolated")
-        figures.add(case, f"error of the {name}", abs(found[key] / expected - 1.0), "1", target=0.05)
+        figures.add(case, name, found[key], "1", reference=CYLINDER[key], source=PARK)
+        figures.add(case, f"error of the {name}", abs(found[key] / CYLINDER[key] - 1.0), "1", target=0.1)
 
 
 def _box_drag(flow: Flow, half: float) -> float:
