@@ -76,7 +76,7 @@ def test_code_on_pages_uses_public_names_only(path):
 def test_names_in_the_text_of_pages_are_public(path):
     named = re.findall(r"`mane\.([A-Za-z_][\w.]*)", path.read_text(encoding="utf-8"))
     assert len(named) > 20 or path.name != "README.md"
-    assert not [name for name in named if not is_public(name)]
+    assert not [name for name in named if not is_public(name) and not name.endswith(".json")]  # mane.schema.json
 
 
 @pytest.mark.parametrize(
