@@ -9,8 +9,9 @@ mane.write_groom("curly.usd", groom)
 ```
 
 Every public name is listed in `PUBLIC` and loaded when it is first used, so that `import mane` is quick. Those of one
-subject stand together in a module: `mane.forces`, `mane.winds`, `mane.fluids`, `mane.strands`, `mane.skins`,
-`mane.motions`, `mane.scenes`, `mane.pictures`, `mane.styles`, `mane.shapes`, `mane.props` and `mane.metrics`.
+subject stand together in a module: `mane.forces`, `mane.winds`, `mane.fluids`, `mane.volumes`, `mane.strands`,
+`mane.skins`, `mane.motions`, `mane.scenes`, `mane.pictures`, `mane.styles`, `mane.shapes`, `mane.props` and
+`mane.metrics`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane import scenes as scenes
     from mane import skins as skins
     from mane import strands as strands
+    from mane import volumes as volumes
     from mane import winds as winds
     from mane.body import props as props
     from mane.body import shapes as shapes
@@ -141,6 +143,7 @@ PUBLIC = {
     "forces": "mane.forces",
     "winds": "mane.winds",
     "fluids": "mane.fluids",
+    "volumes": "mane.volumes",
     "HairModel": "mane.reduced.model",
     "Material": "mane.strand.material",
     "GuideFrame": "mane.strand.frame",
@@ -181,6 +184,7 @@ MODULES = (
     "skins",
     "strands",
     "styles",
+    "volumes",
     "winds",
 )
 
