@@ -112,6 +112,11 @@ CASES = {
 }
 
 
+def mesh_of(solid: mane.Solid) -> mane.Mesh:
+    """Triangles of a solid where it stands at rest."""
+    return solid.shape.mesh() if solid.mesh is None else solid.mesh
+
+
 def draw(name: str, case: Case, folder: Path) -> Path:
     """Simulate and draw all panels of a case."""
     groom = mane.styles.make(case.style, strands=STRANDS, seed=1)
@@ -129,7 +134,7 @@ def draw(name: str, case: Case, folder: Path) -> Path:
             frame = sim.step()
         hair = groom.with_points(skin(frame).reshape(-1, 3))
         placed = zip(sim.solids, frame.solid_poses, strict=True)
-        solids = [solid.mesh.with_points(pose.apply(solid.mesh.points)) for solid, pose in placed]
+        solids = [mesh_of(solid).transformed(pose.matrix) for solid, pose in placed]
         shown = mane.pictures.outline(groom, body)
         (camera,) = mane.pictures.look_at([shown], direction=case.direction, aspect=1.0)
         pictures.append(mane.render(hair, solids, camera=camera, size=SIZE, look="auburn"))
