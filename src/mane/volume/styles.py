@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy.spatial import cKDTree
 
-from mane.body.solid import Solid
+from mane.body.solid import PosedSolid, Solid
 from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
 from mane.skin._kernels_lengths import keep_lengths
@@ -22,6 +22,7 @@ HAIRS_PER_CLUMP = 24
 CLUMPING, CLUMP_START = 0.92, 0.25  # how close to the centre tips come, and from which part of the length on
 LIGHT, HEAVY = 3.0, 5.0  # times its own weight that sagged and matted hair carries
 MATTED_HEIGHT, MATTED_LAYER = 0.08, 0.001  # part of its height that is left, and the layer [m] that hair lies in
+MATTED_ROUNDS = 4
 
 
 class Level(Protocol):
@@ -101,14 +102,21 @@ def matted(groom: Groom, body: Solid | None = None, mesh: TetMesh | None = None)
     if body is None:
         raise ValueError("styles: 'matted' lies on the skin, and there is no body here")
     heavy = _sag(clumped(groom), body, HEAVY, mesh)
-    points = heavy.as_uniform()
     surface = body.at_rest().placed(body.rest_pose, 0.0)
+    height = MATTED_LAYER + MATTED_HEIGHT * surface.distance(heavy.points).reshape(groom.strand_count, -1)
+    flat = heavy
+    for _ in range(MATTED_ROUNDS):  # lengths that are set anew lift hair off a round body again
+        flat = _with_lengths(groom, _lowered(flat.as_uniform(), surface, height))
+    return _outside(flat, body)
+
+
+def _lowered(points: FloatArray, surface: PosedSolid, height: FloatArray) -> FloatArray:
+    """Points (S, V, 3) brought down to `height (S, V)` over a surface where they are higher; roots stay."""
     distance, normal = surface.distance_and_gradient(points.reshape(-1, 3))
-    height = MATTED_HEIGHT * distance + MATTED_LAYER * np.clip(distance / MATTED_LAYER, 0, 1)
-    down = (np.minimum(height, distance) - distance)[:, None] * normal
-    flat = points + down.reshape(points.shape)
-    flat[:, 0] = points[:, 0]
-    return _outside(_with_lengths(groom, flat), body)
+    down = np.minimum(height.reshape(-1) - distance, 0)[:, None] * normal
+    lowered: FloatArray = points + down.reshape(points.shape)
+    lowered[:, 0] = points[:, 0]
+    return lowered
 
 
 STYLE_MAKERS: dict[str, Callable[[Groom, Solid | None, TetMesh | None], Groom]] = {
