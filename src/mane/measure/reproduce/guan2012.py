@@ -35,6 +35,7 @@ LENGTHS, STIFFNESS = (0.21, 0.46), (10.0, 0.3)  # [m]; factors on the stiffness 
 WINDS = ((0.0, 0.0, 0.0), (0.0, 0.0, 3.0), (3.0, 0.0, 0.0), (-3.0, 0.0, 0.0))  # [m/s]: none, +z, +x, -x
 PICTURE, QUICK_PICTURE = (360, 460), (96, 120)
 LOCK = 4e-3  # [m] width that a guide is drawn with
+VIEW = (0.5, 0.1, 1.0)  # direction that pictures are seen from
 # Table 1, testing [cm]: short stiff, short soft, long stiff, long soft; and what we promise for 198 guides.
 TABLE_1 = {198: (1.14, 1.91, 1.93, 3.61), 962: (0.78, 1.22, 1.57, 2.93)}
 TABLE_1_TRAINING = {198: (1.23, 1.73, 2.09, 3.39), 962: (0.84, 1.20, 1.66, 2.85)}
@@ -267,7 +268,7 @@ def draw_styles(report: Report, model: HairModel, quick: bool) -> None:
     mesh = grooms.body("straight")
     solid = Mesh(head.apply(mesh.points).astype(np.float32), mesh.faces)
     corners = np.concatenate([points.reshape(-1, 3), solid.points])
-    camera = Camera.framing(corners, "front", aspect=size[0] / size[1], margin=0.02)
+    camera = Camera.framing(corners, VIEW, aspect=size[0] / size[1], margin=0.02)
     images = [render(locks(hair, width=LOCK), [solid], camera=camera, size=size) for _, hair in made.values()]
     report.picture(
         "styles", side_by_side(images, list(made)), "fig. 5: lengths between and beyond, and mixed over the scalp"
