@@ -4,7 +4,8 @@ The matrix has, of every cell, the coefficients of its six faces: c (p - p_neigh
 over the distance of the cells, in cells. A face without one is closed. Outside of the box pressure is zero, so that the
 face of an open side needs nothing but its coefficient. Chunks of sixteen cells in a row are of one of three kinds:
 those without any fluid are passed over, those within the fluid have the same coefficient everywhere and read none.
-All arrays are flat; `plane` and `row` are how far neighbours along x and y lie apart.
+`chunks` lists those with fluid, one plane after the other, and `starts` where each plane begins in it. All arrays are
+flat; `plane` and `row` are how far neighbours along x and y lie apart.
 """
 
 # mypy: allow-untyped-defs
@@ -20,6 +21,14 @@ from mane.simd.reductions import reduce_sum
 EMPTY, INSIDE, MIXED = 0, 1, 2
 # Every other cell, from the first and from the second on.
 CHECKER = np.array([1, 0] * (WIDTH // 2 + 1), np.int8)
+# Lowest bits of the number of a chunk, which begins at a multiple of sixteen: whether its row is odd, and its kind.
+ODD, WITHIN = 1, 2
+
+
+@inline
+def chunk_of(entry):
+    """Where a chunk of a list begins, whether its row is odd (0 or 1), and whether it is within the fluid."""
+    return entry & ~np.int64(WIDTH - 1), entry & ODD, (entry & WITHIN) != 0
 
 
 @inline
@@ -51,126 +60,90 @@ def coefficient_sum(cx, cy, cz, at, row, plane):
 
 
 @inline
-def applied(x, cx, cy, cz, inverse, kind, inside, at, row, plane):
+def applied(x, cx, cy, cz, inverse, is_within, inside, at, row, plane):
     """The matrix times `x` at sixteen cells, 0 where is no fluid; `inside` is the coefficient of faces within it."""
-    if kind == INSIDE:
+    if is_within:
         return inside * (np.float32(6.0) * load(x, at) - plain_sum(x, at, row, plane))
     diagonal = coefficient_sum(cx, cy, cz, at, row, plane)
     value = diagonal * load(x, at) - neighbour_sum(x, cx, cy, cz, at, row, plane)
     return select(load(inverse, at) > np.float32(0.0), value, np.float32(0.0))
 
 
-@inline
-def relax_plane(x, b, cx, cy, cz, inverse, kinds, checker, inside, colour, i, rows, row, plane):
-    """Solve every cell of a colour in plane i for its own pressure."""
-    chunks = row // WIDTH
-    for j in range(1, rows + 1):
-        first = i * plane + j * row
-        mask = load_mask(checker, (i + j + colour) & 1)
-        for chunk in range(chunks):
-            kind = kinds[first // WIDTH + chunk]
-            if kind == EMPTY:
-                continue
-            at = first + chunk * WIDTH
-            if kind == INSIDE:
+@njit(cache=True, error_model="numpy", parallel=True)
+def relax(x, b, cx, cy, cz, inverse, chunks, starts, checker, inside, colour, row, plane):
+    """Half a sweep of red-black Gauss-Seidel: solve every cell of a colour for its own pressure."""
+    for index in prange(len(starts) - 1):
+        use_wide_registers()
+        for number in range(starts[index], starts[index + 1]):
+            at, odd, is_within = chunk_of(chunks[number])
+            if is_within:
                 scale = np.float32(1.0 / 6.0)
                 value = scale * (load(b, at) * (np.float32(1.0) / inside) + plain_sum(x, at, row, plane))
             else:
                 value = load(inverse, at) * (load(b, at) + neighbour_sum(x, cx, cy, cz, at, row, plane))
-            store(x, at, select(mask, value, load(x, at)))
+            store(x, at, select(load_mask(checker, odd ^ colour), value, load(x, at)))
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def relax(x, b, cx, cy, cz, inverse, kinds, checker, inside, colour, planes, rows, row, plane):
-    """Half a sweep of red-black Gauss-Seidel."""
-    for index in prange(planes):
-        use_wide_registers()
-        relax_plane(x, b, cx, cy, cz, inverse, kinds, checker, inside, colour, np.int64(index) + 1, rows, row, plane)
-
-
-@njit(cache=True, error_model="numpy", parallel=True)
-def relax_from_zero(x, b, inverse, kinds, checker, colour, planes, rows, row, plane):
+def relax_from_zero(x, b, inverse, chunks, starts, checker, colour):
     """The same for a pressure of zero: cells of the other colour become zero."""
-    for index in prange(planes):
+    for index in prange(len(starts) - 1):
         use_wide_registers()
-        i = np.int64(index) + 1
-        for j in range(1, rows + 1):
-            first = i * plane + j * row
-            mask = load_mask(checker, (i + j + colour) & 1)
-            for chunk in range(row // WIDTH):
-                at = first + chunk * WIDTH
-                if kinds[at // WIDTH] != EMPTY:
-                    store(x, at, select(mask, load(inverse, at) * load(b, at), np.float32(0.0)))
+        for number in range(starts[index], starts[index + 1]):
+            at, odd, _ = chunk_of(chunks[number])
+            value = load(inverse, at) * load(b, at)
+            store(x, at, select(load_mask(checker, odd ^ colour), value, np.float32(0.0)))
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def apply_matrix(x, cx, cy, cz, inverse, kinds, inside, planes, rows, row, plane, y, partial):
+def apply_matrix(x, cx, cy, cz, inverse, chunks, starts, inside, row, plane, y, partial):
     """Fill `y` with the matrix times `x`, and `partial` with the sum of x y of every plane."""
-    for index in prange(planes):
+    for index in prange(len(starts) - 1):
         use_wide_registers()
-        i = np.int64(index) + 1
         total = 0.0
-        for j in range(1, rows + 1):
-            first = i * plane + j * row
-            for chunk in range(row // WIDTH):
-                at = first + chunk * WIDTH
-                kind = kinds[at // WIDTH]
-                if kind == EMPTY:
-                    continue
-                value = applied(x, cx, cy, cz, inverse, kind, inside, at, row, plane)
-                store(y, at, value)
-                total += np.float64(reduce_sum(value * load(x, at)))
-        partial[i - 1] = total
+        for number in range(starts[index], starts[index + 1]):
+            at, _, is_within = chunk_of(chunks[number])
+            value = applied(x, cx, cy, cz, inverse, is_within, inside, at, row, plane)
+            store(y, at, value)
+            total += np.float64(reduce_sum(value * load(x, at)))
+        partial[index] = total
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def advance(x, r, p, y, alpha, kinds, planes, rows, row, plane, partial):
+def advance(x, r, p, y, alpha, chunks, starts, partial):
     """x += alpha p, r -= alpha y; fill `partial` with the sum of r r of every plane."""
-    for index in prange(planes):
+    for index in prange(len(starts) - 1):
         use_wide_registers()
-        i = np.int64(index) + 1
         total = 0.0
-        for j in range(1, rows + 1):
-            first = i * plane + j * row
-            for chunk in range(row // WIDTH):
-                at = first + chunk * WIDTH
-                if kinds[at // WIDTH] == EMPTY:
-                    continue
-                store(x, at, load(x, at) + alpha * load(p, at))
-                left = load(r, at) - alpha * load(y, at)
-                store(r, at, left)
-                total += np.float64(reduce_sum(left * left))
-        partial[i - 1] = total
+        for number in range(starts[index], starts[index + 1]):
+            at, _, _ = chunk_of(chunks[number])
+            store(x, at, load(x, at) + alpha * load(p, at))
+            left = load(r, at) - alpha * load(y, at)
+            store(r, at, left)
+            total += np.float64(reduce_sum(left * left))
+        partial[index] = total
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def dot(a, b, kinds, planes, rows, row, plane, partial):
+def dot(a, b, chunks, starts, partial):
     """Fill `partial` with the sum of a b of every plane."""
-    for index in prange(planes):
+    for index in prange(len(starts) - 1):
         use_wide_registers()
-        i = np.int64(index) + 1
         total = 0.0
-        for j in range(1, rows + 1):
-            first = i * plane + j * row
-            for chunk in range(row // WIDTH):
-                at = first + chunk * WIDTH
-                if kinds[at // WIDTH] != EMPTY:
-                    total += np.float64(reduce_sum(load(a, at) * load(b, at)))
-        partial[i - 1] = total
+        for number in range(starts[index], starts[index + 1]):
+            at, _, _ = chunk_of(chunks[number])
+            total += np.float64(reduce_sum(load(a, at) * load(b, at)))
+        partial[index] = total
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def turn(p, z, beta, kinds, planes, rows, row, plane):
+def turn(p, z, beta, chunks, starts):
     """p = z + beta p."""
-    for index in prange(planes):
+    for index in prange(len(starts) - 1):
         use_wide_registers()
-        i = np.int64(index) + 1
-        for j in range(1, rows + 1):
-            first = i * plane + j * row
-            for chunk in range(row // WIDTH):
-                at = first + chunk * WIDTH
-                if kinds[at // WIDTH] != EMPTY:
-                    store(p, at, load(z, at) + beta * load(p, at))
+        for number in range(starts[index], starts[index + 1]):
+            at, _, _ = chunk_of(chunks[number])
+            store(p, at, load(z, at) + beta * load(p, at))
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -192,7 +165,8 @@ def restrict(
                         at = first + chunk * WIDTH
                         kind = kinds[at // WIDTH]
                         if kind != EMPTY:
-                            left = load(b, at) - applied(x, cx, cy, cz, inverse, kind, inside, at, row, plane)
+                            found = applied(x, cx, cy, cz, inverse, kind == INSIDE, inside, at, row, plane)
+                            left = load(b, at) - found
                             store(buffer, chunk * WIDTH, load(buffer, chunk * WIDTH) + left)
             out = (upper + 1) * coarse_plane + (middle + 1) * coarse_row
             if fz == 2:

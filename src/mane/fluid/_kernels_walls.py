@@ -30,6 +30,19 @@ def fill_distances(solid, poses, number, padding, origin, cell, first, last, dis
 
 
 @inline
+def face_counts(shape, axis):
+    """How many faces across an axis there are along x, y and z."""
+    return shape[0] + (axis == 0), shape[1] + (axis == 1), shape[2] + (axis == 2)
+
+
+@inline
+def row_of(index, ny):
+    """Along x and y, the row with a number."""
+    number = np.int64(index)
+    return number // ny, number % ny
+
+
+@inline
 def open_triangle(a, b, c):
     """Part of a triangle where a distance that is linear in it is positive, from that at its corners."""
     negative = (a < 0.0) + (b < 0.0) + (c < 0.0)
@@ -67,47 +80,45 @@ def corner_distances(distances, axis, i, j, k):
 def open_faces(distances, shape, open_part, middle):
     """Fill open parts of all faces (3, ...), 0 to 1, and the distance [cells] at the middle of each (3, ...)."""
     for axis in range(3):
-        nx, ny, nz = shape[0] + (axis == 0), shape[1] + (axis == 1), shape[2] + (axis == 2)
-        for index in prange(nx):
-            i = np.int64(index)
-            for j in range(ny):
-                for k in range(nz):
-                    a, b, c, d = corner_distances(distances, axis, i, j, k)
-                    middle[axis, i + 1, j + 1, k] = np.float32(0.25) * (a + b + c + d)
-                    if min(a, b, c, d) > 0.0:
-                        open_part[axis, i + 1, j + 1, k] = np.float32(1.0)
-                        continue
-                    part = np.float32(open_square(a, b, c, d))
-                    open_part[axis, i + 1, j + 1, k] = part if part >= LEAST_OPEN else np.float32(0.0)
+        nx, ny, nz = face_counts(shape, axis)
+        for index in prange(nx * ny):
+            i, j = row_of(index, ny)
+            for k in range(nz):
+                a, b, c, d = corner_distances(distances, axis, i, j, k)
+                middle[axis, i + 1, j + 1, k] = np.float32(0.25) * (a + b + c + d)
+                if min(a, b, c, d) > 0.0:
+                    open_part[axis, i + 1, j + 1, k] = np.float32(1.0)
+                    continue
+                part = np.float32(open_square(a, b, c, d))
+                open_part[axis, i + 1, j + 1, k] = part if part >= LEAST_OPEN else np.float32(0.0)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
 def wall_velocities(open_part, owners, poses, origin, cell, dt, shape, walls):
     """Fill the velocity (3, ...) of the rigid motion of what covers a face, even in part, along the face's axis."""
     for axis in range(3):
-        nx, ny, nz = shape[0] + (axis == 0), shape[1] + (axis == 1), shape[2] + (axis == 2)
-        for index in prange(nx):
-            i = np.int64(index)
-            for j in range(ny):
-                for k in range(nz):
-                    if open_part[axis, i + 1, j + 1, k] == 1.0:
-                        continue
-                    owner = owners[i, j, k]
-                    for p in range(2):  # the corner that has an owner: far from all solids there is none
-                        for q in range(2):
-                            for r in range(2):
-                                if owner < 0:
-                                    a, b = min(i + p, shape[0]), min(j + q, shape[1])
-                                    owner = owners[a, b, min(k + r, shape[2])]
-                    if owner < 0:
-                        continue
-                    x = origin[0] + cell * (i + 0.5 * (axis != 0))
-                    y = origin[1] + cell * (j + 0.5 * (axis != 1))
-                    z = origin[2] + cell * (k + 0.5 * (axis != 2))
-                    lx, ly, lz = to_local(poses[owner], AFTER, x, y, z)
-                    bx, by, bz = to_world(poses[owner], BEFORE, lx, ly, lz)
-                    moved = ((x - bx), (y - by), (z - bz))[axis]
-                    walls[axis, i + 1, j + 1, k] = np.float32(moved / dt)
+        nx, ny, nz = face_counts(shape, axis)
+        for index in prange(nx * ny):
+            i, j = row_of(index, ny)
+            for k in range(nz):
+                if open_part[axis, i + 1, j + 1, k] == 1.0:
+                    continue
+                owner = owners[i, j, k]
+                for p in range(2):  # the corner that has an owner: far from all solids there is none
+                    for q in range(2):
+                        for r in range(2):
+                            if owner < 0:
+                                a, b = min(i + p, shape[0]), min(j + q, shape[1])
+                                owner = owners[a, b, min(k + r, shape[2])]
+                if owner < 0:
+                    continue
+                x = origin[0] + cell * (i + 0.5 * (axis != 0))
+                y = origin[1] + cell * (j + 0.5 * (axis != 1))
+                z = origin[2] + cell * (k + 0.5 * (axis != 2))
+                lx, ly, lz = to_local(poses[owner], AFTER, x, y, z)
+                bx, by, bz = to_world(poses[owner], BEFORE, lx, ly, lz)
+                moved = ((x - bx), (y - by), (z - bz))[axis]
+                walls[axis, i + 1, j + 1, k] = np.float32(moved / dt)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -140,43 +151,41 @@ def flow_out(velocity, open_part, walls, shape, inverse, b):
 def subtract_gradient(pressure, mobility, open_part, kinds, shape, velocity):
     """Take the gradient of a pressure from the velocity of open faces; at open sides it is zero outside."""
     for axis in range(3):
-        nx, ny, nz = shape[0] + (axis == 0), shape[1] + (axis == 1), shape[2] + (axis == 2)
+        nx, ny, nz = face_counts(shape, axis)
         di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
         last = shape[axis]
-        for index in prange(nx):
-            i = np.int64(index)
-            for j in range(ny):
-                for k in range(nz):
-                    if open_part[axis, i + 1, j + 1, k] == 0.0:
-                        continue
-                    at = (i, j, k)[axis]
-                    if (at == 0 and kinds[2 * axis] != 2) or (at == last and kinds[2 * axis + 1] != 2):
-                        continue
-                    high = pressure[i + 1, j + 1, k] if at < last else np.float32(0.0)
-                    low = pressure[i + 1 - di, j + 1 - dj, k - dk] if at > 0 else np.float32(0.0)
-                    velocity[axis, i + 1, j + 1, k] -= mobility[axis, i + 1, j + 1, k] * (high - low)
+        for index in prange(nx * ny):
+            i, j = row_of(index, ny)
+            for k in range(nz):
+                if open_part[axis, i + 1, j + 1, k] == 0.0:
+                    continue
+                at = (i, j, k)[axis]
+                if (at == 0 and kinds[2 * axis] != 2) or (at == last and kinds[2 * axis + 1] != 2):
+                    continue
+                high = pressure[i + 1, j + 1, k] if at < last else np.float32(0.0)
+                low = pressure[i + 1 - di, j + 1 - dj, k - dk] if at > 0 else np.float32(0.0)
+                velocity[axis, i + 1, j + 1, k] -= mobility[axis, i + 1, j + 1, k] * (high - low)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
 def extend_into_solids(velocity, known, shape, out, now_known):
     """Give faces that are not known yet, but have neighbours that are, the mean of those."""
     for axis in range(3):
-        nx, ny, nz = shape[0] + (axis == 0), shape[1] + (axis == 1), shape[2] + (axis == 2)
-        for index in prange(nx):
-            i = np.int64(index)
-            for j in range(ny):
-                for k in range(nz):
-                    now_known[axis, i + 1, j + 1, k] = known[axis, i + 1, j + 1, k]
-                    if known[axis, i + 1, j + 1, k]:
-                        continue
-                    total, count = np.float32(0.0), 0
-                    for step in range(6):
-                        a = i + (step == 0) - (step == 1)
-                        b = j + (step == 2) - (step == 3)
-                        c = k + (step == 4) - (step == 5)
-                        if 0 <= a < nx and 0 <= b < ny and 0 <= c < nz and known[axis, a + 1, b + 1, c]:
-                            total += velocity[axis, a + 1, b + 1, c]
-                            count += 1
-                    if count:
-                        out[axis, i + 1, j + 1, k] = total / np.float32(count)
-                        now_known[axis, i + 1, j + 1, k] = 1
+        nx, ny, nz = face_counts(shape, axis)
+        for index in prange(nx * ny):
+            i, j = row_of(index, ny)
+            for k in range(nz):
+                now_known[axis, i + 1, j + 1, k] = known[axis, i + 1, j + 1, k]
+                if known[axis, i + 1, j + 1, k]:
+                    continue
+                total, count = np.float32(0.0), 0
+                for step in range(6):
+                    a = i + (step == 0) - (step == 1)
+                    b = j + (step == 2) - (step == 3)
+                    c = k + (step == 4) - (step == 5)
+                    if 0 <= a < nx and 0 <= b < ny and 0 <= c < nz and known[axis, a + 1, b + 1, c]:
+                        total += velocity[axis, a + 1, b + 1, c]
+                        count += 1
+                if count:
+                    out[axis, i + 1, j + 1, k] = total / np.float32(count)
+                    now_known[axis, i + 1, j + 1, k] = 1

@@ -66,23 +66,31 @@ class Level:
         self.lengths = (nx, ny, row, (ny + 2) * row)
         self.faces = tuple(array.reshape(-1) for array in (self.cx, self.cy, self.cz))
         self.flat_kinds = self.kinds.reshape(-1)
+        self.chunks, self.starts = np.zeros(0, np.int64), np.zeros(nx + 1, np.int64)
         self.flat_inverse, self.flat_x, self.flat_b = (a.reshape(-1) for a in (self.inverse, self.x, self.b))
 
     def describe(self) -> None:
         """Find the diagonal and the kinds of chunks, once the coefficients are there."""
         level_kernels.describe_cells(self.cx, self.cy, self.cz, self.inside, self.shape[2], self.inverse, self.kinds)
+        filled = np.flatnonzero(self.flat_kinds)
+        in_plane = self.kinds.shape[1] * self.kinds.shape[2]
+        planes = filled // in_plane
+        odd = (planes + filled % in_plane // self.kinds.shape[2]) & 1
+        within = self.flat_kinds[filled] == kernels.INSIDE
+        self.chunks = WIDTH * filled + kernels.ODD * odd + kernels.WITHIN * within
+        self.starts = np.searchsorted(planes, np.arange(1, self.shape[0] + 2))
 
     def relax(self, colour: int) -> None:
         """Half a sweep of red-black Gauss-Seidel."""
         kernels.relax(
-            self.flat_x, self.flat_b, *self.faces, self.flat_inverse, self.flat_kinds, kernels.CHECKER,
-            self.inside, colour, *self.lengths,
+            self.flat_x, self.flat_b, *self.faces, self.flat_inverse, self.chunks, self.starts, kernels.CHECKER,
+            self.inside, colour, *self.lengths[2:],
         )  # fmt: skip
 
     def relax_from_zero(self, colour: int) -> None:
         """The same from a pressure of zero."""
         kernels.relax_from_zero(
-            self.flat_x, self.flat_b, self.flat_inverse, self.flat_kinds, kernels.CHECKER, colour, *self.lengths
+            self.flat_x, self.flat_b, self.flat_inverse, self.chunks, self.starts, kernels.CHECKER, colour
         )
 
 
@@ -191,7 +199,8 @@ class PressureSolver:
             return self._solve(b)
 
     def _solve(self, b: FloatArray) -> SolveReport:
-        level, lengths = self.level, self.level.lengths
+        level = self.level
+        lists = level.chunks, level.starts
         x, d, r, p, y = (array.reshape(-1) for array in (self.pressure, self._d, self._r, self._p, self._y))
         self._balance(b)
         size = np.sqrt(self._dot(b.reshape(-1), b.reshape(-1)))
@@ -211,11 +220,11 @@ class PressureSolver:
             if iterations == 0:
                 p[:] = level.flat_x
             else:
-                kernels.turn(p, level.flat_x, np.float32(product / before), level.flat_kinds, *lengths)
+                kernels.turn(p, level.flat_x, np.float32(product / before), *lists)
             curvature = self._apply(p, y)
             if not curvature > 0.0:
                 break  # nothing left but rounding
-            kernels.advance(d, r, p, y, np.float32(product / curvature), level.flat_kinds, *lengths, self._partial)
+            kernels.advance(d, r, p, y, np.float32(product / curvature), *lists, self._partial)
             left = np.sqrt(self._partial.sum())
             iterations += 1
         x += d
@@ -230,13 +239,14 @@ class PressureSolver:
             )
 
     def _dot(self, a: Any, b: Any) -> float:
-        kernels.dot(a, b, self.level.flat_kinds, *self.level.lengths, self._partial)
+        kernels.dot(a, b, self.level.chunks, self.level.starts, self._partial)
         return float(self._partial.sum())
 
     def _apply(self, x: Any, y: Any) -> float:
         """Fill `y` with the matrix times `x`; return the sum of x y."""
         level = self.level
         kernels.apply_matrix(
-            x, *level.faces, level.flat_inverse, level.flat_kinds, level.inside, *level.lengths, y, self._partial
-        )
+            x, *level.faces, level.flat_inverse, level.chunks, level.starts, level.inside, *level.lengths[2:], y,
+            self._partial,
+        )  # fmt: skip
         return float(self._partial.sum())
