@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Options = dict[str, Any]  # name -> type
 
+LISTS = (tuple[str, ...], tuple[tuple[float, float], ...])
 PLAIN = (bool, int, float, str, float | None, int | None, str | None, int | Literal["converged"])
 PROPS = ("comb", "gear", "hairbrush", "hand", "horse", "rod", "urchin")
 SHAPES = ("box", "capsule", "plane", "sphere", "torus")
@@ -111,7 +112,7 @@ def _written_as(hint: Any) -> Any:
         return tuple[float, ...]
     if hint == Vector | None:
         return tuple[float, ...] | None
-    return hint if hint in PLAIN or typing.get_origin(hint) is Literal else None
+    return hint if hint in PLAIN or hint in LISTS or typing.get_origin(hint) is Literal else None
 
 
 class TableError(ValueError):
