@@ -13,6 +13,8 @@ import numpy as np
 
 from mane.body._kernels_solid import solid_at
 from mane.body._kernels_solid_f32 import lowest_distance, to_local, world_distance
+from mane.geometry._kernels_quaternion import quat_multiply
+from mane.reduced._kernels_solve import dot
 from mane.simd.jit import njit, prange
 
 LANES = 16
@@ -20,7 +22,7 @@ ROW = 3 * LANES  # numbers of one segment of a block for one coefficient: x, y, 
 GROUP = 4  # coefficients that are added at a time
 PUSHES = 2  # out of solids for each vertex; after one it may be inside again, as the length is kept
 
-ZERO, ONE, HALF, TWO = np.float32(0.0), np.float32(1.0), np.float32(0.5), np.float32(2.0)
+ZERO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 SHORT = np.float32(1e-12)
 
 
@@ -45,23 +47,9 @@ def synthesize(
     regions, order, size = past.shape
     for r in range(regions):
         for i in range(size):
-            row, total = control[r, i], 0.0
-            for u in range(len(controls)):
-                total += row[u] * controls[u]
+            total = dot(control[r, i], controls, len(controls))
             for k in range(order):
-                row, known = history[r, k, i], past[r, k]
-                a, b, c, d = 0.0, 0.0, 0.0, 0.0
-                j = 0
-                while j + 4 <= size:
-                    a += row[j] * known[j]
-                    b += row[j + 1] * known[j + 1]
-                    c += row[j + 2] * known[j + 2]
-                    d += row[j + 3] * known[j + 3]
-                    j += 4
-                while j < size:
-                    a += row[j] * known[j]
-                    j += 1
-                total += (a + b) + (c + d)
+                total += dot(history[r, k, i], past[r, k], size)
             coefficients[r, i] = total
 
 
@@ -82,17 +70,6 @@ def add_components(numbers, at, y, sums):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def multiply(ax, ay, az, aw, bx, by, bz, bw):
-    """Product of two quaternions."""
-    return (
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    )
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
 def turned_onto(qx, qy, qz, qw, tx, ty, tz):
     """Turn a frame by the smallest rotation that takes its third axis onto a unit direction."""
     ax, ay = TWO * (qx * qz + qy * qw), TWO * (qy * qz - qx * qw)
@@ -101,7 +78,7 @@ def turned_onto(qx, qy, qz, qw, tx, ty, tz):
     if w < np.float32(1e-4):  # straight back: about the frame's own first axis
         return qw, qz, -qy, -qx
     x, y, z = ay * tz - az * ty, az * tx - ax * tz, ax * ty - ay * tx
-    x, y, z, w = multiply(x, y, z, w, qx, qy, qz, qw)
+    x, y, z, w = quat_multiply(x, y, z, w, qx, qy, qz, qw)
     scale = ONE / math.sqrt(x * x + y * y + z * z + w * w)
     return scale * x, scale * y, scale * z, scale * w
 
@@ -202,7 +179,7 @@ def reconstruct(
             x, y_, z = roots[s, 0], roots[s, 1], roots[s, 2]
             points[s, 0, 0], points[s, 0, 1], points[s, 0, 2] = x, y_, z
             turn, frame = root_rotations[s], root_frames[s]
-            qx, qy, qz, qw = multiply(turn[0], turn[1], turn[2], turn[3], frame[0], frame[1], frame[2], frame[3])
+            qx, qy, qz, qw = quat_multiply(turn[0], turn[1], turn[2], turn[3], frame[0], frame[1], frame[2], frame[3])
             for i in range(segments):
                 dx, dy, dz = turned[i, lane], turned[i, LANES + lane], turned[i, 2 * LANES + lane]
                 length = lengths[b, i, lane]
@@ -216,7 +193,7 @@ def reconstruct(
                 )
                 points[s, i + 1, 0], points[s, i + 1, 1], points[s, i + 1, 2] = x, y_, z
                 if i > 0:
-                    qx, qy, qz, qw = multiply(
+                    qx, qy, qz, qw = quat_multiply(
                         qx, qy, qz, qw, joints[s, i, 0], joints[s, i, 1], joints[s, i, 2], joints[s, i, 3]
                     )
                 inverse = ONE / length

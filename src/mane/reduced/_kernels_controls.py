@@ -4,6 +4,7 @@
 
 import math
 
+from mane.geometry._kernels_quaternion import quat_multiply, quat_rotate
 from mane.simd.jit import njit
 
 GRAVITY, STEPS, SPIN = 0, 3, 15  # where directions of gravity, steps and products of the spin begin
@@ -13,24 +14,13 @@ HEAD_CONTROLS = 21
 @njit(cache=True, error_model="numpy")
 def turned_back(pose, x, y, z):
     """A direction of the world as seen from a pose (position, quaternion)."""
-    qx, qy, qz, qw = -pose[3], -pose[4], -pose[5], pose[6]
-    tx, ty, tz = 2 * (qy * z - qz * y), 2 * (qz * x - qx * z), 2 * (qx * y - qy * x)
-    return (
-        x + qw * tx + qy * tz - qz * ty,
-        y + qw * ty + qz * tx - qx * tz,
-        z + qw * tz + qx * ty - qy * tx,
-    )
+    return quat_rotate(-pose[3], -pose[4], -pose[5], pose[6], x, y, z)
 
 
 @njit(cache=True, error_model="numpy")
 def rotation_vector(before, after):
     """Rotation vector [rad] from one pose to the next, as seen from either."""
-    ax, ay, az, aw = -before[3], -before[4], -before[5], before[6]
-    bx, by, bz, bw = after[3], after[4], after[5], after[6]
-    x = aw * bx + ax * bw + ay * bz - az * by
-    y = aw * by - ax * bz + ay * bw + az * bx
-    z = aw * bz + ax * by - ay * bx + az * bw
-    w = aw * bw - ax * bx - ay * by - az * bz
+    x, y, z, w = quat_multiply(-before[3], -before[4], -before[5], before[6], after[3], after[4], after[5], after[6])
     if w < 0:
         x, y, z, w = -x, -y, -z, -w
     sine = math.sqrt(x * x + y * y + z * z)

@@ -8,6 +8,24 @@ from mane.simd.jit import njit
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
+def dot(one, other, count):
+    """Sum of the first products of two arrays: four sums side by side, since one would wait for each of its products,
+    in an order that does not depend on the machine."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    k = 0
+    while k + 4 <= count:
+        a += one[k] * other[k]
+        b += one[k + 1] * other[k + 1]
+        c += one[k + 2] * other[k + 2]
+        d += one[k + 3] * other[k + 3]
+        k += 4
+    while k < count:
+        a += one[k] * other[k]
+        k += 1
+    return (a + b) + (c + d)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
 def cholesky_solve(
     matrix,
     # out
@@ -20,19 +38,7 @@ def cholesky_solve(
         for i in range(j, size):
             total = matrix[i, j]
             row, other = matrix[i], matrix[j]
-            # Four sums side by side, in a fixed order: one sum would wait for each of its products.
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            k = 0
-            while k + 4 <= j:
-                a += row[k] * other[k]
-                b += row[k + 1] * other[k + 1]
-                c += row[k + 2] * other[k + 2]
-                d += row[k + 3] * other[k + 3]
-                k += 4
-            while k < j:
-                a += row[k] * other[k]
-                k += 1
-            total -= (a + b) + (c + d)
+            total -= dot(row, other, j)
             if i == j:
                 if not total > 0.0:
                     return j

@@ -18,6 +18,7 @@ from mane.scene.bodies import SceneBody, make_body
 from mane.scene.config import Scene
 from mane.scene.config_body import CHARACTERS
 from mane.scene.learned import kind_of, load_hair_model, slider_values, source_kind
+from mane.scene.options import require_taken
 from mane.scene.scene_file import naming_location
 from mane.scene.sources import SOURCES
 from mane.strand.material import Material
@@ -54,6 +55,7 @@ class SceneContext:
         table = self.scene.source
         with naming_location(self.scene.locations, "guides"):
             source = SOURCES.find(source_kind(self.scene))
+            require_taken(self.scene, source)
         given = {need: self.provide(need) for need in source.needs}  # first, so that errors name their own table
         with naming_location(self.scene.locations, "source" if table.settings else "strand"):
             made: GuideSource = parts.make_stage(source, table.settings, given.__getitem__)

@@ -298,11 +298,15 @@ def _check_interactions(scene: Scene) -> None:
     from mane.contact.table import INTERACTIONS
     from mane.scene.sources import SOURCES
 
-    source = SOURCES.find(scene.source.kind)
     for index, part in enumerate(scene.interactions):
         again = any(other.kind == part.kind for other in scene.interactions[:index])
         if again and INTERACTIONS.find(part.kind).is_single:
             raise TableError(f"interactions.{index}", "kind", f"kind: there may be one {part.kind!r}, got another")
+    require_taken(scene, SOURCES.find(scene.source.kind))
+
+
+def require_taken(scene: Scene, source: type[Stage]) -> None:
+    """Raise `TableError` where a scene has a table that its source has no use for."""
     for location, is_given, need in (
         ("interactions.0", bool(scene.interactions), "forces"),
         ("wind", any(scene.wind.velocity), "wind"),

@@ -126,6 +126,7 @@ def test_a_scene_plays_it_with_sliders_that_move(learned, tmp_path):
         ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", "sliders = { length = 3.0 }", "length: must be a number"),
         ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", "sliders = { colour = 1.0 }", "colour: is no slider"),
         ('model = "hair.model"\n', "", "sliders: is for a model that is played"),
+        ("[skin]", '[[interactions]]\nkind = "links"\n\n[skin]', "[[interactions]] must be left out: source 'learned'"),
         ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", 'slider_file = "s.csv"', "s.csv:3: must be numbers"),
     ],
 )

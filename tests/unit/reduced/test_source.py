@@ -1,5 +1,7 @@
 """Learned hair at work: kernels against plain NumPy, exact lengths and roots, stillness, sliders, and bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,10 @@ from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.geometry import quaternion
 from mane.reduced import _reference as reference
+from mane.reduced.canonical import to_canonical, to_world
 from mane.reduced.evaluate import style_errors
 from mane.reduced.model import HairModel
+from mane.reduced.representation import Directions
 from mane.reduced.source import LearnedSource
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.stage.model_file import ModelFile
@@ -170,3 +174,50 @@ def test_another_groom_is_refused(model):
         model.guides_of(other)
     with pytest.raises(ValueError, match="model: was learned of 20 guides of 6 vertices, got 30 of 6"):
         LearnedSource(mane.Guides.from_groom(other), model)
+
+
+def test_on_a_skin_that_deforms_hair_is_that_of_the_head_it_rides_on(model):
+    """A ball whose vertices are animated as a rigid head would move them: the roots tell where the head is."""
+    motion = mane.make_motion("random", amplitude=0.8, ease_in=0.05, seed=2)
+    mesh, times = Sphere((0.0, 0.0, 0.0), 0.1).mesh(24), np.arange(13) / 30
+    samples = np.stack([motion.pose(t).apply(mesh.points.astype(np.float64)) for t in times]).astype(np.float32)
+    riding = LearnedSource(model.guides(), model, body=Solid.animated(mesh, times, samples), collisions="off")
+    rigid = LearnedSource(model.guides(), model, head=motion, collisions="off")
+    moved = 0.0
+    for _ in range(10):
+        one, two = riding.step(), rigid.step()
+        # Vertices of the mesh are rounded to single precision, and steps of 1 cm are seen through them.
+        np.testing.assert_allclose(one.points, two.points, atol=1e-4)
+        moved = max(moved, float(np.abs(two.points - two.head.apply(model.groomed[0])).max()))
+    assert moved > 5e-3
+    pushed = LearnedSource(model.guides(), model, body=Solid.animated(mesh, times, samples))
+    for _ in range(3):
+        assert np.isfinite(pushed.step().points).all()
+
+
+def test_wind_of_a_model_that_knows_it_moves_hair_and_turns_with_the_head():
+    class Windy(KnownHair):
+        """Hair that leans with the wind along x, as felt from the head, on top of what it does anyway."""
+
+        def track(self, motion):
+            heads = self._heads[motion]
+            strength = 2.0 * np.sin(np.arange(len(heads)) / 7 + motion)
+            return replace(super().track(motion), wind=strength[:, None] * np.array([1.0, 0.0, 0.5]))
+
+        def points(self, corner, motion):
+            track = self.track(motion)
+            felt = to_canonical(np.concatenate([0 * track.heads[:, :3], track.heads[:, 3:]], axis=1), track.wind)
+            lean = (
+                0.05 * np.concatenate([np.zeros((1, 1)), felt[:-1, :1]])[:, :, None, None] * np.array([1.0, 0.0, 0.0])
+            )
+            rest = self.rest[corner]
+            vectors = np.broadcast_to(lean, (len(felt), len(rest), rest.shape[1] - 1, 3)).reshape(len(felt), -1)
+            return to_world(track.heads, Directions().decode(vectors.astype(np.float32), rest))
+
+    model = fit_model(Windy(wind=True, motions=6), MultilinearTraining(dimensions=2)).model
+    still = LearnedSource(model.guides(), model).step().points
+    np.testing.assert_allclose(still, model.groomed[0], atol=1e-6)
+    blown = LearnedSource(model.guides(), model, wind=(2.0, 0.0, 0.0))
+    for _ in range(30):
+        frame = blown.step()
+    assert (frame.points - model.groomed[0])[:, -1, 0].mean() > 5e-3

@@ -1,0 +1,42 @@
+"""`mane reproduce guan2012` and `mane bench learned` at their smallest: every figure is there and finite."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mane.cli import main
+from mane.dataset.sequences import plan_motions
+from mane.measure.bench import learned
+from mane.measure.reproduce.guan2012 import STYLE_AXES, Size, motions, spec_of
+
+
+def test_motions_to_learn_from_and_to_test_with_are_35_and_7_and_none_is_both():
+    planned = plan_motions(spec_of(Size(198), STYLE_AXES))
+    by_split = {name: [m for m in planned if m.split == name] for name in ("train", "test")}
+    assert {name: len(own) for name, own in by_split.items()} == {"train": 35, "test": 7}
+    drawn = [json.dumps(m.settings, sort_keys=True) for m in planned]
+    assert len(set(drawn)) == len(drawn)
+    assert sum(table.count for table in motions()) == 42
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("scene", ["sparse", "main", "wind", "dense"])
+def test_a_small_version_of_each_scene_runs(tmp_path, capsys, scene):
+    words = ["reproduce", "guan2012", "--scene", scene, "--quick", "-o", str(tmp_path), "--json"]
+    assert main(words) in (0, 1)
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    found = {row["metric"] for row in rows}
+    assert "vertex error, test" in found
+    for row in rows:
+        assert row["value"] is not None or "as printed" in row["case"], row
+    radii = [row["value"] for row in rows if row["metric"].startswith("largest eigenvalue") and row["target"]]
+    assert max(radii) < 1
+
+
+def test_a_model_of_random_numbers_is_whole():
+    model = learned.random_model(20, factors=1)
+    model.check()
+    assert model.nbytes > 20 * 14 * 3 * 100 * 2
+    frame = next(model.play("shake", length=0.5))
+    assert np.isfinite(frame.points).all()
