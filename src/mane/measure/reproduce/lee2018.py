@@ -193,7 +193,7 @@ def _play(report: Report, coat: Coat, skins: dict[str, Any], sizes: Sizes, tell:
             mesh = coat.body.at(number / FRAME_RATE).mesh()
             camera = Camera.framing(points.reshape(-1, 3), VIEW, aspect=sizes.picture[0] / sizes.picture[1])
             drawn = coat.groom.with_points(points.reshape(-1, 3))
-            row.append(render(drawn, mesh, camera=camera, size=sizes.picture))
+            row.append(render(drawn, mesh, camera=camera, size=sizes.picture, look="painted"))
         images.append(side_by_side(row, [f"{number / FRAME_RATE:.2f} s" for number in shown], title=name))
     report.picture(picture, stack_rows(images), f"the coat at three times: {', '.join(kept)}")
 
