@@ -27,9 +27,13 @@ from mane.simd.numba_internals import INHERITED, WITHOUT_REFERENCE_COUNTS, choos
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 
+# Numba makes a second entry point of every function for callers in C. Nobody calls it, and it is a twentieth of compiling.
+UNUSED = {"no_cfunc_wrapper": True}
+
+
 def njit(*function: Any, **options: Any) -> Any:
     """Return Numba's `njit` with every inherited option given, as a decorator with or without arguments."""
-    return numba.njit(*function, **{**INHERITED, **options})
+    return numba.njit(*function, **{**INHERITED, **UNUSED, **options})
 
 
 def leaf(**options: Any) -> Any:

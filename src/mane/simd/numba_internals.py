@@ -5,14 +5,17 @@ and the LLVM builder below it, the cache of compiled kernels with classes of its
 from here only (`tests/house/test_numba_imports.py`); `tests/unit/simd/test_numba_internals.py` checks each of the names
 and behaviours by itself, so that a new version of Numba fails with the name of what it has changed.
 
-Importing this module changes two things about how functions of this package are kept and linked, and of no others: see
-`keep_by_stamp` and `make_copies_private`.
+Importing this module changes how functions of this package are kept and linked, and of no others: see `keep_by_stamp`,
+`keep_kernels_apart` and `make_copies_private`.
 """
 
 # mypy: allow-untyped-defs
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -161,6 +164,39 @@ def forget_unreadable_kernels() -> None:
     setattr(caching.IndexDataCacheFile, "_load_index", loaded)  # noqa: B010 - a method of Numba's own
 
 
+def keep_kernels_apart() -> None:
+    """Name the file of a kept kernel after what it was compiled for: CPU, types of the arguments, code.
+
+    Numba numbers the files of a function's kernels and looks the next number up in an index. Machines of a cluster that
+    share the folder may find the same number at the same time, and one would then run code that was made for the CPU of
+    the other. Names that say what is in a file cannot clash.
+    """
+    save = caching.IndexDataCacheFile.save
+
+    def saved(file: Any, key: Any, data: Any) -> None:
+        if not isinstance(file._source_stamp, str):  # not ours, see `_OfPackage`: Numba's own stamps are pairs
+            save(file, key, data)
+            return
+        overloads = file._load_index()
+        if key not in overloads:
+            overloads[key] = _telling_name(file._data_name_pattern, key, set(overloads.values()))
+            file._save_index(overloads)
+        file._save_data(overloads[key], data)
+
+    setattr(caching.IndexDataCacheFile, "save", saved)  # noqa: B010 - a method of Numba's own
+
+
+def _telling_name(pattern: str, key: Any, taken: set[str]) -> str:
+    """A name that follows from the key of a kernel, and is not among those that others of its function have."""
+    # Functions among the types show their address, which another process has elsewhere; such keys may look alike.
+    told = re.sub(r"0x[0-9a-f]+", "", repr(key))
+    for count in itertools.count():
+        name = pattern.replace("{number:d}", hashlib.sha256(f"{count} {told}".encode()).hexdigest()[:16])
+        if name not in taken:
+            return name
+    raise AssertionError
+
+
 def make_copies_private() -> None:
     """Let a library of kernels of this package keep its copies of what it calls.
 
@@ -192,5 +228,6 @@ def _relinked(module: Any, names: list[str], before: Any, after: str) -> Any:
 
 
 keep_by_stamp()
+keep_kernels_apart()
 forget_unreadable_kernels()
 make_copies_private()

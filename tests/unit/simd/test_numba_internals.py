@@ -39,7 +39,8 @@ NEEDED = {
         (caching, "CacheImpl"),
         (caching, "UserProvidedCacheLocator"), (caching, "InTreeCacheLocator"), (caching, "UserWideCacheLocator"),
         (caching.InTreeCacheLocator, "get_source_stamp"), (caching.InTreeCacheLocator, "from_function"),
-        (caching.IndexDataCacheFile, "_load_index"),
+        (caching.IndexDataCacheFile, "_load_index"), (caching.IndexDataCacheFile, "_save_index"),
+        (caching.IndexDataCacheFile, "save"),
     ),
     "linking": (
         (codegen.CPUCodeLibrary, "_finalize_final_module"), (binding.Linkage, "external"),
@@ -86,6 +87,33 @@ def test_an_index_of_types_that_are_gone_counts_as_empty(tmp_path):
     assert file._load_index() == {}
     file.save("key", b"data")
     assert file.load("key") == b"data"
+
+
+def test_machines_that_keep_kernels_at_the_same_time_do_not_mix_them_up(tmp_path):
+    """`keep_kernels_apart`: without it, a machine may run what another one has compiled for its own CPU."""
+    one, other = (caching.IndexDataCacheFile(str(tmp_path), "f", "stamp") for _ in range(2))
+    one._load_index = other._load_index = dict  # both find an index without kernels, as if at the same time
+    late, save_data = [], one._save_data
+    one._save_data = lambda *given: late.append(given)
+    one.save(("float64", "zen4"), b"code for zen4")
+    other.save(("float64", "skylake"), b"code for skylake")
+    save_data(*late[0])
+    file = caching.IndexDataCacheFile(str(tmp_path), "f", "stamp")
+    assert file.load(("float64", "skylake")) == b"code for skylake"
+    assert file.load(("float64", "zen4")) in (None, b"code for zen4")
+    file.save(("float64", "zen4"), b"code for zen4")
+    assert [file.load(("float64", name)) for name in ("zen4", "skylake")] == [b"code for zen4", b"code for skylake"]
+
+
+def test_keys_that_look_alike_have_files_of_their_own(tmp_path):
+    class Argument:
+        def __repr__(self):
+            return f"<function at {hex(id(self))}>"
+
+    names, keys = set(), [Argument(), Argument()]
+    for key in keys:
+        names.add(numba_internals._telling_name("f.{number:d}.nbc", key, names))
+    assert len(names) == 2
 
 
 @compiled
