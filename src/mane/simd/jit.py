@@ -25,9 +25,7 @@ from mane.simd.numba_internals import INHERITED, WITHOUT_REFERENCE_COUNTS, choos
 # What operations on vectors may do: contract a * b + c, divide by a reciprocal, ignore the sign of zero, approximate
 # functions. They never assume that there is no NaN, and never reorder sums.
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
-
-
-# Numba makes a second entry point of every function for callers in C. Nobody calls it, and it is a twentieth of compiling.
+# Numba gives every function a second entry point, for callers in C: there are none, and it is a twentieth of compiling.
 UNUSED = {"no_cfunc_wrapper": True}
 
 
