@@ -163,7 +163,7 @@ def test_guides_that_are_thrown_do_not_throw_hair(name):
     out = skin(replace(frame, points=points, cut_force=cut))
     assert np.isfinite(out).all()
     assert (length_of(out) < 2.01 * length_of(groom.as_uniform())).all()
-    if name != "physical":
+    if name != "physical" and SKINS[name].follows_guides:
         assert len(skin.fallback_hairs)
         assert all(3 in guides_of(skin, hair) for hair in skin.fallback_hairs)
     skin(frame)

@@ -34,6 +34,7 @@ class Skin(Stage):
     Attributes:
         groom: the dense hair at rest, all strands with the same vertex count.
         guides: what carries it, at rest.
+        follows_guides: whether it goes by the guides of a frame; one that does not goes by the body alone.
         may_return_load: whether some of its settings make it push the guides of the next frame (`guide_load`).
         length_range: lengths over those at rest that the method may give a hair. One that is not finite or beyond them
             is made again by `_carried_plainly`, its length kept; `fallback_hairs` names those of the last frame.
@@ -44,6 +45,7 @@ class Skin(Stage):
 
     family = "skin"
     label = "skin"
+    follows_guides: ClassVar[bool] = True
     may_return_load: ClassVar[bool] = False
     length_range: ClassVar[tuple[float, float]] = (0.0, 2.0)
     _carry: RootCarry | None = None

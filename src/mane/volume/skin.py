@@ -57,6 +57,7 @@ class VolumeSkin(Skin):
     """
 
     name = "volume"
+    follows_guides = False
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"spacing": 0.04},
         {"spacing": 0.04, "lengths": "printed"},

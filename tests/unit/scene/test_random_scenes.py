@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mane.contact.table import INTERACTIONS
+from mane.scene.build import build
 from mane.scene.cache import Cache
 from mane.scene.loop import run_scene
 from mane.scene.options import stage_options
@@ -133,13 +134,20 @@ def test_many_random_valid_scenes_run(scene, tmp_path_factory):
 def check_that_it_runs(scene, tmp_path_factory):
     folder = tmp_path_factory.mktemp("scene")
     (folder / "scene.toml").write_text(as_toml(scene))
-    summary = run_scene(read_scene(folder / "scene.toml"))
+    read = read_scene(folder / "scene.toml")
+    summary = run_scene(read)
     assert summary.frames == 2
     frame = Cache.open(folder / "run.cache").read_frame(2)
     assert np.isfinite(frame.points).all()
-    # Iterations that have not converged stretch at such steps; they must stay in bounds all the same.
-    is_converged = SOLVERS.find(scene.get("strand", {}).get("model", "cosserat")).is_converged
-    assert summary.stretch < (0.05 if is_converged else 1.0)
+    assert summary.stretch < (0.05 if SOLVERS.find(read.strand.model).is_converged else 1.0 + free_stretch(read))
+
+
+def free_stretch(scene):
+    """How far short hair is stretched when it falls and flies freely, as with iterations at steps far too long."""
+    seconds = scene.frames.preroll + 1 / scene.frames.rate
+    rest = build(scene).guides.rest
+    shortest = np.linalg.norm(np.diff(rest, axis=1), axis=-1).sum(axis=1).min()
+    return (0.5 * 9.81 * seconds**2 + np.linalg.norm(scene.wind.velocity) * seconds) / shortest
 
 
 # A line that no table takes, by what is wrong with it.
