@@ -18,7 +18,7 @@ from usd_files import full_groom, new_stage
 from mane.io.usd import probe, read_usd_groom, read_usd_mesh, write_usd_groom
 
 SHORT_RUN = 200
-LONG_RUN = 100_000
+LONG_RUN = 25_000  # of each kind: some minutes
 
 
 def write_groom_file(path):
@@ -134,5 +134,5 @@ def test_mutated_files_are_read_or_refused(target, tmp_path):
 
 @pytest.mark.stress
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_hundred_thousand_mutated_files(target, tmp_path):
+def test_many_mutated_files(target, tmp_path):
     check(attack(target, tmp_path, LONG_RUN, seed=2))
