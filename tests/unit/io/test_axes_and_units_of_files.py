@@ -78,6 +78,15 @@ def test_usd_refuses_an_axis_that_it_cannot_state(tmp_path, hair, capsys):
     assert "--up: must be y or z to be written" in err
 
 
+def test_an_axis_that_is_none_is_refused_by_name_and_may_be_told(tmp_path, hair):
+    path = tmp_path / "hair.usda"
+    write_groom(path, hair)
+    path.write_text(path.read_text().replace('upAxis = "Y"', 'upAxis = "Q"'))
+    with pytest.raises(ValueError, match=r"hair\.usda: upAxis must be Y or Z, got 'Q'; tell it by"):
+        read_groom(path)
+    np.testing.assert_allclose(read_groom(path, up="y").points, hair.points, atol=1e-7)
+
+
 @pytest.mark.parametrize("up", ["x", "-z"])
 def test_moved_hair_goes_back_into_a_file_of_any_axis(tmp_path, hair, up):
     write_groom(tmp_path / "hair.usda", hair.with_points(from_metres(hair.points, "m", up)))

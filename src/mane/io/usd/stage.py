@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mane.io.notices import AssumptionNotice, FileNotice, told_by
 from mane.io.sniff import suffix_of_contents
-from mane.io.units import STATED_BY_USD, checked_up, metres_per_unit, unit_name, upright
+from mane.io.units import STATED_BY_USD, UP_AXES, checked_up, metres_per_unit, unit_name, upright
 from mane.io.usd.crate import MAGIC as CRATE_MAGIC
 from mane.io.usd.crate import check_crate
 from mane.io.usd.diagnostics import reading
@@ -143,6 +143,8 @@ def stage_units(path: str | os.PathLike[str], stage: Any, unit: str | float | No
         rule = f"{size:g} ({unit_name(size)}) is assumed, as OpenUSD does"
         assumed.append(f"metersPerUnit is not authored, {rule}; tell it by {told_by('unit')}")
     axis = checked_up(up) if up is not None else str(UsdGeom.GetStageUpAxis(stage)).lower()
+    if axis not in UP_AXES:
+        raise ValueError(f"{os.fspath(path)}: upAxis must be Y or Z, got {axis.upper()!r}; tell it by {told_by('up')}")
     if up is None and not stage.HasAuthoredMetadata("upAxis"):
         assumed.append(f"upAxis is not authored, {axis.upper()} is assumed; tell it by {told_by('up')}")
     for text in remarks:
