@@ -44,10 +44,15 @@ class ArticulatedBust(Character):
     bust: Bust
 
 
+def make_skeleton() -> Skeleton:
+    """Return the joints alone."""
+    return Skeleton.from_positions(JOINTS)
+
+
 def make_articulated_bust(cell_size: float = DEFAULT_CELL) -> ArticulatedBust:
     """Make the bust of `make_bust(cell_size)` with joints for head, neck and shoulders."""
     bust = make_bust(cell_size)
-    skeleton = Skeleton.from_positions(JOINTS)
+    skeleton = make_skeleton()
     weights = _weights(bust.mesh.points)
     order = np.argsort(-weights, axis=1, kind="stable")[:, :4].astype(np.int32)
     skinned = SkinnedMesh(bust.mesh, skeleton, order, np.take_along_axis(weights, order, axis=1))

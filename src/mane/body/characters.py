@@ -7,12 +7,13 @@ from importlib import import_module
 from typing import Any
 
 from mane.body.character import Character, MakeMotion
+from mane.body.skeleton import Skeleton
 from mane.geometry.checks import require_choice
 
-# Name -> module of the function that makes it, the function, and the table of its motions.
+# Name -> module of the function that makes it, the function, the table of its motions, and what makes its joints alone.
 CHARACTERS = {
-    "bust": ("mane.body.articulated_bust", "make_articulated_bust", "BUST_MOTIONS"),
-    "creature": ("mane.body.creature", "make_creature", "CREATURE_MOTIONS"),
+    "bust": ("mane.body.articulated_bust", "make_articulated_bust", "BUST_MOTIONS", "make_skeleton"),
+    "creature": ("mane.body.creature", "make_creature", "CREATURE_MOTIONS", "make_skeleton"),
 }
 
 
@@ -26,6 +27,12 @@ def make_character(name: str) -> Character:
     """Make a character of the table."""
     character: Character = _of(name, 1)()
     return character
+
+
+def character_skeleton(name: str) -> Skeleton:
+    """Return the joints of a character, without making its skin."""
+    skeleton: Skeleton = _of(name, 3)()
+    return skeleton
 
 
 def character_motion(name: str, motion: str) -> MakeMotion:

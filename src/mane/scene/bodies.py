@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mane.body.motion import Motion
 from mane.body.solid import Solid
@@ -98,14 +98,28 @@ def character_of(scene: Scene) -> str:
     return found
 
 
+def check_character_motion(scene: Scene) -> None:
+    """Raise ValueError for a motion of [body] with values out of range; needs the joints, not the skin."""
+    if scene.body.motion is not None:
+        from mane.body.characters import character_motion, character_skeleton
+
+        name = character_of(scene)
+        character_motion(name, scene.body.motion)(character_skeleton(name), **_motion_options(scene))
+
+
 def _moving_character(scene: Scene) -> Solid:
-    """A character in the motion of [body], sampled twice per frame, for as long as the scene."""
+    """A character in the motion of [body]."""
     from mane.body.characters import make_character
 
-    frames, table = scene.frames, scene.body
-    assert table.motion is not None
-    options = {"duration": frames.count / frames.rate, "frame_rate": SAMPLES_PER_FRAME * frames.rate, **table.settings}
-    return make_character(character_of(scene)).solid(table.motion, **options)
+    assert scene.body.motion is not None
+    return make_character(character_of(scene)).solid(scene.body.motion, **_motion_options(scene))
+
+
+def _motion_options(scene: Scene) -> dict[str, Any]:
+    """Options of the motion of [body]: sampled twice per frame, for as long as the scene, if it does not say else."""
+    frames = scene.frames
+    by_default = {"duration": frames.count / frames.rate, "frame_rate": SAMPLES_PER_FRAME * frames.rate}
+    return {**by_default, **scene.body.settings}
 
 
 def read_solid(table: SolidTable, folder: Path, motion: Motion) -> Solid:

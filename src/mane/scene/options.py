@@ -249,6 +249,7 @@ def _own(table: Any) -> Options:
 
 def _check_ranges(scene: Scene) -> None:
     """Let the things themselves say which values are out of range, as far as that needs no hair."""
+    from mane.scene.bodies import check_character_motion
     from mane.scene.parts import check_motion, make_air_field, make_material, make_shape_or_prop, make_wind
 
     with blaming("strand.settings"):
@@ -268,6 +269,8 @@ def _check_ranges(scene: Scene) -> None:
                 make_shape_or_prop(solid)
     with blaming("head"):
         check_motion(scene.head, scene.seed)
+    with blaming("body"):
+        check_character_motion(scene)
     with blaming("wind"):
         make_wind(scene.wind, scene.seed)
     for index, air_field in enumerate(scene.air_fields):
@@ -287,10 +290,8 @@ def _check_stage(stage: type[Stage], settings: Mapping[str, Any]) -> None:
         is_option = name in stage_options(stage) and name not in settings
         if is_option and parameter.default is inspect.Parameter.empty:
             raise ValueError(f"{name}: is missing")
-    if stage.settings is not None:
-        names = {f.name for f in dataclasses.fields(stage.settings)}
-        stage.settings(**{name: value for name, value in as_written(stage, settings).items() if name in names})
-    elif issubclass(stage, Part | FinishingPass) and not lacks(stage):
+    stage.check_settings(as_written(stage, settings))
+    if stage.settings is None and issubclass(stage, Part | FinishingPass) and not lacks(stage):
         make_stage(stage, settings, lambda need: None)
 
 

@@ -85,8 +85,7 @@ def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: i
         count: how many guides `nearest` takes, 1 to 8; the others ignore it.
     """
     require_choice("binding", method, BINDINGS)
-    if not 1 <= count <= MAX_GUIDES:
-        raise ValueError(f"count: must be 1 to {MAX_GUIDES} guides per hair, got {count}")
+    require_guides_per_hair(count)
     if method == "clump":
         middle = clump_middles(groom)
         each = bind_guides(groom, guides, "triangle")
@@ -104,6 +103,12 @@ def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: i
             chosen[rows] = eligible[local]
             weights[rows] = weight
     return GuideBinding(chosen, weights)
+
+
+def require_guides_per_hair(count: int) -> None:
+    """Raise ValueError unless a hair can hang on so many guides."""
+    if not 1 <= count <= MAX_GUIDES:
+        raise ValueError(f"count: must be 1 to {MAX_GUIDES} guides per hair, got {count}")
 
 
 def clump_middles(groom: Groom) -> IntArray:

@@ -7,6 +7,7 @@ them by name: it looks classes up in tables (`mane.stage.table`), gives each wha
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import weakref
 from abc import ABC
@@ -117,6 +118,13 @@ class Stage(Owned, ABC):
         settings.
         """
         return cls(**given)
+
+    @classmethod
+    def check_settings(cls, settings: Mapping[str, Any]) -> None:
+        """Raise ValueError for settings out of range, as far as that can be told before there is hair."""
+        if cls.settings is not None:
+            names = {f.name for f in dataclasses.fields(cls.settings)}
+            cls.settings(**{name: value for name, value in settings.items() if name in names})
 
     def memory(self) -> Memory:
         """What must be saved to continue later exactly as if nothing had happened; copies."""
