@@ -82,19 +82,19 @@ def nod(
     duration: float = 4.0,
     frame_rate: float = 48.0,
     angle: float = math.radians(24),
-    rate: float = 0.9,
+    frequency: float = 0.9,
 ) -> JointAnimation:
-    """Nod: head and neck share `angle` [rad] down and up, `rate` times a second; from rest to rest.
+    """Nod: head and neck share `angle` [rad] down and up, `frequency` times a second; from rest to rest.
 
     Args:
         skeleton: of the bust.
         duration: of the motion, from rest to rest [s].
         frame_rate: samples per second.
         angle: how far head and neck go down and up [rad].
-        rate: times per second [Hz].
+        frequency: times per second [Hz].
     """
     posing = Posing(skeleton, sample_times(duration, frame_rate))
-    swing = _effort(posing.times, duration) * np.sin(2.0 * np.pi * rate * posing.times)
+    swing = _effort(posing.times, duration) * np.sin(2.0 * np.pi * frequency * posing.times)
     posing.turn("neck", "x", 0.35 * angle * swing)
     posing.turn("head", "x", 0.65 * angle * swing)
     return posing.animation()
@@ -106,19 +106,19 @@ def look_around(
     duration: float = 4.0,
     frame_rate: float = 48.0,
     angle: float = math.radians(55),
-    rate: float = 0.4,
+    frequency: float = 0.4,
 ) -> JointAnimation:
-    """Look from side to side by `angle` [rad], `rate` times a second, shoulders following; from rest to rest.
+    """Look from side to side by `angle` [rad], `frequency` times a second, shoulders following; from rest to rest.
 
     Args:
         skeleton: of the bust.
         duration: of the motion, from rest to rest [s].
         frame_rate: samples per second.
         angle: to either side [rad].
-        rate: times per second [Hz].
+        frequency: times per second [Hz].
     """
     posing = Posing(skeleton, sample_times(duration, frame_rate))
-    effort, turns = _effort(posing.times, duration), 2.0 * np.pi * rate * posing.times
+    effort, turns = _effort(posing.times, duration), 2.0 * np.pi * frequency * posing.times
     swing = effort * np.sin(turns)
     posing.turn("chest", "y", 0.10 * angle * swing)
     posing.turn("neck", "y", 0.30 * angle * swing)
@@ -134,19 +134,19 @@ def shrug(
     duration: float = 4.0,
     frame_rate: float = 48.0,
     angle: float = math.radians(13),
-    rate: float = 0.6,
+    frequency: float = 0.6,
 ) -> JointAnimation:
-    """Lift both shoulders by `angle` [rad] and roll them, `rate` times a second, head tilting; from rest to rest.
+    """Lift both shoulders by `angle` [rad] and roll them, `frequency` times a second, head tilting; from rest to rest.
 
     Args:
         skeleton: of the bust.
         duration: of the motion, from rest to rest [s].
         frame_rate: samples per second.
         angle: how far shoulders are lifted [rad].
-        rate: times per second [Hz].
+        frequency: times per second [Hz].
     """
     posing = Posing(skeleton, sample_times(duration, frame_rate))
-    effort, turns = _effort(posing.times, duration), 2.0 * np.pi * rate * posing.times
+    effort, turns = _effort(posing.times, duration), 2.0 * np.pi * frequency * posing.times
     lift = angle * effort * (0.5 - 0.5 * np.cos(turns))
     roll = 0.5 * angle * effort * np.sin(turns)
     for side, sign in (("left", 1.0), ("right", -1.0)):

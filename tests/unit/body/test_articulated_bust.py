@@ -51,7 +51,7 @@ def test_head_and_scalp_follow_the_head_joint(bust):
 
 
 def test_shoulders_lift_and_the_head_stays(bust):
-    animation = bust.motion("shrug", rate=0.5, duration=4.0)
+    animation = bust.motion("shrug", frequency=0.5, duration=4.0)
     points = bust.skinned.samples(animation)[48]  # one second: full lift
     shoulder = (np.abs(bust.mesh.points[:, 0]) > 0.16) & (bust.mesh.points[:, 1] > -0.22)
     assert shoulder.sum() > 10

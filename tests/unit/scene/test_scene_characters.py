@@ -31,6 +31,12 @@ def test_a_bust_turns_its_head():
     assert moved.min() < 1e-3  # the chest stays
 
 
+def test_a_bust_nods_as_often_as_it_is_told():
+    text = '[groom]\nstyle = "bob"\n[body]\nmotion = "nod"\n'
+    slow, quick = body_of(text + "frequency = 0.5\n"), body_of(text + "frequency = 1.0\n")
+    assert np.abs(slow.animation.points(0.5) - quick.animation.points(0.5)).max() > 0.01
+
+
 def test_the_creature_can_carry_any_groom():
     assert body_of('[groom]\nstyle = "bob"\n[body]\nmesh = "creature"\nmotion = "breathe"\n').mesh.face_count > 10_000
 

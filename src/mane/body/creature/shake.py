@@ -16,7 +16,7 @@ from mane.geometry.checks import require_positive
 
 Float64Array = NDArray[np.float64]
 
-RATE = 5.0  # [1/s]; an animal of a fox's weight shakes some five times a second (Dickerson, Mills and Hu 2012)
+FREQUENCY = 5.0  # [1/s]; an animal of a fox's weight shakes some five times a second (Dickerson, Mills and Hu 2012)
 # How far each joint rolls against the world at most [degrees], from the head back.
 ROLLS = {
     "head": 42.0, "neck_2": 30.0, "neck_1": 23.0, "chest": 17.0, "spine_2": 16.0, "spine_1": 15.0, "pelvis": 13.0,
@@ -31,7 +31,12 @@ WAG = math.radians(9.0)  # of each joint of the tail, sideways
 
 
 def shake(
-    skeleton: Skeleton, *, duration: float = 2.5, frame_rate: float = 96.0, rate: float = RATE, strength: float = 1.0
+    skeleton: Skeleton,
+    *,
+    duration: float = 2.5,
+    frame_rate: float = 96.0,
+    frequency: float = FREQUENCY,
+    strength: float = 1.0,
 ) -> JointAnimation:
     """Shake dry, paws planted; at rest at the first and at the last sample.
 
@@ -39,10 +44,10 @@ def shake(
         skeleton: of the creature.
         duration: of the animation [s]; at least 1.5.
         frame_rate: samples per second; a shake is quick, 96 follow it well.
-        rate: rolls to and fro per second.
+        frequency: rolls to and fro per second.
         strength: factor on how far it rolls, 0 to 1.3.
     """
-    require_positive("rate", rate)
+    require_positive("frequency", frequency)
     if not duration >= 1.5:
         raise ValueError(f"duration: must be at least 1.5 s for a shake, got {duration}")
     if not 0 <= strength <= 1.3:
@@ -52,25 +57,25 @@ def shake(
     posing.shift("pelvis", effort[:, None] * np.array([0.0, -CROUCH, 0.0]))
     posing.turn("neck_1", "x", math.radians(16) * effort)
     posing.turn("head", "x", -math.radians(6) * effort)
-    rolls = _rolls(posing.times, duration, rate, strength)
+    rolls = _rolls(posing.times, duration, frequency, strength)
     for joint in (*SPINE, *TAIL):
         parent = posing.parent_of(joint)
         posing.turn(joint, "z", rolls[joint] - rolls.get(parent, np.zeros_like(effort)))
     for number, joint in enumerate(TAIL):
         late = posing.times - LAG * (len(SPINE) + number)
-        posing.turn(joint, "y", strength * WAG * effort * np.sin(2.0 * np.pi * rate * late))
+        posing.turn(joint, "y", strength * WAG * effort * np.sin(2.0 * np.pi * frequency * late))
     for side in SIDES:
         posing.turn(side_name("ear", side), "z", 0.7 * (rolls["head"] - rolls["neck_1"]))
     stand(posing)
     return posing.animation(0.4 * breath(posing.times)[:, None] * effort[:, None])
 
 
-def _rolls(times: Float64Array, duration: float, rate: float, strength: float) -> dict[str, Float64Array]:
+def _rolls(times: Float64Array, duration: float, frequency: float, strength: float) -> dict[str, Float64Array]:
     """How far each joint is rolled against the world [rad], (F,) each."""
     rolls = {}
     for number, (joint, degrees) in enumerate(ROLLS.items()):
         envelope = _envelope(times, LATE * number, duration - LATE * (len(ROLLS) - 1 - number))
-        wave = np.sin(2.0 * np.pi * rate * (times - LEAD_IN - LAG * number))
+        wave = np.sin(2.0 * np.pi * frequency * (times - LEAD_IN - LAG * number))
         rolls[joint] = strength * math.radians(degrees) * envelope * wave
     return rolls
 
