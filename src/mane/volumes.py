@@ -5,19 +5,25 @@
 
 from mane.volume.dynamic import DynamicMesh, DynamicParams
 from mane.volume.file import read_kdsm, write_kdsm
+from mane.volume.individual_skin import IndividualSkin, IndividualSkinParams
 from mane.volume.mesh import TetMesh, mesh_around_body, mesh_around_hair
 from mane.volume.motion import MeshMotion, PlayedMesh, SteppedMesh
 from mane.volume.params import VolumeParams
 from mane.volume.shot import record_shot
 from mane.volume.skin import VolumeSkin
 from mane.volume.styles import clumped, matted, sagged
+from mane.volume.support import HairSupport, SupportParams
 
 __all__ = [
     "DynamicMesh",
     "DynamicParams",
+    "HairSupport",
+    "IndividualSkin",
+    "IndividualSkinParams",
     "MeshMotion",
     "PlayedMesh",
     "SteppedMesh",
+    "SupportParams",
     "TetMesh",
     "VolumeParams",
     "VolumeSkin",

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from mane.contact.table import INTERACTIONS
+from mane.scene.keys import described
 from mane.scene.sinks import SINKS
 from mane.scene.sources import SOURCES
 from mane.skin.finish.passes import FINISHING_PASSES
@@ -38,7 +39,7 @@ def test_settings_are_a_frozen_dataclass_that_explains_its_fields(table, name):
     assert dataclasses.is_dataclass(params)
     assert params.__dataclass_params__.frozen
     for field in dataclasses.fields(params):
-        assert f"{field.name}:" in params.__doc__, field.name
+        assert field.name in described(params), field.name
         assert field.default is not dataclasses.MISSING, field.name
 
 

@@ -40,13 +40,13 @@ from mane.contact.solids.projection import SolidProjection
 from mane.geometry import quaternion
 from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.guides import Guides
-from mane.scene.frame_path import frame_path
 from mane.scene.options import blaming
 from mane.scene.slots import adaptive_part, single_precision, with_slots
 from mane.stage import memory as checkpoints
 from mane.stage.clock import StageClock
 from mane.stage.protocol import Stage
 from mane.strand.frame import GuideFrame, InsertedGuides
+from mane.strand.frame_path import frame_path
 from mane.strand.halfway import halfway_roots
 from mane.strand.material import MATERIALS, Material
 from mane.strand.model import STANDARD_GRAVITY, StrandModel

@@ -22,6 +22,7 @@ SKINS: Table[Skin] = Table(
         "adaptive": "mane.skin.adaptive.skin:AdaptiveSkin",
         "adaptive_two_way": "mane.skin.adaptive.two_way:TwoWaySkin",
         "volume": "mane.volume.skin:VolumeSkin",
+        "individual": "mane.volume.individual_skin:IndividualSkin",
     },
 )
 

@@ -72,6 +72,7 @@ class Stepper:
         forces: act within the solve, in this order.
         constraints: act after each solve, in this order.
         active: slots that hold a guide, shape (G,); the array is read at every step.
+        parks: whether strands that are not active are left as they are, and cost nothing, as inactive slots always are.
 
     Attributes:
         clock: counts what each part takes for its label.
@@ -85,13 +86,15 @@ class Stepper:
         forces: Sequence[Force] = (),
         constraints: Sequence[Constraint] = (),
         active: NDArray[np.bool_] | None = None,
+        *,
+        parks: bool = False,
     ) -> None:
         self.solver = solver
         self.forces = tuple(forces)
         self.constraints = tuple(constraints)
         model = solver.model
         self.active = np.ones(model.strand_count, np.bool_) if active is None else active
-        self._is_slot, self._has_slots = model.is_slot, bool(model.is_slot.any())
+        self._may_park = model.is_slot | parks
         self._used, self._again = _Subset(solver), _Subset(solver)
         self._load = Load.empty(model.strand_count, model.vertex_count)
         parts = (*self.forces, *self.constraints)
@@ -165,13 +168,14 @@ class Stepper:
                 found[name] = max(found.get(name, 0.0), value)
 
     def _solve(self, source: StrandState, out: StrandState, roots: RootPose, h: float) -> None:
-        """Step all strands but inactive slots, which stay as they are."""
-        if not self._has_slots or not (self._is_slot & ~self.active).any():
+        """Step all strands but those that are parked, which stay as they are."""
+        is_parked = self._may_park & ~self.active
+        if not is_parked.any():
             self.solver.step(source, out, roots, self._load, dt=h)
             return
         if out is not source:
             out.assign(source)
-        self._used.step(np.flatnonzero(self.active | ~self._is_slot), source, out, roots, self._load, h)
+        self._used.step(np.flatnonzero(~is_parked), source, out, roots, self._load, h)
 
     def _amend(self, kept: StrandState, out: StrandState, roots: RootPose, h: float, seen: StrandView) -> None:
         """Let forces look at where they led, and step the strands that they ask for from `kept` once more."""

@@ -117,6 +117,13 @@ class Lattice:
         return result
 
 
+def edges_of(tets: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Pairs of nodes that an edge joins, each once, shape (E, 2)."""
+    pairs = np.concatenate([tets[:, [a, b]] for a in range(4) for b in range(a + 1, 4)])
+    unique: NDArray[np.int32] = np.unique(np.sort(pairs, axis=1), axis=0)
+    return unique
+
+
 def _signed_volume(corners: Float64Array) -> Float64Array:
     """Six times the volume of tetrahedra (K, 4, 3), shape (K,)."""
     edges = corners[:, 1:] - corners[:, :1]

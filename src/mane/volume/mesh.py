@@ -14,7 +14,7 @@ from mane.body.mesh import Mesh
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, IntArray, require_positive
 from mane.groom.groom import Groom
-from mane.volume.lattice import Float64Array, Lattice
+from mane.volume.lattice import Float64Array, Lattice, edges_of
 from mane.volume.patches import PER_REACH, PER_SPACING, Copies, SkinPatches, make_copies, make_patches, one_patch
 
 # Tetrahedra whose nodes are all deeper below the skin than this are of no use to hair; over the lattice spacing.
@@ -78,9 +78,7 @@ class TetMesh:
     @cached_property
     def edges(self) -> NDArray[np.int32]:
         """Pairs of nodes that an edge joins, each once, shape (E, 2)."""
-        pairs = np.concatenate([self.tets[:, [a, b]] for a in range(4) for b in range(a + 1, 4)])
-        unique: NDArray[np.int32] = np.unique(np.sort(pairs, axis=1), axis=0)
-        return unique
+        return edges_of(self.tets)
 
     @cached_property
     def volumes(self) -> Float64Array:

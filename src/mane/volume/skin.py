@@ -63,7 +63,7 @@ class VolumeSkin(Skin):
         {"spacing": 0.04, "lengths": "printed"},
         {"spacing": 0.05, "styles": ("sagged", "clumped"), "wetness": ((0.0, 0.0), (0.1, 2.0))},
     )
-    settings = VolumeParams
+    settings: ClassVar[type[VolumeParams]] = VolumeParams
     needs: ClassVar[tuple[str, ...]] = ("body",)
     files = ("mesh",)
 
@@ -78,7 +78,7 @@ class VolumeSkin(Skin):
         **settings: Any,
     ) -> None:
         super().__init__(groom, guides)
-        self.params = VolumeParams(**settings)
+        self.params = self.settings(**settings)
         self._styled_on = body
         # A body that does not deform is carried by the head, as its hair is.
         self._body = body if body is not None and body.animation is not None else None

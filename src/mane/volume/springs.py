@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from mane.geometry.checks import require_positive
 from mane.volume import _kernels_springs as kernels
-from mane.volume.lattice import Float64Array
+from mane.volume.lattice import Float64Array, edges_of
 
 # Sum of k cos^2 over the edges that meet at an inner node of the lattice, over stiffness / spacing: eight edges of
 # length sqrt(3)/2 and six of length 1, a third of each along any direction.
@@ -77,6 +77,43 @@ class Attachment:
         return cls((pull @ embed).tocsr(), pull)
 
 
+@dataclass(frozen=True, eq=False)
+class BlockPattern:
+    """Where the 3x3 blocks of a mesh's matrix are, in compressed rows.
+
+    Attributes:
+        starts: first block of each row, shape (N + 1,).
+        columns: of the blocks, shape (B,).
+        diagonal: block of each node with itself, shape (N,).
+        edges: pairs of nodes, shape (E, 2).
+        edge_slots: block of each pair of an edge's nodes, shape (E, 2, 2).
+        tet_slots: block of each pair of a tetrahedron's nodes, shape (T, 4, 4).
+    """
+
+    starts: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    diagonal: NDArray[np.int32]
+    edges: NDArray[np.int32]
+    edge_slots: NDArray[np.int32]
+    tet_slots: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, count: int, tets: NDArray[np.int32], edges: NDArray[np.int32] | None = None) -> BlockPattern:
+        """Lay out the matrix of `count` nodes; edges are those of the tetrahedra where they are not given."""
+        edges = edges_of(tets) if edges is None else edges
+        own = np.arange(count, dtype=np.int32)
+        row, column = (np.concatenate([edges[:, a], edges[:, 1 - a], own]) for a in (0, 1))
+        matrix = csr_matrix((np.ones(len(row)), (row, column)), shape=(count, count))
+        matrix.sort_indices()
+        starts, columns = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
+        slots = []
+        for elements in (own[:, None], edges, tets):
+            found = np.empty((len(elements), elements.shape[1], elements.shape[1]), np.int32)
+            kernels.fill_slots(starts, columns, elements, found)
+            slots.append(found)
+        return cls(starts, columns, slots[0][:, 0, 0].copy(), edges, slots[1], slots[2])
+
+
 class SpringMesh:
     """Steps nodes of a tetrahedral mesh.
 
@@ -113,29 +150,19 @@ class SpringMesh:
         self.rest_lengths = lengths(nodes, edges)
         self.rest_altitudes = altitudes(nodes, tets)
         self.attachment = attachment
-        self._make_pattern(len(nodes))
+        self._pattern = BlockPattern.of(len(nodes), tets, edges)
+        self._attach(len(nodes))
         self.iterations = 0
 
-    def _make_pattern(self, count: int) -> None:
-        own = np.arange(count)
-        rows = np.concatenate([self._edges[:, 0], self._edges[:, 1], own])
-        columns = np.concatenate([self._edges[:, 1], self._edges[:, 0], own])
-        pattern = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(count, count))
-        pattern.sort_indices()
-        self._starts, self._columns = pattern.indptr.astype(np.int32), pattern.indices.astype(np.int32)
-        self._edge_slots = np.empty((len(self._edges), 2, 2), np.int32)
-        self._tet_slots = np.empty((len(self._tets), 4, 4), np.int32)
-        diagonal = np.empty((count, 1, 1), np.int32)
-        kernels.fill_slots(self._starts, self._columns, self._edges, self._edge_slots)
-        kernels.fill_slots(self._starts, self._columns, self._tets, self._tet_slots)
-        kernels.fill_slots(self._starts, self._columns, own[:, None].astype(np.int32), diagonal)
-        self._diagonal = diagonal[:, 0, 0]
-        self._blocks = np.zeros((len(self._columns), 3, 3))
-        self._attached = np.zeros(len(self._columns))
+    def _attach(self, count: int) -> None:
+        """Lay the matrix of the zero-length springs out over the blocks."""
+        pattern = self._pattern
+        self._blocks = np.zeros((len(pattern.columns), 3, 3))
+        self._attached = np.zeros(len(pattern.columns))
         if self.attachment is not None:
             matrix = self.attachment.own.tocoo()
-            row_of = np.repeat(own, np.diff(self._starts))
-            keys = row_of * count + self._columns
+            row_of = np.repeat(np.arange(count), np.diff(pattern.starts))
+            keys = row_of * count + pattern.columns
             slot = np.searchsorted(keys, matrix.row.astype(np.int64) * count + matrix.col)
             np.add.at(self._attached, slot, matrix.data)
 
@@ -159,15 +186,23 @@ class SpringMesh:
             places: where the zero-length springs pull to then, (P, 3); needed where there are any.
             force: that acts besides [N], (N, 3).
         """
-        blocks, rhs = self._blocks, np.zeros_like(x)
+        pattern, blocks, rhs = self._pattern, self._blocks, np.zeros_like(x)
         blocks[:] = 0.0
         damping = self.params.damping
         state = (x, v, self._inv_mass)
         kernels.add_edges(
-            *state, self._edges, self._edge_slots, self._edge_stiffness, self.rest_lengths, damping, dt, blocks, rhs
+            *state, self._edges, pattern.edge_slots, self._edge_stiffness, self.rest_lengths, damping, dt, blocks, rhs
         )
         kernels.add_altitudes(
-            *state, self._tets, self._tet_slots, self._altitude_stiffness, self.rest_altitudes, damping, dt, blocks, rhs
+            *state,
+            self._tets,
+            pattern.tet_slots,
+            self._altitude_stiffness,
+            self.rest_altitudes,
+            damping,
+            dt,
+            blocks,
+            rhs,
         )
         if self.attachment is not None:
             assert places is not None
@@ -176,16 +211,16 @@ class SpringMesh:
             blocks[:, range(3), range(3)] += (dt * dt * self._attached)[:, None]
         if force is not None:
             rhs += dt * force
-        blocks[self._diagonal[:, None], range(3), range(3)] += self._masses[:, None]
+        blocks[pattern.diagonal[:, None], range(3), range(3)] += self._masses[:, None]
         change = np.zeros_like(x)
         if driven is not None:
             held = ~self._is_free
             change[held] = (driven[held] - x[held]) / dt - v[held]
         self.iterations = kernels.solve(
-            self._starts,
-            self._columns,
+            pattern.starts,
+            pattern.columns,
             blocks,
-            self._diagonal,
+            pattern.diagonal,
             self._is_free,
             rhs,
             TOLERANCE,

@@ -1,4 +1,4 @@
-"""How head, roots and solids move within one frame of a `Simulation`."""
+"""How head, roots and solids move within one frame."""
 
 from __future__ import annotations
 
