@@ -32,6 +32,7 @@ WALLS = ("slip", "no_slip", "sticky")
 CALM = 1e-4  # of the fastest velocity; what differs by less from the wind does not count as moving
 STRONG = 2.0  # nu dt / cell^2 up to which viscosity takes part in steps of second order
 LEAST_CALM = 1e-6  # [m/s] likewise
+TIGHTEST = np.float32(1e-6)  # a porous medium lets at least so much of the pressure's push through: digits are few
 NUMBERS = np.arange(WIDTH, dtype=np.float32)
 
 
@@ -332,6 +333,7 @@ class Flow:
             np.divide(1.0, self._mobility, out=self._mobility)
             self.velocity += per_mass * exchange.push
             self.velocity *= self._mobility
+            np.maximum(self._mobility, TIGHTEST, out=self._mobility)
         if self.params.wall == "sticky" and self.walls.has_solids:
             near = self.walls.middle < 1.0
             self.velocity[near] = self.walls.velocity[near]

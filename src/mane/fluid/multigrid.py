@@ -216,6 +216,7 @@ class PressureSolver:
         while left > self.tolerance * size and iterations < MOST_ITERATIONS:
             level.flat_b[:] = r
             self.multigrid.cycle()
+            self._balance(level.x)  # or the constant that is free there grows until its rounding drowns the rest
             before, product = product, self._dot(r, level.flat_x)
             if iterations == 0:
                 p[:] = level.flat_x
