@@ -1,8 +1,10 @@
-"""The grid fluid by itself, without hair: a `Grid` of cells with its sides, and the `Flow` on it that is stepped."""
+"""The grid fluid by itself, without hair: a `Grid` of cells with its sides, a `Flow` that is stepped on it, `Water`."""
 
 from mane.fluid.flow import Flow
 from mane.fluid.grid import Grid, Side
 from mane.fluid.porous import permeability
+from mane.fluid.sources import Drain, Jet
 from mane.fluid.streaks import streamlines
+from mane.fluid.water import Water
 
-__all__ = ["Flow", "Grid", "Side", "permeability", "streamlines"]
+__all__ = ["Drain", "Flow", "Grid", "Jet", "Side", "Water", "permeability", "streamlines"]

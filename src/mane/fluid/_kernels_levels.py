@@ -10,10 +10,11 @@ from mane.simd.jit import inline, njit, prange
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def describe_cells(cx, cy, cz, inside, depth, inverse, kinds):
-    """Fill the inverse of the diagonal of every cell, 0 without an open face, and the kind of every chunk.
+def describe_cells(cx, cy, cz, to_air, inside, depth, diagonal, inverse, kinds):
+    """Fill the diagonal of every cell and its inverse, 0 without an open face, and the kind of every chunk.
 
-    Arrays are of the padded shape; `depth` is the number of cells along z, `kinds` has one number per chunk.
+    Arrays are of the padded shape; `depth` is the number of cells along z, `kinds` has one number per chunk. `to_air`
+    is what connects cells to the air besides their faces; it may be empty.
     """
     planes, rows, length = cx.shape
     for i in prange(1, planes - 1):
@@ -22,13 +23,15 @@ def describe_cells(cx, cy, cz, inside, depth, inverse, kinds):
                 same, filled = 0, 0
                 for k in range(chunk * WIDTH, min(depth, (chunk + 1) * WIDTH)):
                     faces = (cx[i, j, k], cx[i + 1, j, k], cy[i, j, k], cy[i, j + 1, k], cz[i, j, k], cz[i, j, k + 1])
-                    diagonal = np.float32(0.0)
                     regular = 0
                     for face in faces:
-                        diagonal += face
                         regular += face == inside
-                    inverse[i, j, k] = np.float32(1.0) / diagonal if diagonal > 0.0 else np.float32(0.0)
-                    filled += diagonal > 0.0
+                    total = (faces[0] + faces[1]) + (faces[2] + faces[3]) + (faces[4] + faces[5])
+                    if len(to_air):
+                        total += to_air[i, j, k]
+                    diagonal[i, j, k] = total
+                    inverse[i, j, k] = np.float32(1.0) / total if total > 0.0 else np.float32(0.0)
+                    filled += total > 0.0
                     same += regular == 6
                 kind = EMPTY if filled == 0 else MIXED
                 kinds[i, j, chunk] = INSIDE if same == WIDTH else kind
@@ -79,6 +82,67 @@ def coarsen_faces(c, inverse, axis, factors, planes, rows, depth, out):
                 out[upper + 1, middle + 1, deep] = total
 
 
+@njit(cache=True, error_model="numpy", parallel=True)
+def part_from_air(is_liquid, shape, cx, cy, cz, to_air):
+    """Leave coefficients between liquid cells alone; add those from liquid to air to `to_air` and drop the rest.
+
+    Outside of the box counts as what is inside of it. Each cell looks at its own six faces, so that nothing is added to
+    from two threads; `cx`, `cy` and `cz` are cleared in a second pass.
+    """
+    nx, ny, nz = shape
+    for index in prange(1, nx + 1):
+        i = np.int64(index)
+        for j in range(1, ny + 1):
+            for k in range(nz):
+                total = np.float32(0.0)
+                if is_liquid[i, j, k]:
+                    if i > 1 and not is_liquid[i - 1, j, k]:
+                        total += cx[i, j, k]
+                    if i < nx and not is_liquid[i + 1, j, k]:
+                        total += cx[i + 1, j, k]
+                    if j > 1 and not is_liquid[i, j - 1, k]:
+                        total += cy[i, j, k]
+                    if j < ny and not is_liquid[i, j + 1, k]:
+                        total += cy[i, j + 1, k]
+                    if k > 0 and not is_liquid[i, j, k - 1]:
+                        total += cz[i, j, k]
+                    if k < nz - 1 and not is_liquid[i, j, k + 1]:
+                        total += cz[i, j, k + 1]
+                to_air[i, j, k] = total
+    for index in prange(1, nx + 2):
+        i = np.int64(index)
+        for j in range(1, ny + 2):
+            for k in range(nz + 1):
+                a, b, c = min(i, nx), min(j, ny), min(k, nz - 1)
+                here = is_liquid[a, b, c]
+                if not (here and is_liquid[max(i - 1, 1), b, c]):
+                    cx[i, j, k] = np.float32(0.0)
+                if not (here and is_liquid[a, max(j - 1, 1), c]):
+                    cy[i, j, k] = np.float32(0.0)
+                if not (here and is_liquid[a, b, max(k - 1, 0)]):
+                    cz[i, j, k] = np.float32(0.0)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def coarsen_air(to_air, factors, half, planes, rows, depth, out):
+    """Fill `out` with what connects coarse cells to the air: of their fine cells, behind half a cell's way each.
+
+    `half` is the resistance of that way.
+    """
+    fx, fy, fz = factors
+    for index in prange(planes):
+        upper = np.int64(index)
+        for middle in range(rows):
+            for deep in range(depth):
+                total = np.float32(0.0)
+                for a in range(fx):
+                    for e in range(fy):
+                        for g in range(fz):
+                            own = to_air[upper * fx + a + 1, middle * fy + e + 1, deep * fz + g]
+                            total += own / (np.float32(1.0) + half * own)
+                out[upper + 1, middle + 1, deep] = total
+
+
 @inline
 def root_of(parent, cell):
     """Representative of a cell's component; the path to it is halved on the way."""
@@ -111,11 +175,11 @@ def join_rows(parent, c, i, j, first, other, step, nz):
 
 
 @njit(cache=True, error_model="numpy")
-def find_components(cx, cy, cz, nx, ny, nz, parent):
+def find_components(cx, cy, cz, to_air, nx, ny, nz, parent):
     """Fill `parent` (1 + nx ny nz,) with the component of every cell: those that open faces connect.
 
-    Number 0 stands for what is outside, so that whoever reaches an open side is of component 0. Rows along z are cut
-    into runs first, and runs are joined.
+    Number 0 stands for what is outside, so that whoever reaches an open side or the air is of component 0. Rows along z
+    are cut into runs first, and runs are joined.
     """
     outside = 0
     parent[outside] = outside
@@ -124,6 +188,10 @@ def find_components(cx, cy, cz, nx, ny, nz, parent):
             first = 1 + ((i - 1) * ny + j - 1) * nz
             for k in range(nz):
                 parent[first + k] = parent[first + k - 1] if k > 0 and cz[i, j, k] > 0.0 else first + k
+    if len(to_air):
+        for i in range(1, nx + 1):
+            for j in range(1, ny + 1):
+                join_rows(parent, to_air, i, j, 1 + ((i - 1) * ny + j - 1) * nz, outside, 0, nz)
     for i in range(1, nx + 2):
         for j in range(1, ny + 2):
             first = 1 + ((i - 1) * ny + j - 1) * nz

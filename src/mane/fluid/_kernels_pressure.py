@@ -2,8 +2,9 @@
 
 The matrix has, of every cell, the coefficients of its six faces: c (p - p_neighbour), with c the open area of a face
 over the distance of the cells, in cells. A face without one is closed. Outside of the box pressure is zero, so that the
-face of an open side needs nothing but its coefficient. Chunks of sixteen cells in a row are of one of three kinds:
-those without any fluid are passed over, those within the fluid have the same coefficient everywhere and read none.
+face of an open side needs nothing but its coefficient. `diagonal` has the sum of the six, and what connects a cell to
+the air besides, where pressure is zero too. Chunks of sixteen cells in a row are of one of three kinds: those without
+any fluid are passed over, those within the fluid have the same coefficient everywhere and read none.
 `chunks` lists those with fluid, one plane after the other, and `starts` where each plane begins in it. All arrays are
 flat; `plane` and `row` are how far neighbours along x and y lie apart.
 """
@@ -52,21 +53,13 @@ def plain_sum(x, at, row, plane):
 
 
 @inline
-def coefficient_sum(cx, cy, cz, at, row, plane):
-    """Sum of the coefficients of the six faces of sixteen cells."""
-    return (
-        (load(cx, at) + load(cx, at + plane)) + (load(cy, at) + load(cy, at + row)) + (load(cz, at) + load(cz, at + 1))
-    )
-
-
-@inline
-def applied(x, cx, cy, cz, inverse, is_within, inside, at, row, plane):
+def applied(x, cx, cy, cz, diagonal, is_within, inside, at, row, plane):
     """The matrix times `x` at sixteen cells, 0 where is no fluid; `inside` is the coefficient of faces within it."""
     if is_within:
         return inside * (np.float32(6.0) * load(x, at) - plain_sum(x, at, row, plane))
-    diagonal = coefficient_sum(cx, cy, cz, at, row, plane)
-    value = diagonal * load(x, at) - neighbour_sum(x, cx, cy, cz, at, row, plane)
-    return select(load(inverse, at) > np.float32(0.0), value, np.float32(0.0))
+    own = load(diagonal, at)
+    value = own * load(x, at) - neighbour_sum(x, cx, cy, cz, at, row, plane)
+    return select(own > np.float32(0.0), value, np.float32(0.0))
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -96,14 +89,14 @@ def relax_from_zero(x, b, inverse, chunks, starts, checker, colour):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def apply_matrix(x, cx, cy, cz, inverse, chunks, starts, inside, row, plane, y, partial):
+def apply_matrix(x, cx, cy, cz, diagonal, chunks, starts, inside, row, plane, y, partial):
     """Fill `y` with the matrix times `x`, and `partial` with the sum of x y of every plane."""
     for index in prange(len(starts) - 1):
         use_wide_registers()
         total = 0.0
         for number in range(starts[index], starts[index + 1]):
             at, _, is_within = chunk_of(chunks[number])
-            value = applied(x, cx, cy, cz, inverse, is_within, inside, at, row, plane)
+            value = applied(x, cx, cy, cz, diagonal, is_within, inside, at, row, plane)
             store(y, at, value)
             total += np.float64(reduce_sum(value * load(x, at)))
         partial[index] = total
@@ -148,7 +141,7 @@ def turn(p, z, beta, chunks, starts):
 
 @njit(cache=True, error_model="numpy", parallel=True)
 def restrict(
-    x, b, cx, cy, cz, inverse, kinds, inside, planes, rows, row, plane, factors, coarse, coarse_row, coarse_plane
+    x, b, cx, cy, cz, diagonal, kinds, inside, planes, rows, row, plane, factors, coarse, coarse_row, coarse_plane
 ):  # fmt: skip
     """Fill `coarse` with what is left of `b`, summed over the cells of every coarse cell; `factors` are 1 or 2."""
     fx, fy, fz = factors
@@ -165,7 +158,7 @@ def restrict(
                         at = first + chunk * WIDTH
                         kind = kinds[at // WIDTH]
                         if kind != EMPTY:
-                            found = applied(x, cx, cy, cz, inverse, kind == INSIDE, inside, at, row, plane)
+                            found = applied(x, cx, cy, cz, diagonal, kind == INSIDE, inside, at, row, plane)
                             left = load(b, at) - found
                             store(buffer, chunk * WIDTH, load(buffer, chunk * WIDTH) + left)
             out = (upper + 1) * coarse_plane + (middle + 1) * coarse_row

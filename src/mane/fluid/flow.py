@@ -23,6 +23,7 @@ from mane.fluid import _kernels_walls as wall_kernels
 from mane.fluid.confinement import confine
 from mane.fluid.grid import FIXED, OPEN, FloatArray, Grid
 from mane.fluid.multigrid import PressureSolver
+from mane.fluid.surface import FreeSurface
 from mane.fluid.viscosity import diffuse
 from mane.fluid.walls import Moving, Walls
 from mane.geometry.checks import require_choice, require_positive
@@ -120,9 +121,11 @@ class Flow:
 
     Args:
         grid: of the cells.
+        surface: of a liquid that fills a part of the box; without one the fluid fills all of it.
         settings: fields of `FlowParams`.
 
     Attributes:
+        surface: as given.
         velocity: [m/s], shape (3, *padded), float32; see `Grid`.
         walls: of the solids as of the last step.
         pressure: [Pa], shape of the grid, of the last substep.
@@ -132,8 +135,8 @@ class Flow:
             "acted" on by viscosity and fields, "drag" of the porous medium, "walls" and sides by pressure.
     """
 
-    def __init__(self, grid: Grid, **settings: Any) -> None:
-        self.grid, self.params = grid, FlowParams(**settings)
+    def __init__(self, grid: Grid, *, surface: FreeSurface | None = None, **settings: Any) -> None:
+        self.grid, self.params, self.surface = grid, FlowParams(**settings), surface
         self.velocity: FloatArray = np.zeros((3, *grid.padded), np.float32)
         self.walls = Walls(grid)
         self._solver = PressureSolver(grid, tolerance=self.params.tolerance)
@@ -157,14 +160,16 @@ class Flow:
 
     @property
     def momentum(self) -> NDArray[np.float64]:
-        """Of all open faces [N s], shape (3,)."""
-        total = [
-            self.grid.faces(np.where(self.walls.open_part[axis] > 0, self.velocity[axis], 0), axis).sum(
-                dtype=np.float64
-            )
-            for axis in range(3)
-        ]
-        return self.face_mass * np.array(total)
+        """Of all open faces, those of the liquid where there is a surface [N s], shape (3,)."""
+        return self.face_mass * self._sum_over_faces(self.velocity)
+
+    def _sum_over_faces(self, values: FloatArray) -> NDArray[np.float64]:
+        """Sum of what open faces have, (3, *padded), shape (3,)."""
+        counts = self.walls.open_part > 0
+        if self.surface is not None:
+            counts &= self.surface.is_wet
+        kept = np.where(counts, values, 0)
+        return np.array([self.grid.faces(kept[axis], axis).sum(dtype=np.float64) for axis in range(3)])
 
     @property
     def pressure(self) -> NDArray[np.float64]:
@@ -187,6 +192,8 @@ class Flow:
 
     def shift(self, cells: NDArray[np.int64]) -> None:
         """Move the box by whole cells; the fluid stays where it is, what comes in has the velocity of a side."""
+        if self.surface is not None:
+            raise ValueError("a box with a free surface stays where it is")
         for axis in range(3):
             values = self.grid.faces(self.velocity[axis], axis)
             values[...] = _shifted(values, cells, float(self.grid.side_velocity[:, axis].mean()))
@@ -216,13 +223,17 @@ class Flow:
         if exchange is not None and self.params.order != 1:
             raise ValueError("order: must be 1 with a porous medium, whose pressure changes from step to step, got 2")
         self._are_faces_new |= self.walls.update(solids, dt)
-        speed = self._require_bounded()
-        count = max(1, math.ceil(speed * dt / (self.params.largest_step * self.grid.cell)))
+        count = self._count_substeps(dt)
+        if self.surface is not None:
+            self.surface.see(self.walls)
         self.audit = {name: np.zeros(3) for name in ("carried", "acted", "drag", "walls")}
         iterations, residual, busy = 0, 0.0, 0.0
         for number in range(count):
             if number:
                 self._require_bounded()
+            if self.surface is not None:
+                self.surface.carry(self.velocity, dt / count / self.grid.cell)
+                self.surface.open_to_air(self._mobility)
             with self._counted("carried"):
                 busy = max(busy, self._carry(dt / count))
             with self._counted("acted"):
@@ -234,14 +245,21 @@ class Flow:
         self.time += dt
         return FlowReport(count, iterations, residual, self._require_bounded(), busy)
 
+    def _count_substeps(self, dt: float) -> int:
+        longest = self.params.largest_step * self.grid.cell / max(self._require_bounded(), 1e-30)
+        if self.surface is not None:
+            longest = min(longest, self.surface.longest_step(self.params.density))
+        return max(1, math.ceil(dt / longest))
+
     def _require_bounded(self) -> float:
         speed = float(sampling.fastest(self.velocity))
         if speed > self.params.fastest:
             sizes = np.abs(np.nan_to_num(self.velocity, nan=np.inf))
             place = np.array(np.unravel_index(int(sizes.argmax()), sizes.shape)[1:])
             x, y, z = self.grid.origin + self.grid.cell * (place - (1, 1, 0))
+            fluid = "air" if self.surface is None else "water"
             raise FlowDiverged(
-                f"air: {speed:.3g} m/s near ({x:.3g}, {y:.3g}, {z:.3g}) m after {self.time:.4g} s, more than "
+                f"{fluid}: {speed:.3g} m/s near ({x:.3g}, {y:.3g}, {z:.3g}) m after {self.time:.4g} s, more than "
                 f"{self.params.fastest:g} m/s; look for a solid or a field that moves too fast, or raise `fastest`"
             )
         return speed
@@ -315,7 +333,8 @@ class Flow:
     def _act(self, dt: float, drives: Sequence[Drive]) -> None:
         params = self.params
         self._settle_sides()
-        self._settle_solids()
+        if self.surface is None:
+            self._settle_solids()
         if params.viscosity:
             strength = self._strength(dt) * (0.5 if self._is_half_viscous(dt) else 1.0)
             diffuse(self.grid, self.walls, self.velocity, strength, holds=self._holds)
@@ -323,6 +342,8 @@ class Flow:
             confine(self.grid, self.velocity, params.confinement * dt)
         for drive in drives:
             drive(self.velocity, dt)
+        if self.surface is not None:
+            self.surface.pull(self.velocity, self.walls, params.density, dt)
 
     def _exchange(self, dt: float, exchange: Exchange | None) -> None:
         """Let a porous medium act, implicitly; `_project` goes on with how little it lets the pressure move."""
@@ -341,14 +362,22 @@ class Flow:
     def _project(self, dt: float, exchange: Exchange | None) -> tuple[int, float]:
         """Make the flow free of divergence; the pressure moves little what the porous medium holds."""
         self._settle_sides()
-        walls, has_drag = self.walls, exchange is not None
-        if self._are_faces_new or has_drag or self._had_drag:
+        walls, has_drag, surface = self.walls, exchange is not None, self.surface
+        if self._are_faces_new or has_drag or self._had_drag or surface is not None:
             if not has_drag:
                 self._mobility.fill(1.0)
-            self._solver.open_faces(*(walls.open_part * self._mobility), are_walls_new=self._are_faces_new)
+            is_liquid = None
+            if surface is not None:
+                surface.open_to_air(self._mobility)
+                is_liquid, self._are_faces_new = surface.is_liquid, True
+            self._solver.open_faces(
+                *(walls.open_part * self._mobility), is_liquid=is_liquid, are_walls_new=self._are_faces_new
+            )
             self._are_faces_new, self._had_drag = False, has_drag
         level = self._solver.level
         wall_kernels.flow_out(self.velocity, walls.open_part, walls.velocity, self._shape, level.inverse, self._b)
+        if surface is not None:
+            self._b += np.float32(surface.expansion() * self.grid.cell) * (level.inverse > 0.0)
         report = self._solver.solve(self._b)
         if self.is_audited:
             self._count_walls()
@@ -360,6 +389,8 @@ class Flow:
             self._solver.pressure += self._before
             self._solver.pressure *= np.float32(0.5)
         self._last_dt = dt
+        if surface is not None:
+            surface.count_sides(self.velocity, dt)
         self._settle_solids()
         return report.iterations, report.residual
 
@@ -375,16 +406,20 @@ class Flow:
 
     def _count_walls(self) -> None:
         """Count what the pressure, as it is found, does to all open faces as if nothing held them."""
-        change = np.zeros_like(self.velocity)
+        change, free = np.zeros_like(self.velocity), np.ones_like(self.velocity)
+        if self.surface is not None:
+            self.surface.open_to_air(free)
         wall_kernels.subtract_gradient(
-            self._solver.pressure, np.ones_like(change), self.walls.open_part, self.grid.kinds, self._shape, change
+            self._solver.pressure, free, self.walls.open_part, self.grid.kinds, self._shape, change
         )
-        total = [self.grid.faces(change[axis], axis).sum(dtype=np.float64) for axis in range(3)]
-        self.audit["walls"] += self.face_mass * np.array(total)
+        self.audit["walls"] += self.face_mass * self._sum_over_faces(change)
 
     def _settle_solids(self) -> None:
         """Give faces within solids a velocity: that of the solid, or that of the fluid beside it where it may slip."""
         walls = self.walls
+        if self.surface is not None:
+            self.surface.extend(self.velocity, walls, holds=self._holds)
+            return
         if not walls.has_solids:
             return
         if self.params.wall != "slip":
@@ -422,7 +457,9 @@ class Flow:
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """Arrays that continue exactly."""
+        surface = {} if self.surface is None else self.surface.memory()
         return {
+            **{f"surface.{name}": array for name, array in surface.items()},
             "velocity": self.velocity.copy(),
             "pressure": self._solver.pressure.copy(),
             "time": np.array([self.time, self._last_dt]),
@@ -436,6 +473,8 @@ class Flow:
         self.time, self._last_dt = memory["time"].tolist()
         self.grid.origin[...] = memory["origin"]
         self._are_faces_new = True
+        if self.surface is not None:
+            self.surface.restore({name[8:]: array for name, array in memory.items() if name.startswith("surface.")})
 
 
 def _shifted(values: FloatArray, cells: NDArray[np.int64], fill: float) -> FloatArray:

@@ -26,6 +26,7 @@ SMALLEST = 4  # cells along an axis that is not halved any more
 COARSEST_SWEEPS = 8
 FEW = 50_000  # cells of a level that one thread is done with before others would have begun
 MOST_ITERATIONS = 200
+NO_AIR: FloatArray = np.zeros((0, 0, 0), np.float32)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Level:
         self.padded = (nx + 2, ny + 2, WIDTH * -(-(nz + 1) // WIDTH))
         self.inside = np.float32(inside)
         self.cx, self.cy, self.cz = (zeros_aligned(self.padded, np.float32) for _ in range(3))
-        self.inverse, self.x, self.b = (zeros_aligned(self.padded, np.float32) for _ in range(3))
+        self.diagonal, self.inverse, self.x, self.b = (zeros_aligned(self.padded, np.float32) for _ in range(4))
         self.kinds = np.zeros((nx + 2, ny + 2, self.padded[2] // WIDTH), np.uint8)
         row = self.padded[2]
         self.lengths = (nx, ny, row, (ny + 2) * row)
@@ -68,10 +69,13 @@ class Level:
         self.flat_kinds = self.kinds.reshape(-1)
         self.chunks, self.starts = np.zeros(0, np.int64), np.zeros(nx + 1, np.int64)
         self.flat_inverse, self.flat_x, self.flat_b = (a.reshape(-1) for a in (self.inverse, self.x, self.b))
+        self.flat_diagonal = self.diagonal.reshape(-1)
 
-    def describe(self) -> None:
+    def describe(self, to_air: FloatArray) -> None:
         """Find the diagonal and the kinds of chunks, once the coefficients are there."""
-        level_kernels.describe_cells(self.cx, self.cy, self.cz, self.inside, self.shape[2], self.inverse, self.kinds)
+        level_kernels.describe_cells(
+            self.cx, self.cy, self.cz, to_air, self.inside, self.shape[2], self.diagonal, self.inverse, self.kinds
+        )
         filled = np.flatnonzero(self.flat_kinds)
         in_plane = self.kinds.shape[1] * self.kinds.shape[2]
         planes = filled // in_plane
@@ -111,13 +115,19 @@ class Multigrid:
             self.factors.append(factors)
             self.levels.append(Level(shape, inside))
 
-    def describe(self) -> None:
+    def describe(self, to_air: FloatArray = NO_AIR) -> None:
         """Make all matrices, once the coefficients of the finest are there."""
-        self.levels[0].describe()
+        self.levels[0].describe(to_air)
+        inside = 1.0  # coefficient of a face within the fluid; a mean of the axes where one of them is not halved
         for fine, coarse, factors in zip(self.levels, self.levels[1:], self.factors, strict=False):
             for axis, (c, out) in enumerate(((fine.cx, coarse.cx), (fine.cy, coarse.cy), (fine.cz, coarse.cz))):
                 level_kernels.coarsen_faces(c, fine.inverse, axis, tuple(factors.tolist()), *coarse.shape, out)
-            coarse.describe()
+            if len(to_air):
+                finer, to_air = to_air, zeros_aligned(coarse.padded, np.float32)
+                half = np.float32(0.5 / inside)
+                level_kernels.coarsen_air(finer, tuple(factors.tolist()), half, *coarse.shape, to_air)
+                inside *= float(factors.prod()) ** (1.0 / 3.0)
+            coarse.describe(to_air)
 
     def cycle(self, number: int = 0) -> None:
         """Fill `x` of a level with a rough solution for its `b`."""
@@ -137,7 +147,7 @@ class Multigrid:
         coarse, factors = self.levels[number + 1], tuple(self.factors[number].tolist())
         steps = coarse.lengths[2:]
         kernels.restrict(
-            level.flat_x, level.flat_b, *level.faces, level.flat_inverse, level.flat_kinds, level.inside,
+            level.flat_x, level.flat_b, *level.faces, level.flat_diagonal, level.flat_kinds, level.inside,
             *level.lengths, factors, coarse.flat_b, *steps,
         )  # fmt: skip
         with few_threads(coarse.shape):
@@ -167,6 +177,7 @@ class PressureSolver:
         self._partial = np.zeros(grid.shape[0])
         self._parent = np.zeros(1 + grid.cell_count, np.int64)
         self._sums, self._counts = np.zeros(len(self._parent)), np.zeros(len(self._parent), np.int64)
+        self._to_air = NO_AIR
         self._is_closed = False
 
     @property
@@ -175,17 +186,34 @@ class PressureSolver:
         fluid: NDArray[np.bool_] = self.grid.cells(self.level.inverse) > 0
         return fluid
 
-    def open_faces(self, cx: FloatArray, cy: FloatArray, cz: FloatArray, *, are_walls_new: bool = True) -> None:
+    def open_faces(
+        self,
+        cx: FloatArray,
+        cy: FloatArray,
+        cz: FloatArray,
+        *,
+        is_liquid: NDArray[np.uint8] | None = None,
+        are_walls_new: bool = True,
+    ) -> None:
         """Take over how far faces are open, 0 to 1; those of closed sides must be 0.
 
-        With `are_walls_new` false only faces are closed that were closed before, and no others.
+        With `is_liquid`, of the padded shape, pressure is solved for in those cells alone and zero in the others, the
+        air; faces between the two are open to one over the part of the way that is liquid (Gibou and others 2002). With
+        `are_walls_new` false only faces are closed that were closed before, and no others.
         """
-        for own, given in zip((self.level.cx, self.level.cy, self.level.cz), (cx, cy, cz), strict=True):
-            own[...] = given
-        self.multigrid.describe()
+        own = self.level.cx, self.level.cy, self.level.cz
+        for array, given in zip(own, (cx, cy, cz), strict=True):
+            array[...] = given
+        if is_liquid is not None:
+            if not len(self._to_air):
+                self._to_air = self.grid.zeros()
+            level_kernels.part_from_air(is_liquid, self.grid.shape, *own, self._to_air)
+        self.multigrid.describe(self._to_air)
+        if is_liquid is not None:
+            self.pressure[self.level.inverse == 0.0] = 0.0
         if not are_walls_new:
             return
-        level_kernels.find_components(cx, cy, cz, *self.grid.shape, self._parent)
+        level_kernels.find_components(*own, self._to_air, *self.grid.shape, self._parent)
         inner = self._parent[1:].reshape(self.grid.shape)
         self._is_closed = bool((inner[self.is_fluid] > 0).any())
 
@@ -247,7 +275,7 @@ class PressureSolver:
         """Fill `y` with the matrix times `x`; return the sum of x y."""
         level = self.level
         kernels.apply_matrix(
-            x, *level.faces, level.flat_inverse, level.chunks, level.starts, level.inside, *level.lengths[2:], y,
+            x, *level.faces, level.flat_diagonal, level.chunks, level.starts, level.inside, *level.lengths[2:], y,
             self._partial,
         )  # fmt: skip
         return float(self._partial.sum())

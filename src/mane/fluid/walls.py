@@ -131,6 +131,19 @@ class Walls:
         self._free[axis, holds] = free
         return free
 
+    def in_cells(self) -> tuple[FloatArray, FloatArray]:
+        """Distance of the middle of every cell to the nearest solid [cells], and the way away from it (..., 3)."""
+        d = self._distances
+        low, high = d[:-1], d[1:]
+        sums = [0.5 * (low + high), high - low]
+        for axis in (1, 2):
+            before, behind = ([np.moveaxis(a, axis, 0)[part] for a in sums] for part in (slice(-1), slice(1, None)))
+            means = [np.moveaxis(0.5 * (a + b), 0, axis) for a, b in zip(before, behind, strict=True)]
+            sums = [*means, np.moveaxis(behind[0] - before[0], 0, axis)]
+        normal = np.stack(sums[1:], axis=-1)
+        normal /= np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-6)
+        return sums[0], normal
+
     def forget(self) -> None:
         """Look at solids again at the next update, wherever they are: the box has moved."""
         self._known = None

@@ -69,6 +69,32 @@ def test_solution_is_that_of_a_direct_solver(shape):
     assert np.abs(grid.cells(solver.pressure).ravel() - expected).max() < 2e-4 * np.abs(expected).max()
 
 
+def test_pressure_is_zero_in_the_air():
+    """Liquid below a surface that lies between cells: against a direct solver."""
+    grid = Grid((16, 24, 16), 1 / 16)
+    faces = opened(grid, ball)
+    height = grid.cell_centers()[..., 1] - 0.9 - 0.2 * np.sin(7 * grid.cell_centers()[..., 0])
+    is_liquid = np.zeros(grid.padded, np.uint8)
+    grid.cells(is_liquid)[...] = height < 0
+    for axis, c in enumerate(faces):
+        below, above = np.moveaxis(height, axis, 0)[:-1], np.moveaxis(height, axis, 0)[1:]
+        inner = np.moveaxis(grid.faces(c, axis), axis, 0)[1:-1]
+        crossed = (below < 0) != (above < 0)
+        liquid, way = np.minimum(below, above)[crossed], np.abs(below - above)[crossed]
+        inner[crossed] /= np.clip(-liquid / way, 0.01, 1)
+    solver = PressureSolver(grid, tolerance=1e-6)
+    solver.pressure += 1.0  # what the air had does not matter
+    solver.open_faces(*faces, is_liquid=is_liquid)
+    b = right_side(grid, solver)
+    report = solver.solve(b)
+    fluid = solver.is_fluid.ravel()
+    expected = np.zeros(grid.cell_count)
+    expected[fluid] = spsolve(matrix_of(grid, faces)[fluid][:, fluid].tocsc(), grid.cells(b).ravel()[fluid])
+    assert report.residual <= 1e-6
+    assert report.iterations <= 16
+    assert np.abs(grid.cells(solver.pressure).ravel() - expected).max() < 2e-4 * np.abs(expected).max()
+
+
 def test_a_closed_box_is_solved_up_to_a_constant():
     grid = Grid((16, 16, 16), 1 / 16)
     faces = opened(grid, ball)

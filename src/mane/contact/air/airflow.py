@@ -100,7 +100,7 @@ class Airflow(Force):
         self.placed = [field for field in fields if isinstance(field, PlacedField)]
         self.cell, self.margin, self.hairs, self.triangles = cell, margin, hairs, triangles
         self.fibres, self.viscosity = fibres, viscosity
-        self._settings = {
+        self._settings: dict[str, Any] = {
             "density": density, "viscosity": viscosity, "wall": wall, "confinement": confinement
         }  # fmt: skip
         self._air: Float64Array = np.zeros((0, 0, 3))

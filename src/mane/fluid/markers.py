@@ -1,0 +1,123 @@
+"""`Markers`: particles on both sides of a surface that remember where it is (Enright, Fedkiw, Ferziger, Mitchell 2002).
+
+A level set forgets what is thinner than a cell. Markers are carried with the flow, exactly as far as its velocities are
+known; one that turns up on the wrong side of the surface by more than its radius shows that the level is wrong there,
+and rebuilds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.fluid import _kernels_markers as kernels
+from mane.fluid.grid import FloatArray
+from mane.fluid.level_set import LevelSet
+
+DEPTH = 3.0  # [cells] from the surface within which markers are
+SMALLEST, LARGEST = float(kernels.SMALLEST), float(kernels.LARGEST)
+CROWDED = 2  # times as many markers in a cell as wanted, from which on they are thinned out
+
+
+class Markers:
+    """Particles beside a surface; none at first.
+
+    Args:
+        level: the surface.
+        per_cell: markers in every cell near it; 64 in the paper.
+        seed: of where they are.
+
+    Attributes:
+        places: [cells from the lowest corner of the box], shape (N, 3).
+        signs: 1 for markers of air, -1 of liquid, shape (N,).
+        radii: [cells], shape (N,).
+    """
+
+    def __init__(self, level: LevelSet, per_cell: int = 16, seed: int = 0) -> None:
+        if per_cell < 0:
+            raise ValueError(f"per_cell: must be at least zero, got {per_cell}")
+        self.level, self.per_cell, self.seed = level, per_cell, seed
+        self.places: FloatArray = np.zeros((0, 3), np.float32)
+        self.signs: NDArray[np.int8] = np.zeros(0, np.int8)
+        self.radii: FloatArray = np.zeros(0, np.float32)
+        self._rounds = 0
+        self._plus, self._minus = np.empty_like(level.phi), np.empty_like(level.phi)
+
+    def move(self, velocity: FloatArray, scale: float) -> None:
+        """Move with a velocity (3, *padded) [m/s] for a step; `scale` is dt / cell [s/m]."""
+        kernels.move_markers(self.places, velocity, self.level.grid.shape, np.float32(scale))
+
+    def correct(self) -> int:
+        """Let escaped markers rebuild the level; return how many there are."""
+        escaped = np.flatnonzero(self._own_levels() < -self.radii)
+        if len(escaped):
+            phi = self.level.phi
+            np.copyto(self._plus, phi)
+            np.copyto(self._minus, phi)
+            kernels.correct_level(
+                escaped, self.places, self.signs, self.radii, self.level.grid.shape, self._plus, self._minus, phi
+            )
+        return len(escaped)
+
+    def fit_radii(self) -> None:
+        """Let markers touch the surface, as far as they may."""
+        np.clip(self._own_levels(), SMALLEST, LARGEST, out=self.radii)
+
+    def reseed(self) -> None:
+        """Drop markers that are far from the surface or too many, and fill cells beside it that have too few."""
+        shape = np.array(self.level.grid.shape)
+        levels = self._own_levels()
+        self._keep(levels < DEPTH)
+        cell = self._cells()
+        order = np.lexsort((self._own_levels(), cell))  # in every cell those first that have escaped or are close
+        ranked = cell[order]
+        rank = np.arange(len(order)) - np.searchsorted(ranked, ranked)
+        self._keep(order[rank < CROWDED * self.per_cell])
+        counts = np.bincount(self._cells(), minlength=int(shape.prod()))
+        phi = self.level.grid.cells(self.level.phi).reshape(-1)
+        lacking = np.where(np.abs(phi) < DEPTH, np.maximum(self.per_cell - counts, 0), 0)
+        # a few less are left alone: to fill up every cell in every round would crowd the slow ones
+        lacking[lacking < self.per_cell // 2] = 0
+        homes = np.repeat(np.arange(len(phi)), lacking)
+        rng = np.random.default_rng((self.seed, self._rounds))
+        corner = np.stack(np.unravel_index(homes, shape.tolist()), axis=1)
+        places = (corner + rng.uniform(1e-3, 1 - 1e-3, (len(homes), 3))).astype(np.float32)
+        found = np.empty(len(places), np.float32)
+        kernels.read_levels(self.level.phi, self.level.grid.shape, places, found)
+        self.places = np.concatenate([self.places, places])
+        self.signs = np.concatenate([self.signs, np.where(found < 0, -1, 1).astype(np.int8)])
+        self.radii = np.concatenate([self.radii, np.clip(np.abs(found), SMALLEST, LARGEST)])
+        self._keep(np.argsort(self._cells(), kind="stable"))
+        self._rounds += 1
+
+    def _own_levels(self) -> FloatArray:
+        """How deep every marker is on its own side [cells], shape (N,)."""
+        found = np.empty(len(self.places), np.float32)
+        kernels.read_levels(self.level.phi, self.level.grid.shape, self.places, found)
+        found *= self.signs
+        return found
+
+    def _cells(self) -> NDArray[np.int64]:
+        """Number of the cell of every marker, shape (N,)."""
+        _, ny, nz = self.level.grid.shape
+        at = self.places.astype(np.int64)
+        number: NDArray[np.int64] = (at[:, 0] * ny + at[:, 1]) * nz + at[:, 2]
+        return number
+
+    def _keep(self, which: NDArray[Any]) -> None:
+        self.places, self.signs, self.radii = self.places[which], self.signs[which], self.radii[which]
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """Arrays that continue exactly."""
+        return {
+            "places": self.places.copy(), "signs": self.signs.copy(), "radii": self.radii.copy(),
+            "rounds": np.array(self._rounds),
+        }  # fmt: skip
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        self.places, self.signs, self.radii = (memory[name].copy() for name in ("places", "signs", "radii"))
+        self._rounds = int(memory["rounds"])

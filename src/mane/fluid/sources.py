@@ -1,0 +1,103 @@
+"""What brings water in and takes it away: jets that pour or spout, and drains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.fluid.grid import Float64Array, FloatArray, Grid
+from mane.fluid.surface import FreeSurface
+from mane.geometry.checks import require_finite, require_positive
+
+
+def capsule(start: Float64Array, end: Float64Array, radius: float, points: Float64Array) -> Float64Array:
+    """Signed distance [m] of points (..., 3) to what is within `radius` of the line from `start` to `end`."""
+    along, away = end - start, points - start
+    part = np.clip(away @ along / max(float(along @ along), 1e-30), 0.0, 1.0)
+    distance: Float64Array = np.linalg.norm(away - part[..., None] * along, axis=-1) - radius
+    return distance
+
+
+@dataclass(frozen=True)
+class Jet:
+    """Water that comes out of a place: poured, or as a fountain.
+
+    Attributes:
+        position: of the mouth [m].
+        velocity: of the water there [m/s].
+        radius: of the mouth [m].
+        start: when it begins [s].
+        end: when it ends [s].
+    """
+
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    velocity: tuple[float, float, float] = (0.0, -1.0, 0.0)
+    radius: float = 0.03
+    start: float = 0.0
+    end: float = float("inf")
+
+    def __post_init__(self) -> None:
+        require_positive("radius", self.radius)
+        require_finite("position", np.asarray(self.position, np.float64))
+        require_finite("velocity", np.asarray(self.velocity, np.float64))
+        if not self.start < self.end:
+            raise ValueError(f"end: must be later than start, {self.start:g} s, got {self.end:g} s")
+
+    def is_open(self, time: float) -> bool:
+        """Whether it runs at a time [s]."""
+        return self.start <= time < self.end
+
+    def fill(self, surface: FreeSurface, dt: float) -> float:
+        """Add the water of a step; return its volume [m^3]."""
+        start = np.asarray(self.position, np.float64)
+        end = start + dt * np.asarray(self.velocity, np.float64)
+        bounds = np.stack([np.minimum(start, end) - self.radius, np.maximum(start, end) + self.radius])
+        return surface.add(lambda points: capsule(start, end, self.radius, points), bounds)
+
+    def drive(self, grid: Grid, velocity: FloatArray) -> None:
+        """Give the water in the mouth its velocity."""
+        place = np.asarray(self.position, np.float64)
+        for axis in range(3):
+            faces = grid.faces(velocity[axis], axis)
+            window, centers = _faces_near(grid, axis, place, self.radius)
+            faces[window][np.linalg.norm(centers - place, axis=-1) < self.radius] = self.velocity[axis]
+
+
+@dataclass(frozen=True)
+class Drain:
+    """A ball that swallows water.
+
+    Attributes:
+        position: of its middle [m].
+        radius: [m].
+    """
+
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    radius: float = 0.03
+
+    def __post_init__(self) -> None:
+        require_positive("radius", self.radius)
+        require_finite("position", np.asarray(self.position, np.float64))
+
+    def empty(self, surface: FreeSurface) -> float:
+        """Remove what is in it; return its volume [m^3]."""
+        place = np.asarray(self.position, np.float64)
+        bounds = np.stack([place - self.radius, place + self.radius])
+        return surface.remove(lambda points: np.linalg.norm(points - place, axis=-1) - self.radius, bounds)
+
+
+def _faces_near(
+    grid: Grid, axis: int, place: Float64Array, radius: float
+) -> tuple[tuple[slice, ...], NDArray[np.float64]]:
+    """Faces across an axis in a cube around a place, as slices, and their middles [m]."""
+    shift = np.array([0.0 if own == axis else 0.5 for own in range(3)])
+    counts = np.array(grid.shape) + (np.arange(3) == axis)
+    placed = (place - grid.origin) / grid.cell - shift
+    low = np.clip(np.floor(placed - radius / grid.cell).astype(np.int64), 0, counts)
+    high = np.clip(np.ceil(placed + radius / grid.cell).astype(np.int64) + 1, low, counts)
+    axes = [o + grid.cell * (np.arange(a, b) + s) for o, a, b, s in zip(grid.origin, low, high, shift, strict=True)]
+    return tuple(slice(a, b) for a, b in zip(low, high, strict=True)), np.stack(
+        np.meshgrid(*axes, indexing="ij"), axis=-1
+    )
