@@ -1,4 +1,4 @@
-"""Keyframed motions as files: JSON and CSV, read with care and written whole.
+"""Keyframed motions as files: JSON, CSV and NPZ, read with care and written whole; recordings (BVH) are read.
 
 JSON is a list of keys, or an object `{"fps": 24, "keys": [...]}`. A key has
 
@@ -7,6 +7,9 @@ JSON is a list of keys, or an object `{"fps": 24, "keys": [...]}`. A key has
 - optionally `teleport`: true when the pose jumps to this key instead of moving there.
 
 CSV has a header and the columns time,x,y,z,qx,qy,qz,qw and optionally teleport (0 or 1), in any order.
+
+NPZ has the arrays time (K,), position (K, 3), rotation (K, 4) and optionally teleport (K,), bool. Of a BVH the head is
+taken, see `motion_bvh`.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ import csv
 import io
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,8 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from mane.body import motion_bvh
 from mane.body.motion import Float64Array, Motion, Pose
 from mane.body.motion_keys import MAX_SPEED, MAX_SPIN, MIN_SPAN, KeyframedMotion, check_times
 from mane.geometry.checks import as_array
@@ -37,6 +43,7 @@ KEY_FIELDS = ("time", "frame", "fps", "position", "rotation", "matrix", "telepor
 FILE_FIELDS = ("fps", "keys")
 COLUMNS = ("time", "x", "y", "z", "qx", "qy", "qz", "qw")
 TELEPORT_COLUMN = "teleport"
+ARRAYS = ("time", "position", "rotation", "teleport")
 FLAGS = {"": False, "0": False, "1": True, "false": False, "true": True}
 
 
@@ -53,7 +60,7 @@ class _Key:
 def read_motion(
     path: str | Path, *, fps: float | None = None, max_speed: float = MAX_SPEED, max_spin: float = MAX_SPIN
 ) -> KeyframedMotion:
-    """Read a keyframed motion from a .json or .csv file; the module docstring describes both.
+    """Read a motion from a .json, .csv, .npz or .bvh file; the module docstring describes them.
 
     Args:
         path: the file.
@@ -66,13 +73,7 @@ def read_motion(
         OSError: the file cannot be opened.
     """
     path = Path(path)
-    parse = _PARSERS[_suffix(path)]
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise ValueError(f"{path}: must be UTF-8 text, got byte {byte:#04x} at offset {error.start}") from None
-    keys = parse(str(path), text, fps)
+    keys = _PARSERS[_suffix(path, _PARSERS)](str(path), path.read_bytes(), fps)
     _check_order(str(path), keys)
     return KeyframedMotion(
         [key.time for key in keys],
@@ -85,13 +86,13 @@ def read_motion(
 
 
 def write_motion(path: str | Path, motion: Motion, times: ArrayLike) -> None:
-    """Write the poses of a motion at `times` [s], rising, shape (K,), to a .json or .csv file, all or nothing.
+    """Write the poses of a motion at `times` [s], rising, shape (K,), to a .json, .csv or .npz file, all or nothing.
 
     Numbers are written in full, so reading gives the same keys. A key is marked as a teleport when the motion jumps
     between it and the key before.
     """
     path = Path(path)
-    write = _WRITERS[_suffix(path)]
+    write = _WRITERS[_suffix(path, _WRITERS)]
     moments: Float64Array = as_array("times", times, ("K",), np.float64)
     check_times("times", moments)
     clock = moments.tolist()
@@ -100,11 +101,19 @@ def write_motion(path: str | Path, motion: Motion, times: ArrayLike) -> None:
     _write_whole(path, write(keys))
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: Path, known: Mapping[str, Any]) -> str:
     suffix = path.suffix.lower()
-    if suffix not in _PARSERS:
-        raise ValueError(f"{path}: must end in {' or '.join(sorted(_PARSERS))}, got {path.suffix or 'no suffix'}")
+    if suffix not in known:
+        raise ValueError(f"{path}: must end in {' or '.join(sorted(known))}, got {path.suffix or 'no suffix'}")
     return suffix
+
+
+def _text(path: str, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise ValueError(f"{path}: must be UTF-8 text, got byte {byte:#04x} at offset {error.start}") from None
 
 
 def _check_order(path: str, keys: Sequence[_Key]) -> None:
@@ -118,11 +127,11 @@ def _check_order(path: str, keys: Sequence[_Key]) -> None:
             )
 
 
-def _write_whole(path: Path, text: str) -> None:
+def _write_whole(path: Path, content: bytes) -> None:
     """Write to a neighbour and rename it, so that a reader never sees half a file."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", newline="\n")
+        part.write_bytes(content)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -131,12 +140,14 @@ def _write_whole(path: Path, text: str) -> None:
 # -- JSON ----------------------------------------------------------------------------------------------------------
 
 
-def _parse_json(path: str, text: str, fps: Any) -> list[_Key]:
+def _parse_json(path: str, raw: bytes, fps: Any) -> list[_Key]:
     try:
-        content = json.loads(text)
+        content = json.loads(_text(path, raw))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}:{error.lineno}: must be JSON, got {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError) as error:
+        if str(error).startswith(path):
+            raise
         raise ValueError(f"{path}: must be JSON of keys, got {error}") from None
     if isinstance(content, dict):
         _check_fields(path, content, FILE_FIELDS)
@@ -231,7 +242,7 @@ def _is_huge(value: Any) -> bool:
     return isinstance(value, int) and value.bit_length() > 128
 
 
-def _format_json(keys: Sequence[_Key]) -> str:
+def _format_json(keys: Sequence[_Key]) -> bytes:
     """One key per line, so that people and version control can compare two files."""
     lines = []
     for key in keys:
@@ -243,14 +254,14 @@ def _format_json(keys: Sequence[_Key]) -> str:
         if key.teleport:
             entry["teleport"] = True
         lines.append(json.dumps(entry))
-    return "[\n" + ",\n".join(lines) + "\n]\n"
+    return ("[\n" + ",\n".join(lines) + "\n]\n").encode()
 
 
 # -- CSV -----------------------------------------------------------------------------------------------------------
 
 
-def _parse_csv(path: str, text: str, fps: Any) -> list[_Key]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+def _parse_csv(path: str, content: bytes, fps: Any) -> list[_Key]:
+    reader = csv.reader(io.StringIO(_text(path, content), newline=""), strict=True)
     keys: list[_Key] = []
     header: list[str] | None = None
     try:
@@ -300,12 +311,66 @@ def _cell_number(where: str, cell: str) -> float:
     return _number(where, value)
 
 
-def _format_csv(keys: Sequence[_Key]) -> str:
+def _format_csv(keys: Sequence[_Key]) -> bytes:
     lines = [",".join([*COLUMNS, TELEPORT_COLUMN])]
     for key in keys:
         numbers = [key.time, *key.pose.position.tolist(), *key.pose.rotation.tolist()]
         lines.append(",".join([*map(repr, numbers), str(int(key.teleport))]))
-    return "\n".join(lines) + "\n"
+    return ("\n".join(lines) + "\n").encode()
+
+
+# -- arrays and recordings ------------------------------------------------------------------------------------------
+
+
+def _parse_npz(path: str, content: bytes, fps: Any) -> list[_Key]:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files if name in ARRAYS}
+    except (ValueError, OSError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(
+            f"{path}: must be an archive of NumPy arrays (.npz), got one that is damaged: {reason}"
+        ) from None
+    for name in ARRAYS[:3]:
+        if name not in arrays:
+            raise ValueError(f"{path}: must have arrays {', '.join(ARRAYS[:3])}, got no {name!r}")
+    with _errors_at(path):
+        times = as_array("time", arrays["time"], ("K",), np.float64)
+        places = as_array("position", arrays["position"], (len(times), 3), np.float64)
+        turns = as_array("rotation", arrays["rotation"], (len(times), 4), np.float64)
+        flags = as_array("teleport", arrays.get("teleport", np.zeros(len(times), np.bool_)), (len(times),), np.bool_)
+    return _keys_of(path, times, places, turns, flags)
+
+
+def _format_npz(keys: Sequence[_Key]) -> bytes:
+    file = io.BytesIO()
+    np.savez(
+        file,
+        time=np.array([key.time for key in keys]),
+        position=np.array([key.pose.position for key in keys]),
+        rotation=np.array([key.pose.rotation for key in keys]),
+        teleport=np.array([key.teleport for key in keys]),
+    )
+    return file.getvalue()
+
+
+def _parse_bvh(path: str, content: bytes, fps: Any) -> list[_Key]:
+    with _errors_at(path):
+        times, places, turns = motion_bvh.head_keys(content.decode("utf-8", errors="replace"))
+    return _keys_of(path, times, places, turns, np.zeros(len(times), np.bool_))
+
+
+def _keys_of(
+    path: str, times: Float64Array, places: Float64Array, turns: Float64Array, flags: NDArray[np.bool_]
+) -> list[_Key]:
+    keys = []
+    for i, (time, place, turn, flag) in enumerate(zip(times.tolist(), places, turns, flags.tolist(), strict=True)):
+        where = f"{path}: key {i}"
+        for value in (time, *place.tolist(), *turn.tolist()):
+            _number(where, value)
+        with _errors_at(where):
+            keys.append(_Key(where, time, Pose(place, turn), flag))
+    return keys
 
 
 @contextlib.contextmanager
@@ -317,5 +382,5 @@ def _errors_at(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {str(error).removeprefix('pose.')}") from None
 
 
-_PARSERS = {".json": _parse_json, ".csv": _parse_csv}
-_WRITERS = {".json": _format_json, ".csv": _format_csv}
+_PARSERS = {".json": _parse_json, ".csv": _parse_csv, ".npz": _parse_npz, ".bvh": _parse_bvh}
+_WRITERS = {".json": _format_json, ".csv": _format_csv, ".npz": _format_npz}

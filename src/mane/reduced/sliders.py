@@ -15,11 +15,14 @@ from mane.groom.guides import Guides
 from mane.reduced.model import HairModel
 
 Array = NDArray[np.float64]
-# A value of a slider: a number; rows of time [s] and value; a number for each guide; a function of time.
-SliderValue = float | Sequence[Sequence[float]] | NDArray[Any] | Callable[[float], float]
+# A value of a slider: a number; rows of time [s] and value; a number for each guide, or for each group of guides; a
+# function of time.
+SliderValue = float | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, float] | Callable[[float], float]
 
 EXACT_REGIONS = 8  # a painted map with more values than this is rounded for the dynamics, not for lengths
 REGION_STEP = 0.125
+GROUP = "group_id"  # strand attribute of a groom
+MOST_NAMED = 12  # groups that an error lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +56,9 @@ class SliderTrack:
 
         Args:
             model: whose sliders they are.
-            values: by name; a text is the name of a map that is painted on the guides.
-            guides: that maps are painted on.
+            values: by name; a text is the name of a map that is painted on the guides, a table has a value for each
+                group of guides by its number (`group_id`), and for the others those of `start`.
+            guides: that maps are painted on, and that have groups.
             start: of sliders that are not given; 0 without it.
         """
         constant, maps, rows, functions = {**model.sliders, **(start or {})}, {}, {}, {}
@@ -64,6 +68,8 @@ class SliderTrack:
                 model.checked_sliders({name: 0.0})  # says what there is
             if isinstance(value, str):
                 maps[name] = _painted(model, name, value, guides)
+            elif isinstance(value, Mapping):
+                maps[name] = _by_group(model, name, value, guides, constant[name])
             elif callable(value):
                 functions[name] = value
             elif np.ndim(value) == 2:
@@ -114,6 +120,20 @@ def _painted(model: HairModel, name: str, attribute: str, guides: Guides | None)
         has = ", ".join(known) or "none"
         raise ValueError(f"{name}: the guides have no painted map {attribute!r}; they have {has}")
     return _map(model, name, np.asarray(known[attribute], np.float64).reshape(len(known[attribute]), -1)[:, 0])
+
+
+def _by_group(model: HairModel, name: str, values: Mapping[Any, Any], guides: Guides | None, otherwise: float) -> Array:
+    if guides is None or GROUP not in guides.strands.strand:
+        raise ValueError(f"{name}: a value for each group needs guides with a {GROUP!r}, and these have none")
+    groups = np.asarray(guides.strands.strand[GROUP]).reshape(-1)
+    table = np.full(len(groups), otherwise)
+    for number, value in values.items():
+        chosen = groups.astype(str) == str(number)
+        if not chosen.any():
+            has = ", ".join(map(str, np.unique(groups)[:MOST_NAMED]))
+            raise ValueError(f"{name}: the guides have no group {number}; they have {has}")
+        table[chosen] = value
+    return _map(model, name, table)
 
 
 def read_sliders(path: Path) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mane.body.mesh import Mesh
 from mane.body.motion import Motion, Pose
+from mane.body.motion_keys import KeyframedMotion
 from mane.body.motion_presets import make_motion, turns_about_pivot
 from mane.body.neck import find_neck
 from mane.body.shapes import Shape
@@ -295,24 +296,6 @@ def _corner_of(model: HairModel, guides: Guides) -> int:
     return int(off.argmin())
 
 
-class _Poses:
-    """Poses of successive frames as a motion."""
-
-    teleports: tuple[float, ...] = ()
-
-    def __init__(self, poses: Sequence[Pose], rate: float) -> None:
-        self._poses, self._rate = poses, rate
-
-    def pose(self, time: float) -> Pose:
-        return self._poses[min(max(round(time * self._rate), 0), len(self._poses) - 1)]
-
-    def velocity(self, time: float) -> Any:
-        raise NotImplementedError("a list of poses has no velocities")
-
-    def teleported(self, start: float, end: float) -> bool:
-        return False
-
-
 def play(
     model: HairModel, head: Motion | Sequence[Pose] | str | None, frames: int | None, settings: Mapping[str, Any]
 ) -> Iterator[GuideFrame]:
@@ -340,7 +323,8 @@ def _motion_of(
         mesh = body.mesh if isinstance(body, Solid) else body if isinstance(body, Mesh) else None
         pivot = find_neck(mesh, guides.roots) if turns_about_pivot(head) else np.zeros(3)
         return make_motion(head, pivot=pivot), None
-    return _Poses(head, rate), len(head)
+    times = np.arange(len(head)) / rate
+    return KeyframedMotion(times, [pose.position for pose in head], [pose.rotation for pose in head]), len(head)
 
 
 def _frames_of(source: LearnedSource, count: int | None) -> Iterator[GuideFrame]:

@@ -129,7 +129,8 @@ class GuidesTable:
         register: guides of `file` that lie off the groom are scaled, turned and moved onto it
         model: a file that `mane learn` made of this groom; its guides are simulated, or played where it is a model of
             how they move
-        sliders: of a model that is played: a number each, rows of time [s] and value, or the name of a painted map
+        sliders: of a model that is played: a number each, rows of time [s] and value, the name of a painted map, or a
+            table with a value for each group of guides
         slider_file: a table (.csv) of keyframes: a column `time` [s], and one for each slider
     """
 

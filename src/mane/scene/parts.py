@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from mane.scene.config import AirFieldTable, AirTable, HeadTable, SolidTable, StrandTable, WindTable
     from mane.strand.material import Material
 
-MOTION_FILES = (".json", ".csv")
+MOTION_FILES = (".json", ".csv", ".npz", ".bvh")
 
 
 def is_motion_file(motion: str) -> bool:

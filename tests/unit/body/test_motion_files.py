@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from mane.body.motion_files import COLUMNS, KEY_FIELDS, read_motion, write_motion
 from mane.body.motion_keys import KeyframedMotion
@@ -28,7 +30,7 @@ def write(path: Path, content: object) -> Path:
 # -- round trip ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", [".json", ".csv"])
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".npz"])
 def test_what_is_written_comes_back_to_the_last_bit(tmp_path: Path, suffix: str) -> None:
     times = np.arange(30) / 24 + 1 / 3
     motion = make_motion("random", seed=2)
@@ -42,7 +44,7 @@ def test_what_is_written_comes_back_to_the_last_bit(tmp_path: Path, suffix: str)
     assert [entry.name for entry in tmp_path.iterdir()] == [f"head{suffix}"]  # no temporary file is left
 
 
-@pytest.mark.parametrize("suffix", [".json", ".csv"])
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".npz"])
 def test_teleports_come_back(tmp_path: Path, suffix: str) -> None:
     motion = KeyframedMotion([0.0, 0.5, 1.0, 1.5], np.diag([1.0, 2.0, 3.0, 4.0])[:, :3], [IDENTITY] * 4, jumps=[2])
     write_motion(tmp_path / f"cut{suffix}", motion, [0.0, 0.5, 1.0, 1.5])
@@ -164,15 +166,101 @@ def test_malformed_csv_is_named(tmp_path: Path, content: str, message: str) -> N
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"head.bvh: must end in .csv or .json, got .bvh"):
-        read_motion(tmp_path / "head.bvh")
-    with pytest.raises(ValueError, match=r"must end in \.csv or \.json, got no suffix"):
+    with pytest.raises(ValueError, match=r"head.fbx: must end in .bvh or .csv or .json or .npz, got .fbx"):
+        read_motion(tmp_path / "head.fbx")
+    with pytest.raises(ValueError, match=r"must end in \.csv or \.json or \.npz, got no suffix"):
         write_motion(tmp_path / "head", make_motion("nod"), [0.0])
     (tmp_path / "latin.csv").write_bytes(b"time,\xe9")
     with pytest.raises(ValueError, match=r"latin.csv: must be UTF-8 text, got byte 0xe9 at offset 5"):
         read_motion(tmp_path / "latin.csv")
     with pytest.raises(FileNotFoundError):
         read_motion(tmp_path / "missing.json")
+
+
+# -- recordings ----------------------------------------------------------------------------------------------------
+
+BVH = """HIERARCHY
+ROOT Hips
+{
+  OFFSET 0 0 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT Neck {
+    OFFSET 0 50 0
+    CHANNELS 3 Zrotation Xrotation Yrotation
+    JOINT rig:Head { OFFSET 0 20 5 CHANNELS 3 Yrotation Xrotation Zrotation
+      End Site { OFFSET 0 15 0 } } }
+  JOINT Foot { OFFSET 0 -85 0 CHANNELS 0 }
+}
+MOTION
+Frames: 3
+Frame Time: 0.05
+"""
+
+
+def recording(seed: int = 3) -> tuple[str, np.ndarray]:
+    values = np.random.default_rng(seed).uniform(-4.0, 4.0, (3, 12))  # small, or frames would be teleports
+    return BVH + "\n".join(" ".join(map(repr, row)) for row in values.tolist()) + "\n", values
+
+
+def test_the_head_of_a_recording_is_where_its_joints_carry_it(tmp_path: Path) -> None:
+    text, values = recording()
+    motion = read_motion(write(tmp_path / "dance.bvh", text))
+    np.testing.assert_allclose(motion.times, [0.0, 0.05, 0.1])
+    places, turns = [], []
+    for row in values:
+        hips = Rotation.from_euler("ZXY", row[3:6], degrees=True)
+        neck = hips * Rotation.from_euler("ZXY", row[6:9], degrees=True)
+        places.append(row[:3] + hips.apply([0, 50, 0]) + neck.apply([0, 20, 5]))
+        turns.append(neck * Rotation.from_euler("YXZ", row[9:12], degrees=True))
+    scale = 1.7 / (50 + 20 + 15 + 85)
+    np.testing.assert_allclose(motion.positions, scale * (np.array(places) - places[0]), atol=1e-12)
+    for found, expected in zip(motion.rotations, turns, strict=True):
+        assert (Rotation.from_quat(found).inv() * expected).magnitude() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("HIERARCHY", "HIERARCHI", r"line 1: must be HIERARCHY, got 'hierarchi'"),
+        ("rig:Head", "rig:Skull", r"has no joint 'head'; it has Hips, Neck, rig:Skull, Foot"),
+        ("Frames: 3", "Frames: 4", r"must have 4 frames of 12 numbers, got 36 numbers; it may be cut"),
+        ("Frame Time: 0.05", "Frame Time: 0", r"line 15: must have frames and a time for each"),
+        ("OFFSET 0 50 0", "OFFSET 0 x 0", r"line 7: must be a number, got 'x'"),
+        ("CHANNELS 3 Z", "CHANNELS 3 W", r"line 8: a channel must be Xposition to Zrotation, got 'Wrotation'"),
+        ("JOINT Foot", "JOIN Foot", r"line 11: must be OFFSET, CHANNELS, JOINT, End Site or }, got 'join'"),
+        ("\nMOTION", "\n", r"line 14: must be MOTION, got 'frames:'"),
+    ],
+)
+def test_a_recording_that_is_none_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text, _ = recording()
+    assert old in text
+    with pytest.raises(ValueError, match=message) as caught:
+        read_motion(write(tmp_path / "dance.bvh", text.replace(old, new, 1)))
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path))
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(start=st.integers(0, 900), stop=st.integers(0, 900), junk=st.text("{}0 9.xJOINT\n", max_size=6))
+def test_mutated_recordings_raise_only_value_errors(tmp_path: Path, start: int, stop: int, junk: str) -> None:
+    text, _ = recording()
+    only_value_errors(write(tmp_path / "fuzz.bvh", text[:start] + junk + text[max(start, stop) :]))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"time": [0.0]}, r"must have arrays time, position, rotation, got no 'position'"),
+        ({"time": [0.0], "position": [[0.0, 0.0]], "rotation": [IDENTITY]}, r"position: must have shape"),
+        ({"time": [0.0], "position": [[0.0, 0.0, np.nan]], "rotation": [IDENTITY]}, r"key 0: must be a finite number"),
+        ({"time": [0.0, 0.0], "position": [[0.0] * 3] * 2, "rotation": [IDENTITY] * 2}, r"key 1: time must rise"),
+    ],
+)
+def test_arrays_that_are_no_motion_are_named(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+    np.savez(tmp_path / "head.npz", **arrays)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_motion(tmp_path / "head.npz")
+    assert str(caught.value).startswith(str(tmp_path))
 
 
 # -- garbage -------------------------------------------------------------------------------------------------------
@@ -208,7 +296,7 @@ def only_value_errors(path: Path) -> None:
 
 
 @fuzzed
-@given(content=st.binary(max_size=200), suffix=st.sampled_from(["json", "csv"]))
+@given(content=st.binary(max_size=200), suffix=st.sampled_from(["json", "csv", "npz", "bvh"]))
 def test_random_bytes_raise_only_value_errors(tmp_path: Path, content: bytes, suffix: str) -> None:
     path = tmp_path / f"fuzz.{suffix}"
     path.write_bytes(content)

@@ -123,9 +123,21 @@ def test_sliders_move_length_and_maps_mix_styles(model):
     short_only, long_only = (list(model.play("shake", frames=8, length=v))[-1] for v in (0.0, 1.0))
     np.testing.assert_allclose(mixed.points[:10], short_only.points[:10], atol=1e-6)
     np.testing.assert_allclose(mixed.points[10:], long_only.points[10:], atol=1e-6)
+    strand = {"group_id": np.where(np.arange(model.guide_count) < 10, 3, 7).astype(np.int32)}
+    grouped = mane.Guides.from_groom(mane.Groom.from_uniform(model.groomed[0].copy(), strand=strand))
+    by_group = list(model.play("shake", frames=8, guides=grouped, length={"7": 1.0}))[-1]
+    np.testing.assert_array_equal(by_group.points, mixed.points)
     painted = np.linspace(0, 1, model.guide_count)  # more values than regions: lengths are exact all the same
     found = segment_lengths(list(model.play("shake", frames=2, length=painted))[-1].points).sum(axis=1)
     np.testing.assert_allclose(found, short + painted * (long - short), rtol=1e-5)
+
+
+def test_poses_of_frames_are_a_motion(model):
+    motion = mane.make_motion("shake")
+    poses = [motion.pose(k / model.frame_rate) for k in range(6)]
+    listed, moving = list(model.play(poses)), list(model.play(motion, frames=6))
+    assert len(listed) == 6
+    np.testing.assert_allclose(listed[-1].points, moving[-1].points, atol=1e-6)
 
 
 def test_a_model_on_disk_is_the_same_model(model, tmp_path):
@@ -157,6 +169,7 @@ def test_a_model_on_disk_is_the_same_model(model, tmp_path):
         ({"length": [0.1, 0.2]}, r"length: a map must have 20 values, one for each guide, got 2"),
         ({"length": [[0, 0.1], [0, 0.2]]}, r"length: keyframes must be rows of time \[s\] and value, times rising"),
         ({"length": "painted"}, r"length: the guides have no painted map 'painted'; they have none"),
+        ({"length": {"1": 0.5}}, r"length: a value for each group needs guides with a 'group_id'"),
         ({"wind": (0, 0, 1)}, r"wind: the model was learned without wind"),
         ({"frame_rate": 24.0}, r"frame_rate: must be 30, which the model was learned at, got 24"),
         ({"collisions": "soft"}, r"collisions: 'soft' is unknown; choose from off, push"),
