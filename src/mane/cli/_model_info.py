@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mane.measure.plot import Panel
     from mane.stage.model_file import ModelFile
 
 PLAIN = (str, int, float, bool)
@@ -42,20 +43,52 @@ def _plain(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _draw(path: str, model: ModelFile, plot: str) -> None:
+    """How stable a model is over its sliders, and how far it is from the simulations that it was tested with."""
+    from mane.geometry.checks import require_choice
+    from mane.measure.plot import write_panels
+
+    require_choice(f"{path}: kind for --plot", model.kind, ["multilinear"])
+    panels = [*_stability(path, model), *_errors(model)]
+    if not panels:
+        raise ValueError(f"{path}: has neither sliders nor errors to draw")
+    write_panels(plot, panels)
+
+
+def _stability(path: str, model: ModelFile) -> list[Panel]:
     """Largest eigenvalue over the sliders: each curve is one setting of all sliders but the first."""
     import numpy as np
 
-    from mane.geometry.checks import require_choice
-    from mane.measure.plot import Axis, Curve, write_plot
+    from mane.measure.plot import Axis, Curve, Panel
 
-    require_choice(f"{path}: kind for --plot", model.kind, ["multilinear"])
     grid, radii = model.arrays["grid"], model.arrays["radii"]
     names = [factor["name"] for factor in model.facts["model"]["factors"]]
     if not names:
-        raise ValueError(f"{path}: has no slider to draw its stability over")
+        return []
     curves = []
     for others in np.unique(grid[:, 1:], axis=0):
         own = (grid[:, 1:] == others).all(axis=1)
         label = ", ".join(f"{name} {value:g}" for name, value in zip(names[1:], others, strict=True)) or names[0]
         curves.append(Curve(label, grid[own, 0], radii[own]))
-    write_plot(plot, f"stability of {path}", Axis(names[0]), Axis("largest eigenvalue, stable below 1"), curves[:7])
+    return [Panel(f"stability of {path}", Axis(names[0]), Axis("largest eigenvalue, stable below 1"), curves[:7])]
+
+
+def _errors(model: ModelFile) -> list[Panel]:
+    """Distance from the simulation in every style."""
+    from mane.measure.plot import Axis, Curve, Panel
+
+    rows = model.facts.get("errors")
+    if not rows or "style" not in rows[0]:
+        return []
+    shown = {
+        "training_model": "motions that it was learned from",
+        "test_model": "other motions",
+        "test_rigid": "other motions, hair carried rigidly",
+        "test_floor": "other motions, as near as its components can be",
+    }
+    curves = [
+        Curve(label, range(len(rows)), [100 * row[name] for row in rows])
+        for name, label in shown.items()
+        if name in rows[0]
+    ]
+    styles = tuple(row["style"].replace(", ", "\n") for row in rows)
+    return [Panel("distance from the simulation", Axis("style", names=styles), Axis("mean of vertices [cm]"), curves)]

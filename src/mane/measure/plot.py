@@ -48,10 +48,12 @@ class Axis:
     Attributes:
         label: quantity and unit.
         log: whether it is logarithmic.
+        names: of the values 0, 1, 2... in place of numbers.
     """
 
     label: str
     log: bool = False
+    names: tuple[str, ...] = ()
 
     def shown(self, values: ArrayLike) -> Float64Array:
         """Values that the axis can show; NaN, which leaves a gap, in place of the others."""
@@ -59,38 +61,59 @@ class Axis:
         return np.where(np.isfinite(array) & ((array > 0) | (not self.log)), array, np.nan)
 
 
-def write_plot(path: str | os.PathLike[str], title: str, x_axis: Axis, y_axis: Axis, curves: Sequence[Curve]) -> None:
-    """Draw curves into one pair of axes and write them as a PNG.
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One pair of axes.
 
-    Args:
-        path: of the file.
+    Attributes:
         title: above the axes.
         x_axis: the horizontal one.
         y_axis: the vertical one.
         curves: in the order of the legend.
     """
-    figure = _new_figure()
-    axes = figure.add_subplot()
-    axes.set(title=title, xlabel=x_axis.label, ylabel=y_axis.label)
+
+    title: str
+    x_axis: Axis
+    y_axis: Axis
+    curves: Sequence[Curve]
+
+
+def write_plot(path: str | os.PathLike[str], title: str, x_axis: Axis, y_axis: Axis, curves: Sequence[Curve]) -> None:
+    """Draw curves into one pair of axes and write them as a PNG; see `Panel`."""
+    write_panels(path, [Panel(title, x_axis, y_axis, curves)])
+
+
+def write_panels(path: str | os.PathLike[str], panels: Sequence[Panel]) -> None:
+    """Draw pairs of axes below each other and write them as a PNG."""
+    figure = _new_figure(len(panels))
+    for row, panel in enumerate(panels, 1):
+        _fill(figure.add_subplot(len(panels), 1, row), panel)
+    figure.savefig(path, format="png", metadata={"Software": None})
+
+
+def _fill(axes: Any, panel: Panel) -> None:
+    x_axis, y_axis = panel.x_axis, panel.y_axis
+    axes.set(title=panel.title, xlabel=x_axis.label, ylabel=y_axis.label)
     axes.set_xscale("log" if x_axis.log else "linear")
     axes.set_yscale("log" if y_axis.log else "linear")
+    if x_axis.names:
+        axes.set_xticks(range(len(x_axis.names)), x_axis.names)
     axes.grid(color="#e2e2e2")
     axes.set_axisbelow(True)
-    for number, curve in enumerate(curves):
+    for number, curve in enumerate(panel.curves):
         look = {"linestyle": "-" if curve.line else "", "marker": "o" if curve.markers else "", "markersize": 4}
         x, y = x_axis.shown(curve.x), y_axis.shown(curve.y)
         axes.plot(x, y, label=curve.label, color=_colour(curve, number), **look)
     axes.legend(fontsize="small")
-    figure.savefig(path, format="png", metadata={"Software": None})
 
 
-def _new_figure() -> Any:
+def _new_figure(rows: int) -> Any:
     """A figure that needs no window and leaves nothing of a user's own figures changed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("plots need matplotlib; install it by `pip install 'mane[plot]'`") from None
-    return Figure(figsize=(SIZE[0] / DPI, SIZE[1] / DPI), dpi=DPI, layout="constrained")
+    return Figure(figsize=(SIZE[0] / DPI, rows * SIZE[1] / DPI), dpi=DPI, layout="constrained")
 
 
 def _colour(curve: Curve, number: int) -> tuple[float, ...]:

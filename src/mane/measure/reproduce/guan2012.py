@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ from mane.reduced.model import HairModel
 from mane.reduced.source import LearnedSource
 from mane.reduced.training import Fitted, MultilinearTraining, fit_model
 from mane.render.camera import Camera
+from mane.render.movie import write_movie
 from mane.render.panels import side_by_side
 from mane.render.renderer import render
 from mane.scene.config import FramesTable, GroomTable, GuidesTable, InteractionTable, Scene, StrandTable
@@ -34,6 +36,7 @@ RATE, PREROLL = 30.0, 2.0
 LENGTHS, STIFFNESS = (0.21, 0.46), (10.0, 0.3)  # [m]; factors on the stiffness of a hair: stiff, soft
 WINDS = ((0.0, 0.0, 0.0), (0.0, 0.0, 3.0), (3.0, 0.0, 0.0), (-3.0, 0.0, 0.0))  # [m/s]: none, +z, +x, -x
 PICTURE, QUICK_PICTURE = (360, 460), (96, 120)
+SHOWN = 6  # frames of a movie in a row
 LOCK = 4e-3  # [m] width that a guide is drawn with
 VIEW = (0.5, 0.1, 1.0)  # direction that pictures are seen from
 # Table 1, testing [cm]: short stiff, short soft, long stiff, long soft; and what we promise for 198 guides.
@@ -114,6 +117,8 @@ def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
     tell("collisions", 0.85)
     collision_figures(report, learned.test, learned.default.model, learned.printed, quick=quick)
     draw_styles(report, learned.default.model, quick)
+    tell("a movie with sliders that move", 0.92)
+    draw_sliders(report, learned.default.model, quick)
     tell("done", 1.0)
 
 
@@ -273,6 +278,36 @@ def draw_styles(report: Report, model: HairModel, quick: bool) -> None:
     report.picture(
         "styles", side_by_side(images, list(made)), "fig. 5: lengths between and beyond, and mixed over the scalp"
     )
+
+
+def draw_sliders(report: Report, model: HairModel, quick: bool) -> None:
+    """A movie of hair whose length and softness are changed while the head moves; some of its frames as a picture."""
+    ways = {
+        "length": [[0.0, 0.0], [1.5, 1.2], [3.0, 0.3], [4.0, 0.3]],
+        "softness": [[0.0, 0.0], [2.5, 0.0], [4.0, 1.0]],
+    }
+    count, size = (SHOWN, QUICK_PICTURE) if quick else (round(4 * model.frame_rate), PICTURE)
+    mesh = grooms.body("straight")
+    frames = list(model.play(make_motion("random", seed=5, amplitude=0.5), frames=count, body=Solid(mesh), **ways))
+    corners = np.concatenate([frame.points.reshape(-1, 3) for frame in frames])
+    camera = Camera.framing(np.concatenate([corners, mesh.points]), VIEW, aspect=size[0] / size[1], margin=0.02)
+    shown, images = np.linspace(0, count - 1, SHOWN).astype(int).tolist(), {}
+
+    def drawn() -> Iterator[Any]:
+        for number, frame in enumerate(frames):
+            solid = Mesh(frame.head.apply(mesh.points).astype(np.float32), mesh.faces)
+            image = render(locks(frame.points, width=LOCK), [solid], camera=camera, size=size)
+            if number in shown:
+                images[number] = image
+            yield image
+
+    write_movie(report.folder / "sliders.mp4", drawn(), fps=model.frame_rate)
+    times = [frames[number].time for number in images]
+    names = [
+        ", ".join(f"{name} {np.interp(time, *np.transpose(rows)):.2f}" for name, rows in ways.items()) for time in times
+    ]
+    caption = "hair while its sliders move (sliders.mp4); at the right it is short again, and soft"
+    report.picture("sliders", side_by_side(list(images.values()), names), caption)
 
 
 def _shaken(model: HairModel, body: Solid, length: Any) -> tuple[Pose, np.ndarray]:
