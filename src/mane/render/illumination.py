@@ -12,7 +12,7 @@ from mane.groom.groom import Groom
 from mane.render import _kernels_solids
 from mane.render.ambient import Sky
 from mane.render.lights import AmbientLight, Light
-from mane.render.looks import Look
+from mane.render.looks import STYLE_LEVEL, Look
 from mane.render.shading import pack_look, shade_ambient, shade_vertices
 from mane.render.shadow import HairShadow, SolidShadow
 from mane.render.solids import SeenSurfaces, Surfaces
@@ -71,8 +71,26 @@ class Illumination:
             return np.zeros_like(self._surfaces.points)
         return self._sky.over_surface() @ self._sky_colors
 
-    def shade_hair(self, groom: Groom, look: Look, seen: NDArray[np.bool_], eye: FloatArray) -> FloatArray:
-        """Linear light that the points of the strands send to the eye, shape (N, 3); zero where not `seen` (N,)."""
+    def shade_hair(self, groom: Groom, looks: Sequence[Look], seen: NDArray[np.bool_], eye: FloatArray) -> FloatArray:
+        """Linear light that the points of the strands send to the eye, shape (N, 3); zero where not `seen` (N,).
+
+        Of several looks each point has a blend of two, by the groom's attribute `style_level` (lee2018 3.3).
+        """
+        if len(looks) == 1:
+            return self._shade_hair(groom, looks[0], seen, eye)
+        strands = self._strands
+        assert strands is not None
+        known = groom.per_vertex(STYLE_LEVEL, 0.0).astype(np.float32).reshape(-1, 1)
+        everyone = np.arange(len(strands.points))
+        level = strands.gather(everyone, np.ascontiguousarray(np.broadcast_to(known, (len(known), 3))))[2][:, :1]
+        shaded = np.zeros_like(strands.points)
+        for number, look in enumerate(looks):
+            share = np.maximum(1 - np.abs(np.clip(level, 0, len(looks) - 1) - number), 0).astype(np.float32)
+            shaded += share * self._shade_hair(groom, look, seen & (share[:, 0] > 0), eye)
+        return shaded
+
+    def _shade_hair(self, groom: Groom, look: Look, seen: NDArray[np.bool_], eye: FloatArray) -> FloatArray:
+        """What `shade_hair` returns for one look."""
         strands = self._strands
         assert strands is not None
         base = look.strand_colors(groom)

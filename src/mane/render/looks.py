@@ -19,6 +19,7 @@ from mane.render.strand_numbers import strand_numbers, uniform
 Triple = tuple[float, float, float]
 
 MODELS = ("kajiya", "marschner")
+STYLE_LEVEL = "style_level"  # attribute of a groom: between which of several looks each point is, 0 the first
 
 # Lowest and highest value of every number.
 RANGES: dict[str, tuple[float, float]] = {

@@ -72,6 +72,8 @@ def _share(groom: Groom, view: View, finest: float, width: float | None) -> floa
 RENDERERS = ("mane", "mitsuba")
 MOST_SAMPLES = 2**28  # of a picture: more than any screen, and less than any memory
 
+AnyLook = Look | str | Sequence[Look | str] | None
+
 
 def render(
     groom: Groom | ArrayLike | None = None,
@@ -79,7 +81,7 @@ def render(
     *,
     camera: Camera | None = None,
     lights: Sequence[Light | AmbientLight] | None = None,
-    look: Look | str | None = None,
+    look: AnyLook = None,
     size: tuple[int, int] = (1280, 720),
     supersample: int = 2,
     background: ArrayLike | None = BACKDROP,
@@ -98,7 +100,8 @@ def render(
         body: a mesh, anything that has one, or several of them; None for no solid.
         camera: None frames everything from the front, turned a little.
         lights: None takes `three_point(camera)`, a studio that travels with the camera.
-        look: what the hair is made of, or the name of a preset in `LOOKS`; None is brown.
+        look: what the hair is made of, or the name of a preset in `LOOKS`; None is brown. Several are blended point by
+            point by the groom's attribute `style_level`: 0 is the first, 1 the second (Mitsuba takes the first).
         size: width and height of the picture [pixels].
         supersample: samples per pixel along x and along y.
         background: display RGB in [0, 1]: one colour, or those at the top and at the bottom, shape (2, 3); None
@@ -128,25 +131,25 @@ def render(
         content += [] if hair is None else [hair.points]
         camera = Camera.framing(np.concatenate(content), aspect=width / height)
     chosen_lights = checked_lights(lights, camera)
-    chosen_look = as_look(look)
+    looks = as_looks(look)
     if renderer == "mitsuba":
         from mane.render.mitsuba import trace
         from mane.render.mitsuba_scene import MitsubaScene
 
         scene = MitsubaScene(
-            hair, surfaces, camera, chosen_lights, chosen_look, (width, height), samples, hair_width=hair_width
+            hair, surfaces, camera, chosen_lights, looks[0], (width, height), samples, hair_width=hair_width
         )
         return develop(trace(scene), background, tone)
     with _using_threads(threads):
         view = View.of_camera(camera, width * supersample, height * supersample)
-        light = _draw_scene(hair, surfaces, chosen_look, chosen_lights, view, supersample, hair_width, finest)
+        light = _draw_scene(hair, surfaces, looks, chosen_lights, view, supersample, hair_width, finest)
     return develop(light, background, tone)
 
 
 def _draw_scene(
     groom: Groom | None,
     surfaces: Surfaces | None,
-    look: Look,
+    looks: Sequence[Look],
     lights: Sequence[Light | AmbientLight],
     view: View,
     supersample: int,
@@ -171,7 +174,7 @@ def _draw_scene(
         seen_hair = find_seen(
             screen, wide, strands.offsets, solids.nearness, supersample=supersample, focal=float(view.focal)
         )
-        color = illumination.shade_hair(groom, look, seen_hair, view.origin)
+        color = illumination.shade_hair(groom, looks, seen_hair, view.origin)
         drawn = DrawnStrands(screen, color, seen_hair, wide, strands.offsets)
     return draw(drawn, solids, supersample=supersample, focal=float(view.focal))
 
@@ -190,6 +193,15 @@ def as_groom(groom: Groom | ArrayLike | None) -> Groom | None:
     if groom is None or isinstance(groom, Groom):
         return groom
     return Groom.from_uniform(groom)
+
+
+def as_looks(look: AnyLook) -> tuple[Look, ...]:
+    """One or several looks, given by themselves or by name."""
+    if look is None or isinstance(look, Look | str):
+        return (as_look(look),)
+    if not look:
+        raise ValueError("look: must be one or several, got none")
+    return tuple(as_look(one) for one in look)
 
 
 def as_look(look: Look | str | None) -> Look:

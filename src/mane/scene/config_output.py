@@ -104,6 +104,7 @@ class CameraTable:
         zoom: so many times larger in the picture
         follow: the camera travels along with the head
         look: brown, black, blond, red ...; see `mane render --list`; air shows the air of [air] by streamlines
+        style_looks: looks of the styles of skin volume, one for each, blended with them; by default `look`, ever wetter
         finest: hairs thinner than this are drawn as fewer, wider ones [pixels]; 0 draws every hair
     """
 
@@ -113,6 +114,7 @@ class CameraTable:
     zoom: float = 1.0
     follow: bool = False
     look: str | None = None
+    style_looks: tuple[str, ...] = ()
     finest: float = 0.15
 
     def __post_init__(self) -> None:
@@ -124,5 +126,7 @@ class CameraTable:
         require(0 < self.zoom < 1e4, "zoom", "must be above 0 and below 10000", self.zoom)
         if self.look is not None:
             require_choice("look", self.look, [*LOOKS, AIR])
+        for name in self.style_looks:
+            require_choice("style_looks", name, list(LOOKS))
         require(0 <= self.finest < 100, "finest", "must be at least 0 pixels and below 100", self.finest)
         require(all(16 <= side <= 16384 for side in self.size), "size", "must be 16 to 16384 pixels", self.size)

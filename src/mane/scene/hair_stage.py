@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 from mane.geometry.checks import FloatArray
@@ -50,10 +51,16 @@ class HairStage:
     def _make_skin(self, groom: Groom, source: GuideSource) -> Skin:
         table, given = self._scene.skin, {"groom": groom, "guides": source.guides}
         method = SKINS.find(table.method)
-        found = {name: str(self._scene.path(table.settings[name])) for name in method.files if name in table.settings}
+        found = {name: self._found(table.settings[name]) for name in method.files if name in table.settings}
         skin: Skin = parts.make_stage(method, {**table.settings, **found}, *self._providers, given=given)
         skin.grow_on(source.provide("body"))
         return skin
+
+    def _found(self, given: Any) -> Any:
+        """A file of the scene from its folder; of a list those entries that are files by their ending."""
+        if isinstance(given, str):
+            return str(self._scene.path(given))
+        return tuple(str(self._scene.path(one)) if Path(one).suffix else one for one in given)
 
     def _make_passes(self) -> list[FinishingPass]:
         made, own = [], iter(range(len(self._scene.passes)))

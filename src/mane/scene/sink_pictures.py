@@ -5,8 +5,9 @@ A movie cannot be continued, so its frames are kept as pictures until all are th
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from mane.strand.frame import GuideFrame
 
 if TYPE_CHECKING:
     from mane.render.camera import Camera
+    from mane.render.looks import Look
     from mane.scene.build import Assembly
 
 PICTURE = "picture.png"
@@ -89,6 +91,7 @@ class PictureSink(Sink):
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Draw the frame."""
         from mane.render.develop import BACKDROP
+        from mane.render.looks import STYLE_LEVEL
         from mane.render.renderer import is_blank, render
         from mane.render.sheet import write_png
 
@@ -96,16 +99,20 @@ class PictureSink(Sink):
         table = self._assembly.scene.camera
         camera = self._cameras[self._numbers.index(index)]
         groom = self._drawn.with_points(points.reshape(-1, 3))
-        look = self._look(groom)
-        if look == AIR:
+        looks: Sequence[str | Look] = [self._look(groom)]
+        level = self._assembly.hair_stage.skin.style_level(frame.time, self._drawn.points)
+        if looks[0] == AIR:
             from mane.scene import air_picture
 
-            groom, look = air_picture.with_streaks(groom, air_picture.air_of(self._assembly.source)), air_picture.LOOK
+            groom = air_picture.with_streaks(groom, air_picture.air_of(self._assembly.source))
+            looks = [air_picture.LOOK]
+        elif level is not None:
+            groom, looks = groom.with_vertex(**{STYLE_LEVEL: level}), self._style_looks(str(looks[0]))
         image = render(
             groom,
             self._meshes(frame),
             camera=camera,
-            look=look,
+            look=looks,
             size=table.size,
             finest=table.finest,
             body_color=self._body_color,
@@ -152,6 +159,16 @@ class PictureSink(Sink):
     def _look(self, groom: Groom) -> str:
         has_color = "color" in groom.strand or "color" in groom.vertex
         return self._assembly.scene.camera.look or ("painted" if has_color else "brown")
+
+    def _style_looks(self, first: str) -> list[str | Look]:
+        """Looks of the groom and of the styles of its skin: those of the scene, or the first one, ever wetter."""
+        from mane.render.looks import LOOKS
+
+        named = self._assembly.scene.camera.style_looks
+        if named:
+            return [first, *named]
+        count = max(len(self._assembly.scene.skin.settings.get("styles", ())), 1)
+        return [replace(LOOKS[first], wetness=number / count) for number in range(count + 1)]
 
     def _meshes(self, frame: GuideFrame) -> list[Mesh]:
         """Body and solids where they are."""

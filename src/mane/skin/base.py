@@ -148,6 +148,13 @@ class Skin(Stage):
         seen: FloatArray = points[frame.active]
         return frame.head.inverse_apply(seen) if self._carry is None else seen
 
+    def style_level(self, time: float, rest: FloatArray) -> FloatArray | None:
+        """Between which of its styles points `rest (P, 3)` [m] of the hair at rest are at `time` [s], shape (P,).
+
+        0 is the groom, 1 the first style; None of a skin that has no styles. Looks are blended by it.
+        """
+        return None
+
     def guide_load(self) -> GuideLoad | None:
         """What the hairs of the last frame do to their guides in the next (`GuideSource.receive`); None for nothing.
 

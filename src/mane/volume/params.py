@@ -8,6 +8,7 @@ import numpy as np
 
 from mane.geometry.checks import require_choice, require_positive
 from mane.volume import _kernels_embed as kernels
+from mane.volume.dynamic import DynamicParams
 from mane.volume.springs import SpringParams
 
 LENGTHS = {
@@ -34,6 +35,14 @@ class VolumeParams:
             (lee2018 3.1).
         falloff: length along a hair over which the difference between its follicle and the mesh fades [m]; twice the
             spacing by default.
+        dynamic: stiffness of the zero-length springs between the mesh and a second one that carries the hair (lee2018
+            3.2.1), over that of a node on its edges; 0.05 is weak, 1 strong, 0 for no second mesh.
+        follow_shape: how far the second mesh gives in to deformations of the first, 0 to 1.
+        follow_position: share of the first mesh's displacement that the second is given, 0 to 1.
+        follow_velocity: share of the change of its velocity, 0 to 1.
+        dynamic_frequency: at which a node of the second mesh would swing on its own edges [Hz].
+        dynamic_gravity: factor on the weight of the second mesh.
+        dynamic_drag: rate at which still air slows the second mesh down [1/s].
         styles: shapes that the hair blends to as it gets wetter: names of style makers, or files of grooms with the
             same strands and vertices.
         wetness: rows of time [s] and level: 0 is the groom itself, 1 the first of the styles, 2 the second.
@@ -49,6 +58,13 @@ class VolumeParams:
     lengths: str = "direction"
     tau: float = 0.002
     falloff: float | None = None
+    dynamic: float = 0.0
+    follow_shape: float = 1.0
+    follow_position: float = 0.0
+    follow_velocity: float = 0.0
+    dynamic_frequency: float = 5.0
+    dynamic_gravity: float = 0.0
+    dynamic_drag: float = 0.0
     styles: tuple[str, ...] = ()
     wetness: tuple[tuple[float, float], ...] = ()
     wetting_height: tuple[tuple[float, float], ...] = ()
@@ -61,7 +77,7 @@ class VolumeParams:
         if not (np.isfinite(self.tau) and self.tau >= 0):
             raise ValueError(f"tau: must be a finite length of at least 0 m, got {self.tau}")
         require_choice("lengths", self.lengths, list(LENGTHS))
-        _ = self.springs
+        _ = self.springs, self.second_mesh
         for name in ("wetness", "wetting_height"):
             rows = np.array(getattr(self, name), np.float64).reshape(-1, 2)
             if not np.isfinite(rows).all() or (np.diff(rows[:, 0]) <= 0).any():
@@ -70,6 +86,24 @@ class VolumeParams:
             raise ValueError("lengths: 'printed' drifts, and styles do not; choose 'direction', or no styles")
         if bool(self.styles) != bool(self.wetness):
             raise ValueError("styles: must come with wetness, rows of time and level, and wetness with styles")
+
+    @property
+    def second_mesh(self) -> DynamicParams:
+        """Settings of the second mesh."""
+        if not (np.isfinite(self.dynamic) and self.dynamic >= 0):
+            raise ValueError(f"dynamic: must be a finite number of at least 0, got {self.dynamic}")
+        for name in ("dynamic_frequency", "dynamic_gravity", "dynamic_drag"):
+            if not np.isfinite(getattr(self, name)):
+                raise ValueError(f"{name}: must be finite, got {getattr(self, name)}")
+        return DynamicParams(
+            SpringParams(frequency=self.dynamic_frequency, damping=self.damping),
+            attachment=self.dynamic,
+            follow_shape=self.follow_shape,
+            follow_position=self.follow_position,
+            follow_velocity=self.follow_velocity,
+            gravity=self.dynamic_gravity,
+            drag=self.dynamic_drag,
+        )
 
     @property
     def springs(self) -> SpringParams:

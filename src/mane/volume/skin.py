@@ -20,6 +20,7 @@ from mane.strand.frame import GuideFrame
 from mane.volume import _kernels_embed as kernels
 from mane.volume.around import mesh_for, root_patches
 from mane.volume.driver import RigidDriver, SkinDriver
+from mane.volume.dynamic import DynamicMesh
 from mane.volume.embedding import NO_PLANES, Embedding, SkinPlanes
 from mane.volume.kdsm import Kdsm
 from mane.volume.lattice import Float64Array
@@ -61,11 +62,11 @@ class VolumeSkin(Skin):
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"spacing": 0.04},
         {"spacing": 0.04, "lengths": "printed"},
-        {"spacing": 0.05, "styles": ("sagged", "clumped"), "wetness": ((0.0, 0.0), (0.1, 2.0))},
+        {"spacing": 0.05, "styles": ("sagged", "clumped"), "wetness": ((0.0, 0.0), (0.1, 2.0)), "dynamic": 0.2},
     )
     settings: ClassVar[type[VolumeParams]] = VolumeParams
     needs: ClassVar[tuple[str, ...]] = ("body",)
-    files = ("mesh",)
+    files = ("mesh", "styles")
 
     def __init__(
         self,
@@ -88,13 +89,17 @@ class VolumeSkin(Skin):
     # -- binding -------------------------------------------------------------------------------------------------------
 
     def _make_motion(self, mesh: str | os.PathLike[str] | MeshMotion | None) -> MeshMotion:
-        if isinstance(mesh, MeshMotion):
-            return mesh
-        if mesh is not None:
-            from mane.volume.file import read_kdsm
+        first = mesh if isinstance(mesh, MeshMotion) else self._first_motion(mesh)
+        if self.params.dynamic == 0:
+            return first
+        return DynamicMesh(first, self.params.second_mesh, step=1.0 / self.params.steps)
 
-            return read_kdsm(mesh, None if self._body is None else self._body.skin)
-        return stepped_mesh(self.groom, self._body, self.params)
+    def _first_motion(self, mesh: str | os.PathLike[str] | None) -> MeshMotion:
+        if mesh is None:
+            return stepped_mesh(self.groom, self._body, self.params)
+        from mane.volume.file import read_kdsm
+
+        return read_kdsm(mesh, None if self._body is None else self._body.skin)
 
     def _bind(self, level: Level | None) -> None:
         made, params = self.motion.mesh, self.params
@@ -150,8 +155,7 @@ class VolumeSkin(Skin):
         shared = (self._plane, planes, rest_planes, np.float32(self.params.tau), self._reach2)
         flat, roots = out.reshape(-1, 3), np.ascontiguousarray(roots, np.float32)
         if self._level is not None:
-            level = np.ascontiguousarray(self._level(time, own.rest), np.float32)
-            level = np.clip(level, 0, len(self.embeddings) - 1)
+            level = np.ascontiguousarray(self.style_level(time, own.rest), np.float32)
             kernels.blend_strands(
                 own.offsets, self._styles, self._style_tets, level, maps, roots, self._falloff, *shared, flat
             )
@@ -168,6 +172,12 @@ class VolumeSkin(Skin):
         if is_deforming and self._body is not body:
             raise ValueError("body: must be given to a volume skin on a body that deforms; bind it by a Simulation")
         super().grow_on(body)
+
+    def style_level(self, time: float, rest: FloatArray) -> FloatArray | None:
+        """Which style points of the hair at rest have; see `Skin.style_level`."""
+        if self._level is None:
+            return None
+        return np.clip(np.asarray(self._level(time, rest), np.float32), 0, len(self.embeddings) - 1)
 
     # -- protocol ------------------------------------------------------------------------------------------------------
 
