@@ -17,6 +17,7 @@ from mane.skin.finish.passes import (
     LengthKeeping,
     SolidAdjustment,
 )
+from mane.skin.finish.volume import VolumeKeeping, VolumeParams
 from mane.skin.hsu2024.skin import Hsu2024Params, Hsu2024Skin
 from mane.skin.linear.skin import LinearSkin
 from mane.skin.physical.params import PhysicalParams
@@ -44,5 +45,7 @@ __all__ = [
     "SolidAdjustment",
     "TwoWayParams",
     "TwoWaySkin",
+    "VolumeKeeping",
+    "VolumeParams",
     "bind_guides",
 ]

@@ -79,8 +79,10 @@ def test_no_hair_and_one(stage, settings, count):
     finish = made(stage, settings, count)
     out = finish(lying()[:count].copy(), simulated()[1][-1])
     assert out.shape[0] == count
-    whole = made(stage, settings)(lying(), simulated()[1][-1])
-    np.testing.assert_array_equal(out, whole[:count])
+    assert np.isfinite(out).all()
+    if finish.is_per_hair:
+        whole = made(stage, settings)(lying(), simulated()[1][-1])
+        np.testing.assert_array_equal(out, whole[:count])
 
 
 @passes

@@ -26,6 +26,8 @@ def test_every_method_stands_beside_the_full_simulation(tmp_path, capsys):
     cases = {row["case"] for row in rows}
     for name in METHODS:
         assert f"comb: 80 x 8, 10 guides, {name}" in cases
+    for name in ("fixed sets, 4x the guides", "follow the leader [38], every hair"):
+        assert f"comb: 80 x 8, 10 guides, {name}" in cases
     ratio = [row for row in rows if row["metric"] == "the same over fixed sets" and row["case"].endswith("fixed sets")]
     assert ratio[0]["value"] == pytest.approx(1.0)
     assert all(row["value"] is not None for row in rows)
@@ -35,15 +37,24 @@ def test_every_method_stands_beside_the_full_simulation(tmp_path, capsys):
 def test_guides_are_chosen_in_every_way(tmp_path, capsys):
     rows = rows_of(["reproduce", "chai2017", "--scene", "choice", "--quick", "-o", str(tmp_path)], capsys)
     distinct = {row["case"].split(", ")[-1]: row["value"] for row in rows if row["metric"] == "distinct guides"}
-    assert distinct["k_medoids"] == distinct["sparse_coding"] == distinct["random"] == 10
+    assert distinct["k_medoids"] == distinct["sparse_coding"] == distinct["graph"] == distinct["random"] == 10
     assert 1 <= distinct["sparse_coding_printed"] <= 10
-    assert sum("weights of degree 2" in row["case"] for row in rows) == 4
+    assert sum("weights of degree 2" in row["case"] for row in rows) == 5
 
 
 def test_the_bench_has_every_stage(capsys):
     rows = rows_of(["bench", "adaptive", "--quick"], capsys)
     stages = {row["metric"] for row in rows}
-    assert stages >= {"guides", "graph", "choice", "blend", "skin", "push-out", "guides, skin and push-out"}
+    assert stages >= {
+        "guides",
+        "graph",
+        "choice",
+        "blend",
+        "skin",
+        "hair against hair",
+        "push-out",
+        "guides, skin and push-out",
+    }
     assert any("a plain kernel" in stage for stage in stages)
     assert {row["case"].rpartition(", ")[2] for row in rows if row["metric"] == "blend"} == {"naive", "sets of a model"}
     assert all(row["value"] > 0 for row in rows if row["unit"] == "ms")

@@ -137,6 +137,20 @@ def test_sparse_codes_fulfil_the_conditions_of_the_lasso():
     np.testing.assert_allclose(gradient[~zero], -beta * np.sign(codes[~zero]), atol=2e-2)
 
 
+def test_a_graph_of_hairs_that_move_alike_is_cut_between_those_that_do_not():
+    rng = np.random.default_rng(4)
+    sizes = rng.integers(20, 36, 9)
+    crowd = np.repeat(np.arange(9), sizes)
+    features = rng.normal(size=(9, 5))[crowd] + 0.05 * rng.normal(size=(len(crowd), 5))
+    shuffled = rng.permutation(len(crowd))
+    guides = METHODS["graph"](features[shuffled], 9, 0).guides
+    assert sorted(crowd[shuffled][guides]) == list(range(9))  # one of each crowd
+    # ... and from its middle: closer to it than most of its crowd.
+    middle = np.stack([features[crowd == k].mean(axis=0) for k in range(9)])
+    away = np.linalg.norm(features - middle[crowd], axis=1)[shuffled]
+    assert away[guides].mean() < 0.9 * away.mean()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_guides_are_strands_chosen_alike_every_time(method):
     features = motion_features(moving(strands(80)))

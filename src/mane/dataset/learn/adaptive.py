@@ -43,7 +43,7 @@ class AdaptiveTraining:
 
     Attributes:
         guides: how many hairs are simulated when the model is used.
-        method: how they are chosen: "k_medoids", "sparse_coding", "sparse_coding_printed" or "random"
+        method: how they are chosen: "k_medoids", "sparse_coding", "sparse_coding_printed", "graph" or "random"
         eligible: guides per hair that its sets are made of, 1 to 10
         largest: guides in a set at most; beyond three or four nothing is gained
         epsilon: sets with a guide of less weight are left out

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.dataset.learn.choice_graph import partition_guides
 from mane.geometry.checks import FloatArray, IntArray
 
 Float64Array = NDArray[np.float64]
@@ -84,10 +85,18 @@ def sparse_coding_printed(features: Float64Array, count: int, seed: int) -> Guid
     return _coded(features, count, seed, is_positive=False, fills=False)
 
 
+def graph(features: Float64Array, count: int, seed: int) -> GuideChoice:
+    """The middle of each part of a graph of hairs that move alike, as in chai2017's reference [33] (fig. 9)."""
+    rng = np.random.default_rng(seed)
+    sample = _sample(len(features), rng)
+    return GuideChoice(sample[partition_guides(features[sample], count)])
+
+
 METHODS: dict[str, Callable[[Float64Array, int, int], GuideChoice]] = {
     "k_medoids": k_medoids,
     "sparse_coding": sparse_coding,
     "sparse_coding_printed": sparse_coding_printed,
+    "graph": graph,
     "random": random,
 }
 

@@ -35,6 +35,7 @@ from mane.skin.adaptive.near import nearest_strands
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.adaptive.skin import AdaptiveSkin
 from mane.skin.finish.passes import SolidAdjustment
+from mane.skin.finish.volume import VolumeKeeping
 from mane.strand.frame import GuideFrame
 
 Progress = Callable[[str], None]
@@ -120,7 +121,7 @@ def _measure_threads(
     repeats: int,
 ) -> None:
     _plain(figures, case, groom, guides, repeats)
-    adjustment = SolidAdjustment([teeth])
+    adjustment, volume = SolidAdjustment([teeth]), VolumeKeeping(groom)
     for kind, frames in (("calm", calm_frames(guides)), ("combed", combed_frames(guides, size))):
         total = guide_seconds(guides, teeth if kind == "combed" else None, repeats)
         figures.add(f"{case}, {kind}", "guides", 1e3 * total, "ms")
@@ -130,6 +131,7 @@ def _measure_threads(
         ):
             stages = stage_seconds(skin, frames, repeats)
             points = skin(frames[0])
+            stages["hair against hair"] = best_seconds(partial(volume, points.copy(), frames[0]), repeats)
             stages["push-out"] = best_seconds(partial(adjustment, points, frames[0]), repeats)
             for stage, seconds in stages.items():
                 figures.add(f"{case}, {kind}, {name}", stage, 1e3 * seconds, "ms")

@@ -66,6 +66,12 @@ def compare(
     tell("carrying every hair, guides pushed by their hairs", 0.9)
     found["two-way, our form"] = parting.measure_two_way(recording)
     found["two-way as printed (eq. 4)"] = parting.measure_two_way(recording, form="printed", paper=True)
+    tell("carrying every hair, four times the guides", 0.93)
+    many = parting.with_guides(recording, 4 * sizes.guides)
+    found["fixed sets, 4x the guides"] = measure(many, METHODS[parting.FIXED])
+    found["adaptive, 4x the guides"] = measure(many, METHODS["adaptive"])
+    tell("every hair by follow the leader", 0.96)
+    found["follow the leader [38], every hair"] = parting.measure_follow_the_leader(recording)
     case = f"{sizes.strands:,} x {sizes.vertices}, {sizes.guides} guides"
     report.add(f"{case}, full simulation", "flicker", 1e3 * full.flicker, "mm")
     report.add(f"{case}, full simulation", "mean kink", full.kink, "rad")
@@ -139,7 +145,7 @@ def _meshes(recording: Recording, number: int) -> list[Mesh]:
 
 
 def choice(report: Report, *, quick: bool, tell: Tell) -> None:
-    """Guides by sparse coding, as printed and as it works, k-medoids and at random (fig. 9, section 6.3)."""
+    """Guides by sparse coding, as printed and as it works, by [33]'s graph, k-medoids, and at random (fig. 9, 6.3)."""
     sizes = QUICK if quick else USUAL
     scene = parting.COMB
     groom, motion, unseen = parting.motions(scene, sizes, lambda text, share: tell(text, 0.5 * share))

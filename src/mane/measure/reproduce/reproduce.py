@@ -37,7 +37,10 @@ class Paper:
 PAPERS: dict[str, Paper] = {
     "chai2017": Paper(
         "Chai, Zheng, Zhou: Adaptive Skinning for Interactive Hair-Solid Simulation",
-        {name: f"reproduce.chai2017:{name}" for name in ("comb", "curly", "criteria", "hand", "toys", "choice")},
+        {
+            **{name: f"reproduce.chai2017:{name}" for name in ("comb", "curly", "criteria", "hand", "toys", "choice")},
+            "hairs": "reproduce.chai2017_hairs",
+        },
     ),
     "chang2002": Paper(
         "Chang, Jin, Yu: A Practical Model for Hair Mutual Interactions",

@@ -27,6 +27,7 @@ from mane.geometry.checks import FloatArray
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.measure.study.parting_baselines import ParticleSkin, follow_the_leader
 from mane.metrics.flicker import FlickerMeter
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error
@@ -135,7 +136,8 @@ class Recording:
     Attributes:
         scene: which.
         groom: all hairs at rest.
-        model: learned from other motions.
+        motion: that was learned from.
+        model: learned from it.
         simulation: of its guides, which tells skins how they came about.
         frames: the guides, frame by frame.
         truth: every hair, frame by frame [m], shape (F, S, V, 3).
@@ -145,6 +147,7 @@ class Recording:
 
     scene: PartingScene
     groom: Groom
+    motion: TrainingMotion
     model: AdaptiveModel
     simulation: Simulation
     frames: tuple[GuideFrame, ...]
@@ -218,26 +221,38 @@ def record(scene: PartingScene, sizes: Sizes, done: Done, **training: Any) -> Re
     """Learn, then simulate every hair of a scene, and its guides."""
     groom = grown(scene, sizes)
     motion = motion_of(scene, groom, TRAINING_SEEDS, sizes.train_seconds, done)
-    model = learn_from_motion(motion, AdaptiveTraining(guides=sizes.guides, **training))
-    still = make_motion("still")
-    seconds = min(scene.seconds, sizes.seconds)
     done("simulating every hair beside the solids", 0.0)
-    full = simulation_of(scene, Guides.chosen(groom, np.arange(groom.strand_count)), still, scene.solids())
-    steps = round(seconds * FRAME_RATE)
-    truth = np.stack([full.step().points for _ in range(steps)])
+    every = Guides.chosen(groom, np.arange(groom.strand_count))
+    full = simulation_of(scene, every, make_motion("still"), scene.solids())
+    truth = np.stack([full.step().points for _ in range(round(min(scene.seconds, sizes.seconds) * FRAME_RATE))])
     done("simulating the guides", 0.0)
-    simulation = simulation_of(scene, Guides.chosen(groom, model.guides), still, scene.solids())
-    frames = tuple(simulation.step().copy() for _ in range(steps))
+    return _with_guides(scene, groom, motion, truth, AdaptiveTraining(guides=sizes.guides, **training))
+
+
+def with_guides(recording: Recording, count: int) -> Recording:
+    """The same truth with a model of so many guides."""
+    training = AdaptiveTraining(guides=min(count, recording.groom.strand_count))
+    return _with_guides(recording.scene, recording.groom, recording.motion, recording.truth, training)
+
+
+def _with_guides(
+    scene: PartingScene, groom: Groom, motion: TrainingMotion, truth: FloatArray, training: AdaptiveTraining
+) -> Recording:
+    model = learn_from_motion(motion, training)
+    guides = Guides.chosen(groom, model.guides)
+    simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
+    frames = tuple(simulation.step().copy() for _ in truth)
     others = np.setdiff1d(np.arange(groom.strand_count), model.guides)
-    made = Recording(scene, groom, model, simulation, frames, truth, np.zeros((steps, len(groom.roots)), bool), others)
-    for number in range(steps):
-        made.is_near[number] = (made.distance(number, truth[number]) < NEAR).any(axis=1)
+    is_near = np.zeros((len(truth), groom.strand_count), bool)
+    made = Recording(scene, groom, motion, model, simulation, frames, truth, is_near, others)
+    for number in range(len(truth)):
+        is_near[number] = (made.distance(number, truth[number]) < NEAR).any(axis=1)
     return made
 
 
 # -- methods -------------------------------------------------------------------------------------------------------
 
-Make = Callable[[Recording], Skin]
+Make = Callable[[Recording], Skin | ParticleSkin]
 
 
 def _skin(name: str, **settings: Any) -> Make:
@@ -255,11 +270,16 @@ def _adaptive_physical(recording: Recording) -> Skin:
     return make_skin("physical", recording.groom, recording.simulation, target=_learned()(recording))
 
 
+def _particle_wise(recording: Recording) -> ParticleSkin:
+    return ParticleSkin(recording.motion, recording.model.guides)
+
+
 FIXED = "fixed sets"
 METHODS: dict[str, Make] = {
     "linear": _skin("linear"),
     "physical": _skin("physical"),
     FIXED: _learned(use_motion=False, use_solids=False),
+    "particle-wise [33]": _particle_wise,
     "naive, fixed (eq. 11)": _skin("adaptive", use_motion=False, use_solids=False),
     "naive, adaptive (eq. 11)": _skin("adaptive"),
     "adaptive as printed": _learned(paper=True),
@@ -303,6 +323,14 @@ def measure(recording: Recording, make: Make | None) -> Found:
         return _measured(recording, ((frame, None) for frame in recording.frames))
     skin = make(recording)
     return _measured(recording, ((frame, skin(frame, copy=True)) for frame in recording.frames))
+
+
+def measure_follow_the_leader(recording: Recording) -> Found:
+    """Every hair simulated by Dynamic Follow-The-Leader [38], without guides."""
+    hairs = follow_the_leader(
+        recording.groom.as_uniform(), recording.frames, recording.simulation.solids, dt=1 / FRAME_RATE
+    )
+    return _measured(recording, zip(recording.frames, hairs, strict=True))
 
 
 def measure_two_way(recording: Recording, **settings: Any) -> Found:

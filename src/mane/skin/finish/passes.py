@@ -41,11 +41,13 @@ class FinishingPass(Stage):
     Attributes:
         stride: every so many vertices of what it returns are those that it was given; more than 1 for a pass that adds
             vertices between them.
+        is_per_hair: whether it does to a hair what it would do if there were no other.
     """
 
     family = "pass"
     label = "finish"
     stride: int = 1
+    is_per_hair: bool = True
 
     @abstractmethod
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
@@ -251,6 +253,7 @@ FINISHING_PASSES: Table[FinishingPass] = Table(
     "mane.skin.finish.passes:FinishingPass",
     {
         "push_out": "mane.skin.finish.passes:SolidAdjustment",
+        "keep_volume": "mane.skin.finish.volume:VolumeKeeping",
         "keep_lengths": "mane.skin.finish.passes:LengthKeeping",
         "subdivide": "mane.skin.finish.passes:HermiteSubdivision",
     },
