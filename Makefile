@@ -8,16 +8,24 @@ READY  := $(VENV)/.ready
 OUT    ?= out
 NUMBA_ENDS := 0.62.0 0.68.1
 
+# The page of the salon is built with node from PyPI; where node or its registry is missing, these say so and go on.
+.PHONY: page page-test
 .PHONY: help demo test lint docs stress bounds narrow numba bench gallery blender learn lock clean
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY)  ## simulate a full head of curls through a head shake; movie, pictures and USD are in out/
 	$(BIN)/mane demo -o $(OUT)
 
 test: lint  ## everything that must hold: lint, types, tests (under twelve minutes on two cores)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+page: $(READY)  ## build the page of the salon into the package (node comes from PyPI)
+	$(BIN)/python page/make_page.py
+
+page-test: $(READY)  ## tests of the page: its modules, and a real browser; skipped with a line where there is none
+	$(BIN)/python page/make_page.py --test
 
 lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff check .

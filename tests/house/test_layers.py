@@ -25,6 +25,7 @@ ROOMS = (
     "render",
     "scene",
     "dataset",
+    "salon",
     "measure",
     "cli",
 )

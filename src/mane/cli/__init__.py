@@ -17,6 +17,7 @@ COMMANDS = (
     "demo",
     "new",
     "simulate",
+    "salon",
     "bake",
     "compare",
     "dataset",

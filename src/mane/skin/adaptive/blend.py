@@ -40,6 +40,11 @@ class BlendTables:
         self.guide_rest, self.shift = self._guides.table(), self._guides.table()
         self._guides.fill((guides.rest.astype(np.float64) - self.pivot).astype(np.float32), self.guide_rest)
 
+    @property
+    def guide_rows(self) -> GuideRows:
+        """Guide of each row, and the places on it."""
+        return self._guides
+
     def move(self, displacement: FloatArray) -> None:
         """Take the displacements of the guides' vertices (G, U, 3) for those of this frame."""
         self._guides.fill(displacement, self.shift)

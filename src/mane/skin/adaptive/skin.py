@@ -165,23 +165,26 @@ class AdaptiveSkin(Skin):
         self._leaning[rows], self._is_leaning[rows] = followed, still
         out[rows] = upright[rows] + followed @ turn.T
 
+    @property
+    def tables(self) -> BlendTables:
+        """What hairs are blended from."""
+        return self._tables
+
+    def choose(self, frame: GuideFrame) -> NDArray[np.int32]:
+        """Go one frame on without making any hair, for somebody who blends by himself; returns masks (S,).
+
+        Only on a body that does not deform. Jumps do not fade here.
+        """
+        self._check_frame(frame)
+        self._choose_from(frame, frame)
+        return self.sets.members(self.chosen)
+
     def _fill_from(self, frame: GuideFrame, seen: GuideFrame, out: FloatArray) -> None:
         """Fill `out` with hairs on the head of `seen`; guides are connected as they are at `frame`."""
-        local = seen.head.inverse_apply(seen.points.astype(np.float64))
-        displacement = np.where(frame.active[:, None, None], local - self.guides.rest, 0).astype(np.float32)
-        elapsed = frame.time - self._time
-        goes_on = 0 < elapsed < LONGEST_FADE
-        velocity = (displacement - self._seen) / np.float32(elapsed) if goes_on else np.zeros_like(displacement)
-        present = np.where(frame.active, frame.weight, 0).astype(np.float32)
-        self._tables.move(displacement)
+        before, of_rows, elapsed = self._choose_from(frame, seen)
         started = perf_counter()
-        self.graph.update(frame, velocity, present)
-        connected = perf_counter()
-        of_rows = self._tables.of_rows(present)
-        before, self.chosen = self.chosen, self.sets.choose(self.graph, self._tables, of_rows, self.chosen)
-        chosen = perf_counter()
         fade = 0.0 if self.params.paper else self.params.fade
-        decay = math.exp(-elapsed / fade) if fade > 0 and goes_on else 0.0
+        decay = math.exp(-elapsed / fade) if fade > 0 and 0 < elapsed < LONGEST_FADE else 0.0
         self._decay = np.float32(decay)
         turn = seen.head.matrix[:3, :3]
         blend = Blend(
@@ -195,12 +198,27 @@ class AdaptiveSkin(Skin):
             is_fading=self._is_fading,
         )
         self.sets.blend(self._tables, blend, out.reshape(len(out), -1))
-        self.seconds = {
-            "graph": connected - started,
-            "choice": chosen - connected,
-            "blend": perf_counter() - chosen,
-        }
+        self.seconds["blend"] = perf_counter() - started
+
+    def _choose_from(self, frame: GuideFrame, seen: GuideFrame) -> tuple[NDArray[np.int32], FloatArray, float]:
+        """Choose the sets of a frame; returns those before, how far the guide of each row is there, and the time [s]
+        since the frame before.
+        """
+        local = seen.head.inverse_apply(seen.points.astype(np.float64))
+        displacement = np.where(frame.active[:, None, None], local - self.guides.rest, 0).astype(np.float32)
+        elapsed = frame.time - self._time
+        goes_on = 0 < elapsed < LONGEST_FADE
+        velocity = (displacement - self._seen) / np.float32(elapsed) if goes_on else np.zeros_like(displacement)
+        present = np.where(frame.active, frame.weight, 0).astype(np.float32)
+        self._tables.move(displacement)
+        started = perf_counter()
+        self.graph.update(frame, velocity, present)
+        connected = perf_counter()
+        of_rows = self._tables.of_rows(present)
+        before, self.chosen = self.chosen, self.sets.choose(self.graph, self._tables, of_rows, self.chosen)
+        self.seconds = {"graph": connected - started, "choice": perf_counter() - connected}
         self._time, self._seen = frame.time, displacement
+        return before, of_rows, elapsed
 
     def memory(self) -> Memory:
         """What was chosen, what is left of jumps, and where the guides were."""

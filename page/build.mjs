@@ -1,0 +1,17 @@
+// Builds the page into the Python package: node build.mjs FOLDER
+import { build } from "esbuild";
+import { cpSync, mkdirSync } from "node:fs";
+
+const folder = process.argv[2];
+mkdirSync(folder, { recursive: true });
+await build({
+  entryPoints: ["src/main.ts"],
+  outfile: `${folder}/salon.js`,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  legalComments: "eof",
+  logLevel: "warning",
+});
+for (const name of ["index.html", "salon.css", "icon.svg"]) cpSync(`src/${name}`, `${folder}/${name}`);

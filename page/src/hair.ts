@@ -1,0 +1,230 @@
+// Draws hair: every vertex is shaded once, into a texture, and hairs are drawn as ribbons that face the eye, opaque and
+// thinner than a pixel: they cover some of its samples. Alpha as coverage would give all hairs the same samples, so that
+// a thousand of them covered no more of a pixel than one.
+
+import * as THREE from "three";
+import { FIBRE, FibreTextures } from "./fibre";
+import type { Look } from "./generated/protocol";
+import { SHADOW, type ShadowMap } from "./shadow";
+import { FETCH, floatTarget, Pass, rowsOf, WIDTH } from "./texels";
+
+export const VIEWS = ["hair", "guides", "weights", "sets"] as const;
+export type View = (typeof VIEWS)[number];
+const FULL_HEAD = 100_000; // hairs; fewer are drawn wider, so that they cover as much
+const WIDEST = 4; // times its own width
+
+export const LIGHTS = {
+  key: new THREE.Vector3(0.55, 0.75, 0.65).normalize(),
+  rim: new THREE.Vector3(-0.6, 0.45, -0.75).normalize(),
+  keyColor: new THREE.Vector3(3.4, 3.2, 2.95),
+  rimColor: new THREE.Vector3(1.5, 1.65, 1.9),
+  sky: new THREE.Vector3(0.5, 0.55, 0.62),
+};
+
+const SHADE = `
+uniform sampler2D points, colors;
+uniform vec3 eye, key, keyColor, rim, rimColor, sky;
+uniform int vertices, view;
+out vec4 color;
+${SHADOW}
+${FIBRE}
+vec3 hashed(float number) {
+  vec3 p = fract(number * vec3(0.1031, 0.1030, 0.0973) + vec3(0.31, 0.72, 0.11));
+  p += dot(p, p.yzx + 33.33);
+  return 0.15 + 0.85 * fract((p.xxy + p.yzz) * p.zyx);
+}
+void main() {
+  int i = int(gl_FragCoord.x) + WIDTH * int(gl_FragCoord.y);
+  int vertex = i % vertices;
+  vec4 own = item(points, i);
+  vec3 before = item(points, vertex > 0 ? i - 1 : i).xyz, after = item(points, vertex < vertices - 1 ? i + 1 : i).xyz;
+  vec3 tangent = normalize(after - before + vec3(0.0, 1e-9, 0.0)), toEye = normalize(eye - own.xyz);
+  float hairs = hairsBefore(own.xyz);
+  if (view > 0) {
+    vec3 base = view == 2 ? mix(vec3(0.1, 0.15, 0.8), vec3(1.0, 0.75, 0.1), fract(own.w)) : hashed(floor(own.w));
+    float facing = sqrt(max(1.0 - pow(dot(tangent, key), 2.0), 0.0));
+    color = vec4(base * base * (0.25 + 0.9 * facing * exp(-0.12 * hairs)), 1.0);
+    return;
+  }
+  vec3 pigment = item(colors, i).xyz;
+  vec3 sum = lit(tangent, toEye, pigment, key, keyColor * openToLight(own.xyz, 0.004), hairs);
+  sum += lit(tangent, toEye, pigment, rim, rimColor, 4.0 + 0.5 * hairs);
+  sum += ambient(tangent, toEye, pigment, sky, 0.6 + 0.15 * min(hairs, 12.0));
+  color = vec4(sum, 1.0);
+}`;
+
+const VERTEX = (pieces: number) => `${FETCH}
+uniform sampler2D points, shaded;
+uniform mat4 viewProjection;
+uniform vec2 size;
+uniform float width;
+uniform int vertices;
+out vec3 tint;
+const float FINEST = 0.55; // [pixels] thinner ones would fall between the samples of a pixel
+const int PIECES = ${pieces};
+vec3 at(int first, int vertex) { return item(points, first + clamp(vertex, 0, vertices - 1)).xyz; }
+void main() {
+  int step = gl_VertexID >> 1, first = gl_InstanceID * vertices;
+  int vertex = min(step / PIECES, vertices - 2);
+  float u = float(step - vertex * PIECES) / float(PIECES);
+  vec3 b = at(first, vertex), c = at(first, vertex + 1);
+  vec3 point = mix(b, c, u), along = c - b;
+  if (PIECES > 1) { // Catmull-Rom
+    vec3 a = vertex > 0 ? at(first, vertex - 1) : 2.0 * b - c;
+    vec3 d = vertex < vertices - 2 ? at(first, vertex + 2) : 2.0 * c - b;
+    vec3 p = 0.5 * (c - a), q = a - 2.5 * b + 2.0 * c - 0.5 * d, r = 1.5 * (b - c) + 0.5 * (d - a);
+    point = b + u * (p + u * (q + u * r));
+    along = p + u * (2.0 * q + 3.0 * u * r);
+  }
+  vec4 here = viewProjection * vec4(point, 1.0), ahead = viewProjection * vec4(point + 0.1 * along, 1.0);
+  vec2 way = (ahead.xy / ahead.w - here.xy / here.w) * size;
+  float span = length(way);
+  vec2 across = span > 1e-6 ? vec2(-way.y, way.x) / span : vec2(1.0, 0.0);
+  float taper = 1.0 - 0.7 * smoothstep(0.6, 1.0, float(step) / float(PIECES * (vertices - 1)));
+  float seen = taper * width * size.y * 0.5 / here.w; // \`width\` holds the focal length already
+  float drawn = max(seen, FINEST);
+  vec4 low = item(shaded, first + vertex), high = item(shaded, first + vertex + 1);
+  tint = mix(low.rgb, high.rgb, u);
+  here.xy += across * (float(gl_VertexID & 1) - 0.5) * drawn / size * 2.0 * here.w;
+  here.z -= 0.001 * here.w; // in front of the skin that it lies on
+  gl_Position = here;
+}`;
+
+/** Light to what a display shows: a filmic curve (after Narkowicz), then sRGB. */
+export const DEVELOP = `
+vec3 develop(vec3 light) {
+  vec3 x = 0.9 * light;
+  vec3 film = clamp((x * (2.51 * x + 0.03)) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0);
+  return mix(12.92 * film, 1.055 * pow(film, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, film));
+}`;
+
+const FRAGMENT = `precision highp float;
+in vec3 tint;
+out vec4 color;
+${DEVELOP}
+void main() { color = vec4(develop(tint), 1.0); }`;
+
+/** Look of all hairs, and what draws them. */
+export class HairPass {
+  readonly scene = new THREE.Scene();
+  readonly material: THREE.RawShaderMaterial;
+  private readonly shaded: THREE.WebGLRenderTarget;
+  private readonly shade: Pass;
+  private readonly geometry = new THREE.InstancedBufferGeometry();
+  private fibre: FibreTextures | null = null;
+  private colors: THREE.DataTexture | null = null;
+
+  constructor(
+    strands: number,
+    private readonly vertices: number,
+    private readonly width: number,
+    shadow: ShadowMap,
+    pieces: number,
+  ) {
+    this.shaded = floatTarget(strands * vertices);
+    this.shade = new Pass(SHADE, {
+      ...shadow.shared,
+      points: { value: null },
+      colors: { value: null },
+      lobes: { value: null },
+      spread: { value: null },
+      shares: { value: null },
+      balanceTable: { value: null },
+      header: { value: new Float32Array(31) },
+      eye: { value: new THREE.Vector3() },
+      key: { value: LIGHTS.key },
+      keyColor: { value: LIGHTS.keyColor },
+      rim: { value: LIGHTS.rim },
+      rimColor: { value: LIGHTS.rimColor },
+      sky: { value: LIGHTS.sky },
+      vertices: { value: vertices },
+      view: { value: 0 },
+    });
+    this.material = new THREE.RawShaderMaterial({
+      glslVersion: THREE.GLSL3,
+      vertexShader: VERTEX(pieces),
+      fragmentShader: FRAGMENT,
+      uniforms: {
+        points: { value: null },
+        shaded: { value: this.shaded.texture },
+        viewProjection: { value: new THREE.Matrix4() },
+        size: { value: new THREE.Vector2() },
+        width: { value: 1 },
+        vertices: { value: vertices },
+      },
+      side: THREE.DoubleSide,
+      blending: THREE.NoBlending,
+    });
+    this.geometry.setIndex(ribbon(pieces * (vertices - 1)));
+    const mesh = new THREE.Mesh(this.geometry, this.material);
+    mesh.frustumCulled = false;
+    this.scene.add(mesh);
+  }
+
+  take(look: Look): void {
+    this.fibre?.dispose();
+    this.colors?.dispose();
+    this.fibre = new FibreTextures(look);
+    this.colors = colorTexture(look.colors);
+    const { uniforms } = this.shade.material;
+    Object.assign(uniforms.lobes, { value: this.fibre.lobes });
+    Object.assign(uniforms.spread, { value: this.fibre.spread });
+    Object.assign(uniforms.shares, { value: this.fibre.shares });
+    Object.assign(uniforms.balanceTable, { value: this.fibre.balance });
+    Object.assign(uniforms.header, { value: this.fibre.header });
+    Object.assign(uniforms.colors, { value: this.colors });
+  }
+
+  get isReady(): boolean {
+    return this.fibre !== null;
+  }
+
+  /** Shade `count` hairs of `points` as `camera` sees them. */
+  light(renderer: THREE.WebGLRenderer, points: THREE.Texture, count: number, camera: THREE.PerspectiveCamera, view: View): void {
+    const { uniforms } = this.shade.material;
+    uniforms.points.value = points;
+    uniforms.eye.value.copy(camera.position);
+    uniforms.view.value = VIEWS.indexOf(view);
+    this.shade.run(renderer, this.shaded, count * this.vertices);
+  }
+
+  /** Draw `count` of `all` hairs into what the renderer draws to, `size` pixels large. */
+  draw(
+    renderer: THREE.WebGLRenderer,
+    points: THREE.Texture,
+    count: number,
+    camera: THREE.PerspectiveCamera,
+    size: THREE.Vector2,
+  ): void {
+    const { uniforms } = this.material;
+    uniforms.points.value = points;
+    uniforms.viewProjection.value.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse);
+    uniforms.size.value.copy(size);
+    const focal = camera.projectionMatrix.elements[5];
+    uniforms.width.value = this.width * Math.min(Math.max(FULL_HEAD / Math.max(count, 1), 1), WIDEST) * focal;
+    this.geometry.instanceCount = count;
+    renderer.render(this.scene, camera);
+  }
+
+  dispose(): void {
+    this.fibre?.dispose();
+    this.colors?.dispose();
+    [this.shaded, this.shade.material, this.material, this.geometry].forEach((one) => one.dispose());
+  }
+}
+
+/** Triangles of a ribbon of `steps` quads whose vertices lie left and right of its line. */
+export function ribbon(steps: number): number[] {
+  const index: number[] = [];
+  for (let i = 0; i < steps; i++) index.push(2 * i, 2 * i + 1, 2 * i + 2, 2 * i + 2, 2 * i + 1, 2 * i + 3);
+  return index;
+}
+
+function colorTexture(colors: Uint8Array): THREE.DataTexture {
+  const count = colors.length / 3;
+  const data = new Uint8Array(4 * WIDTH * rowsOf(count));
+  for (let i = 0; i < count; i++) data.set(colors.subarray(3 * i, 3 * i + 3), 4 * i);
+  const texture = new THREE.DataTexture(data, WIDTH, rowsOf(count), THREE.RGBAFormat, THREE.UnsignedByteType);
+  texture.needsUpdate = true;
+  return texture;
+}

@@ -1,0 +1,132 @@
+// Solids: the body and the things that hands hold. They are lit like the hair, and hair casts its shadow on them.
+
+import * as THREE from "three";
+import type { Solid } from "./generated/protocol";
+import { DEVELOP, LIGHTS } from "./hair";
+import { SHADOW, type ShadowMap } from "./shadow";
+
+const VERTEX = `
+precision highp float;
+in vec3 position, normal;
+uniform mat4 modelMatrix, viewMatrix, projectionMatrix;
+out vec3 world, facing;
+void main() {
+  vec4 at = modelMatrix * vec4(position, 1.0);
+  world = at.xyz;
+  facing = mat3(modelMatrix) * normal;
+  gl_Position = projectionMatrix * viewMatrix * at;
+}`;
+
+const FRAGMENT = `
+precision highp float;
+precision highp int;
+precision highp sampler2D;
+in vec3 world, facing;
+uniform vec3 color, eye, key, keyColor, rim, rimColor, sky;
+uniform float gloss;
+out vec4 result;
+${SHADOW}
+${DEVELOP}
+void main() {
+  vec3 n = normalize(facing), toEye = normalize(eye - world);
+  float light = openToLight(world + 0.003 * n, 0.002) * exp(-0.7 * hairsBefore(world + 0.002 * n));
+  vec3 half_ = normalize(key + toEye);
+  vec3 sum = color * (keyColor * light * max(dot(n, key), 0.0) + rimColor * max(dot(n, rim), 0.0)) / 3.14159;
+  sum += color * sky * (0.65 + 0.35 * n.y) * (0.45 + 0.55 * light);
+  sum += gloss * keyColor * light * pow(max(dot(n, half_), 0.0), 40.0);
+  result = vec4(develop(sum), 1.0);
+}`;
+
+const CLAY = new THREE.Vector3(0.42, 0.28, 0.22);
+const PROP = new THREE.Vector3(0.16, 0.24, 0.32);
+const HELD = new THREE.Vector3(0.55, 0.32, 0.08);
+
+export class Solids {
+  readonly scene = new THREE.Scene();
+  private readonly meshes = new Map<number, THREE.Mesh<THREE.BufferGeometry, THREE.RawShaderMaterial>>();
+  private readonly props = new Set<number>();
+
+  constructor(private readonly shadow: ShadowMap) {}
+
+  take(message: Solid): void {
+    this.remove(message.number);
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(message.points.slice(), 3));
+    geometry.setIndex(new THREE.BufferAttribute(message.faces.slice(), 1));
+    geometry.computeVertexNormals();
+    const material = new THREE.RawShaderMaterial({
+      glslVersion: THREE.GLSL3,
+      vertexShader: VERTEX,
+      fragmentShader: FRAGMENT,
+      uniforms: {
+        ...this.shadow.shared,
+        color: { value: (message.is_prop ? PROP : CLAY).clone() },
+        gloss: { value: message.is_prop ? 0.08 : 0.015 },
+        eye: { value: new THREE.Vector3() },
+        key: { value: LIGHTS.key },
+        keyColor: { value: LIGHTS.keyColor },
+        rim: { value: LIGHTS.rim },
+        rimColor: { value: LIGHTS.rimColor },
+        sky: { value: LIGHTS.sky },
+      },
+    });
+    const mesh = new THREE.Mesh(geometry, material);
+    mesh.name = message.name;
+    mesh.userData.number = message.number;
+    if (message.is_prop) this.props.add(message.number);
+    this.meshes.set(message.number, mesh);
+    this.scene.add(mesh);
+  }
+
+  private remove(number: number): void {
+    const old = this.meshes.get(number);
+    if (!old) return;
+    old.geometry.dispose();
+    old.material.dispose();
+    this.scene.remove(old);
+    this.meshes.delete(number);
+    this.props.delete(number);
+  }
+
+  /** Forget solids from `count` on, which a new scene does not have. */
+  keepFirst(count: number): void {
+    [...this.meshes.keys()].filter((number) => number >= count).forEach((number) => this.remove(number));
+  }
+
+  /** Put all solids where a frame has them: position and quaternion of each, (N, 7). */
+  place(poses: Float32Array): void {
+    for (const [number, mesh] of this.meshes) {
+      if (7 * number + 7 > poses.length) continue;
+      mesh.position.fromArray(poses, 7 * number);
+      mesh.quaternion.fromArray(poses, 7 * number + 3);
+      mesh.updateMatrixWorld();
+    }
+  }
+
+  see(eye: THREE.Vector3): void {
+    for (const mesh of this.meshes.values()) mesh.material.uniforms.eye.value.copy(eye);
+  }
+
+  mark(number: number | null): void {
+    for (const [own, mesh] of this.meshes) {
+      if (this.props.has(own)) mesh.material.uniforms.color.value.copy(own === number ? HELD : PROP);
+    }
+  }
+
+  /** What a ray meets first: a prop, the body, or nothing. */
+  hit(ray: THREE.Raycaster): { number: number; isProp: boolean; point: THREE.Vector3 } | null {
+    const found = ray.intersectObjects([...this.meshes.values()], false)[0];
+    if (!found) return null;
+    const number = found.object.userData.number as number;
+    return { number, isProp: this.props.has(number), point: found.point };
+  }
+
+  pose(number: number): { position: THREE.Vector3; rotation: THREE.Quaternion } | null {
+    const mesh = this.meshes.get(number);
+    return mesh ? { position: mesh.position.clone(), rotation: mesh.quaternion.clone() } : null;
+  }
+
+  get numbers(): number[] {
+    return [...this.props];
+  }
+}

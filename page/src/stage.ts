@@ -1,0 +1,247 @@
+// Everything that is seen: hair, solids, camera, one or two sides.
+
+import * as THREE from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { AdaptiveCarrier, HairTextures, LinearCarrier, PointsCarrier, type Carrier } from "./carry";
+import type { Frame, FromServer, Hair, Look } from "./generated/protocol";
+import { HairPass, LIGHTS, type View } from "./hair";
+import type { State } from "./panel";
+import { ShadowMap } from "./shadow";
+import { Solids } from "./solids";
+import { Fields } from "./push_out";
+import { WIDTH } from "./texels";
+
+const FOV = 30; // [degrees]
+const MARGIN = 1.35; // of the ball around the hair that the light sees
+const FINE_PIECES = 3; // of a segment of a hair where a graphics card draws
+const SLOW = 40; // [ms] a page that takes longer for a frame draws fewer hairs
+const FEWEST = 1500; // hairs that are drawn however slow it is
+const BACKGROUND = 0x20242b;
+
+interface Side {
+  carrier: Carrier | null;
+  skin: string;
+}
+
+/** Whether pixels are computed by the processor. */
+export function isSoftware(gl: WebGL2RenderingContext): boolean {
+  const info = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
+  return /swiftshader|llvmpipe|software/i.test(name);
+}
+
+export class Stage {
+  readonly renderer: THREE.WebGLRenderer;
+  readonly camera = new THREE.PerspectiveCamera(FOV, 1, 0.02, 20);
+  readonly orbit: OrbitControls;
+  readonly solids: Solids;
+  readonly milliseconds: Record<string, number> = {};
+  readonly isSoftware: boolean;
+  /** Hairs that were drawn in the last picture. */
+  drawn = 0;
+  private readonly shadow = new ShadowMap();
+  private readonly fields = new Fields();
+  private readonly sides: Side[] = [{ carrier: null, skin: "" }, { carrier: null, skin: "" }];
+  private sideCount = 1;
+  private hair: HairTextures | null = null;
+  private look: Look | null = null;
+  private pass: HairPass | null = null;
+  private frame: Frame | null = null;
+  private isNew = false;
+  private view: View = "hair";
+  private share = 1;
+  private quality = 1;
+  private radius = 0.3;
+  private isFramed = false;
+
+  constructor(private readonly canvas: HTMLCanvasElement) {
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
+    THREE.ColorManagement.enabled = false;
+    this.renderer.autoClear = false;
+    this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // shaders develop by themselves
+    this.renderer.setClearColor(BACKGROUND, 1);
+    this.isSoftware = isSoftware(this.renderer.getContext() as WebGL2RenderingContext);
+    this.quality = this.isSoftware ? 0.5 : 1;
+    this.orbit = new OrbitControls(this.camera, canvas);
+    this.orbit.addEventListener("change", () => (this.isNew = true));
+    this.solids = new Solids(this.shadow);
+    this.camera.position.set(0.34, 0.14, 0.98);
+    new ResizeObserver(() => this.resize()).observe(canvas.parentElement as HTMLElement);
+    this.resize();
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.canvas.parentElement as HTMLElement;
+    this.renderer.setPixelRatio(this.isSoftware ? 1 : Math.min(window.devicePixelRatio, 2));
+    this.renderer.setSize(clientWidth, clientHeight);
+    this.isNew = true;
+  }
+
+  show(view: View): void {
+    this.view = view;
+    this.isNew = true;
+  }
+
+  drawShare(share: number): void {
+    this.share = share;
+    this.isNew = true;
+  }
+
+  takeState(state: State): void {
+    this.sideCount = Math.max(1, state.sides.length);
+    state.sides.forEach((side, index) => (this.sides[index].skin = side.skin));
+    this.solids.keepFirst(state.solids);
+    this.fields.keepFirst(state.solids);
+    this.isNew = true;
+  }
+
+  take(message: FromServer): void {
+    if (message.kind === "hair") this.takeHair(message);
+    if (message.kind === "look") {
+      this.look = message;
+      this.pass?.take(message);
+    }
+    if (message.kind === "solid") this.solids.take(message);
+    if (message.kind === "field") this.fields.take(message);
+    if (message.kind === "linear" && this.hair) this.carryBy(message.side, new LinearCarrier(this.hair, message));
+    if (message.kind === "adaptive" && this.hair) this.carryBy(message.side, new AdaptiveCarrier(this.hair, message));
+    if (message.kind === "sets") {
+      const { carrier } = this.sides[message.side];
+      if (carrier instanceof AdaptiveCarrier) carrier.take(message);
+    }
+    if (message.kind === "points" && this.hair) {
+      const { carrier } = this.sides[message.side];
+      const own = carrier instanceof PointsCarrier ? carrier : new PointsCarrier(this.hair);
+      if (own !== carrier) this.carryBy(message.side, own);
+      own.take(message);
+    }
+    if (message.kind === "frame") this.frame = message;
+    this.isNew = true;
+  }
+
+  private takeHair(hair: Hair): void {
+    this.hair?.dispose();
+    this.pass?.dispose();
+    this.sides.forEach((side) => {
+      side.carrier?.dispose();
+      side.carrier = null;
+    });
+    this.frame = null;
+    this.hair = new HairTextures(hair);
+    this.fields.resize(this.hair.count);
+    this.radius = radiusOf(hair.rest) * MARGIN;
+    const pieces = this.isSoftware ? 1 : FINE_PIECES;
+    this.pass = new HairPass(hair.strands, hair.vertices, hair.width, this.shadow, pieces);
+    if (!this.isFramed) {
+      this.orbit.target.fromArray(hair.pivot).y -= 0.03;
+      this.isFramed = true;
+    }
+  }
+
+  private carryBy(side: number, carrier: Carrier): void {
+    this.sides[side].carrier?.dispose();
+    this.sides[side].carrier = carrier;
+  }
+
+  /** Draw if there is anything new; returns the number of the newest event that the picture shows, or null. */
+  render(): number | null {
+    this.orbit.update();
+    if (!this.isNew || !this.frame || !this.hair || !this.pass || !this.look) return null;
+    if (!this.pass.isReady) this.pass.take(this.look);
+    const started = performance.now();
+    this.isNew = false;
+    const { frame } = this;
+    this.solids.place(frame.solids);
+    this.renderer.setRenderTarget(null);
+    const size = this.renderer.getDrawingBufferSize(new THREE.Vector2());
+    this.renderer.setScissorTest(false);
+    this.renderer.setViewport(0, 0, size.x, size.y);
+    this.renderer.clear();
+    const sides = this.sides.slice(0, this.sideCount).filter((side) => side.carrier);
+    sides.forEach((side, index) => this.renderSide(side.carrier as Carrier, frame, index, sides.length, size));
+    this.finish(performance.now() - started);
+    return frame.sequence;
+  }
+
+  private renderSide(carrier: Carrier, frame: Frame, index: number, count: number, size: THREE.Vector2): void {
+    const hair = this.hair as HairTextures;
+    const pass = this.pass as HairPass;
+    const { vertices, strands, width } = hair.hair;
+    const clock = (name: string, from: number) => (this.milliseconds[name] = performance.now() - from);
+    let from = performance.now();
+    carrier.carry(this.renderer, frame);
+    const carried = carrier.target.textures[0];
+    clock("carry", from);
+    from = performance.now();
+    const points = carrier.isFinished ? carried : this.fields.push(this.renderer, hair, carried, carrier.strands, frame);
+    clock("push out", from);
+    from = performance.now();
+    const center = new THREE.Vector3().fromArray(frame.head);
+    const turn = new THREE.Quaternion().fromArray(frame.head, 3);
+    center.add(new THREE.Vector3().fromArray(hair.hair.pivot).applyQuaternion(turn));
+    this.shadow.aim(LIGHTS.key, center, this.radius);
+    this.shadow.draw(this.renderer, points, carrier.strands, vertices, strands, width, this.solids.scene);
+    clock("shadow", from);
+    const viewport = new THREE.Vector2(Math.floor(size.x / count), size.y);
+    this.camera.aspect = viewport.x / viewport.y;
+    this.camera.updateProjectionMatrix();
+    this.camera.updateMatrixWorld();
+    const drawn = Math.min(carrier.strands, Math.max(FEWEST, Math.round(this.share * this.quality * this.detail() * strands)));
+    from = performance.now();
+    pass.light(this.renderer, points, drawn, this.camera, this.view);
+    clock("shade", from);
+    from = performance.now();
+    this.renderer.setRenderTarget(null);
+    const ratio = this.renderer.getPixelRatio();
+    this.renderer.setViewport((index * viewport.x) / ratio, 0, viewport.x / ratio, viewport.y / ratio);
+    this.renderer.setScissor((index * viewport.x) / ratio, 0, viewport.x / ratio, viewport.y / ratio);
+    this.renderer.setScissorTest(count > 1);
+    this.solids.see(this.camera.position);
+    this.renderer.render(this.solids.scene, this.camera);
+    pass.draw(this.renderer, points, drawn, this.camera, viewport);
+    this.renderer.setScissorTest(false);
+    clock("draw", from);
+    this.drawn = drawn;
+  }
+
+  /** Share of the hairs that is worth drawing at this distance: where hairs are finer than pixels, wider ones do. */
+  private detail(): number {
+    const distance = this.camera.position.distanceTo(this.orbit.target);
+    return Math.min(1, Math.max(0.1, 1.6 / distance));
+  }
+
+  /** Draw fewer hairs where pictures take long, and more where they do not. */
+  private finish(milliseconds: number): void {
+    this.milliseconds.frame = milliseconds;
+    if (this.isSoftware) return; // its time is spent elsewhere, and tests want the same picture each time
+    if (milliseconds > SLOW) this.quality = Math.max(0.05, 0.9 * this.quality);
+    else if (milliseconds < 0.4 * SLOW) this.quality = Math.min(1, 1.02 * this.quality);
+  }
+
+  /** Points of all hairs of a side as the graphics card has them, (S, V, 3) [m]. */
+  readPoints(side: number): number[] {
+    const { carrier } = this.sides[side];
+    if (!carrier || !this.hair || !this.frame) return [];
+    carrier.carry(this.renderer, this.frame);
+    const { height } = carrier.target;
+    const texels = new Float32Array(4 * WIDTH * height);
+    this.renderer.readRenderTargetPixels(carrier.target, 0, 0, WIDTH, height, texels);
+    const points: number[] = [];
+    const count = carrier.strands * this.hair.hair.vertices;
+    for (let i = 0; i < count; i++) points.push(texels[4 * i], texels[4 * i + 1], texels[4 * i + 2]);
+    return points;
+  }
+
+  /** Frame that is shown. */
+  get shownFrame(): Frame | null {
+    return this.frame;
+  }
+}
+
+function radiusOf(points: Float32Array): number {
+  let largest = 0;
+  for (let i = 0; i < points.length; i += 3) {
+    largest = Math.max(largest, points[i] ** 2 + points[i + 1] ** 2 + points[i + 2] ** 2);
+  }
+  return Math.sqrt(largest);
+}

@@ -1,0 +1,162 @@
+"""The simulation's own process: a slow browser never slows it, and a slow step never freezes the page."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from mane.salon.board import Board
+from mane.scene.config import Scene
+
+IDLE = 0.02  # [s] between looks at the pipe while time stands still
+MOST_WAITING = 512  # events: more than a hand makes while a head is bound
+# Of these only the newest counts: where a thing is held, and where a slider is.
+REPLACED = ("move", "turn", "slide", "grab", "blow")
+Event = tuple[str, Mapping[str, Any]]
+
+
+def serve(scene: Scene, folder: Path | None, second: str, pipe: Connection, threads: int | None = None) -> None:
+    """Run a studio until the pipe closes: events come in, topics with messages go out."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
+    if threads is not None:
+        import numba
+
+        numba.set_num_threads(threads)
+    from mane.salon.studio import Studio
+
+    def emit(topic: str, message: bytes) -> None:
+        pipe.send_bytes(topic.encode() + b"\0" + message)
+
+    try:
+        try:
+            studio = Studio(scene, emit, folder, second)
+        except (ValueError, OSError, MemoryError) as error:
+            emit("!error", " ".join(str(error).split()).encode())
+            return
+        _run(studio, pipe)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return  # the server is gone
+
+
+def _run(studio: Any, pipe: Connection) -> None:
+    due = time.perf_counter()
+    while True:
+        wait = max(due - time.perf_counter(), 0.0) if studio.is_playing else IDLE
+        if pipe.poll(wait):
+            name, values = pipe.recv()
+            studio.apply(name, values)
+            if pipe.poll(0) or not studio.is_playing:
+                continue
+        now = time.perf_counter()
+        if not studio.is_playing:
+            due = now
+            continue
+        if now < due:
+            continue
+        studio.step()
+        # Late steps are not caught up with: time then goes slower than real time.
+        due = max(due + studio.dt / studio.speed, time.perf_counter())
+
+
+class Worker:
+    """A studio in a process of its own, with its messages on a board.
+
+    Args:
+        scene: what is simulated.
+        folder: where files are saved; None for nowhere.
+        second: skin of the right half of a split view, or "none".
+        on_message: called, in a thread of the worker's, when there is something new on the board.
+        threads: of the kernels; None for all cores.
+
+    Attributes:
+        board: the newest message of every topic.
+        error: why the studio could not be made, or None.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        folder: Path | None = None,
+        second: str = "none",
+        *,
+        on_message: Callable[[], None] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, other = context.Pipe()
+        arguments = (scene, folder, second, other, threads)
+        self._process = context.Process(target=serve, args=arguments, daemon=True, name="mane salon")
+        self._process.start()
+        other.close()
+        self.board = Board()
+        self.error: str | None = None
+        self.on_message = on_message
+        self._events: list[Event] = []
+        self._ready = threading.Condition()
+        self._closed = False
+        for target in (self._receive, self._send):
+            threading.Thread(target=target, daemon=True).start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the simulation is there."""
+        return self._process.is_alive()
+
+    def send(self, name: str, values: Mapping[str, Any]) -> None:
+        """Hand an event to the studio; never waits. Of positions only the newest is kept."""
+        with self._ready:
+            same = _key(name, values)
+            if name in REPLACED:
+                self._events = [event for event in self._events if _key(*event) != same]
+            if len(self._events) < MOST_WAITING:
+                self._events.append((name, values))
+            self._ready.notify()
+
+    def _send(self) -> None:
+        while not self._closed:
+            with self._ready:
+                while not self._events and not self._closed:
+                    self._ready.wait()
+                events, self._events = self._events, []
+            try:
+                for event in events:
+                    self._pipe.send(event)
+            except (OSError, ValueError):
+                return
+
+    def _receive(self) -> None:
+        while True:
+            try:
+                data = self._pipe.recv_bytes()
+            except (EOFError, OSError):
+                break
+            topic, _, message = data.partition(b"\0")
+            if topic == b"!error":
+                self.error = message.decode()
+                break
+            self.board.put(topic.decode(), message)
+            if self.on_message is not None:
+                self.on_message()
+        if self.on_message is not None:
+            self.on_message()
+
+    def close(self) -> None:
+        """End the process."""
+        with self._ready:
+            self._closed = True
+            self._ready.notify()
+        self._process.terminate()
+        self._process.join(5.0)
+        self._pipe.close()
+
+
+def _key(name: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Events of one key replace each other."""
+    return (name, values.get("number"), values.get("name"), values.get("is_held"))

@@ -1,0 +1,272 @@
+"""The page in a real browser, with the simulation behind it; `make page-test` runs these."""
+
+import os
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+from mane.body.motion import Pose
+from mane.salon.doors import OpenSalon
+from mane.salon.scenes import salon_scene
+from mane.salon.shown import shuffled
+from mane.scene.build import build
+from mane.scene.hair_stage import HairStage
+from mane.scene.scene_file import overridden, read_scene
+from mane.stage.clock import StageClock
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.page
+
+BROWSER = os.environ.get("MANE_BROWSER") or shutil.which("chromium")
+SOFTWARE = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+SCENE = ["groom.strands=1500", "groom.vertices=12", "guides.count=24", "head.motion=still"]
+PATIENCE = 60.0  # [s]; the machine may be busy, and kernels may have to be compiled
+COMB, BALL = 1, 2
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if BROWSER is None or not os.path.exists(BROWSER):
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as driver:
+        one = driver.chromium.launch(executable_path=BROWSER, args=SOFTWARE)
+        yield one
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def salon(tmp_path_factory):
+    with OpenSalon(salon_scene(None, SCENE), folder=tmp_path_factory.mktemp("saved"), threads=1) as one:
+        one.folder = tmp_path_factory.getbasetemp() / "saved0"
+        yield one
+
+
+class Tab:
+    """A page that is open, and what it complained about."""
+
+    def __init__(self, browser, address):
+        self.page = browser.new_page(viewport={"width": 900, "height": 520})
+        self.errors, self.requests = [], []
+        self.page.on(
+            "console", lambda line: self.errors.append(line.text) if line.type in ("error", "warning") else None
+        )
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(address)
+        self.wait("window.salon && salon.stage.drawn > 0")
+
+    def get(self, code):
+        return self.page.evaluate(code)
+
+    def wait(self, code, what="true"):
+        """Ask the page until it says yes; its policy forbids to let it wait by itself."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            found = self.get(code)
+            if found:
+                return found
+            time.sleep(0.05)
+        raise AssertionError(f"{code} did not come {what} within {PATIENCE:g} s; the page says {self.errors}")
+
+    def place_of(self, number):
+        """Where a prop is on the screen [pixels]."""
+        return self.get(
+            f"(() => {{ const p = salon.stage.solids.pose({number}).position.clone();"
+            f"p.y += {number} == 1 ? 0.006 : 0;"  # the spine of the comb
+            "p.project(salon.stage.camera); const box = document.querySelector('canvas').getBoundingClientRect();"
+            "return [box.left + (p.x + 1) / 2 * box.width, box.top + (1 - p.y) / 2 * box.height]; })()"
+        )
+
+    def guides(self):
+        return np.array(self.get("Array.from(salon.stage.shownFrame.points)")).reshape(-1, 3)
+
+    def press(self, name):
+        self.page.click(f"#command-{name}")
+
+    def pixels(self):
+        from io import BytesIO
+
+        from PIL import Image
+
+        data = self.page.locator("canvas").screenshot()
+        return np.asarray(Image.open(BytesIO(data)).convert("RGB"), np.float64)
+
+    def choose(self, name, value):
+        self.page.select_option(f"#choice-{name}", value)
+
+
+@pytest.fixture(scope="module")
+def tab(browser, salon):
+    one = Tab(browser, salon.address)
+    yield one
+    one.page.close()
+
+
+def test_the_page_loads_without_errors_or_outside_requests(tab, salon):
+    assert tab.errors == []
+    assert tab.requests
+    assert all(url.startswith(salon.address) for url in tab.requests)
+    picture = tab.pixels()
+    background = picture[5, 5]
+    assert (np.abs(picture - background).max(axis=2) > 20).mean() > 0.05  # something is drawn
+
+
+def carried_here(tab, method):
+    """Hairs of the frame that the page shows, as `mane.skin` carries them, and as the graphics card did."""
+    scene = overridden(salon_scene(None, SCENE), [f"skin.method={method}"])
+    assembly = build(scene)
+    stage = HairStage(scene, shuffled(assembly.hair, scene.seed), assembly.source, StageClock())
+    frame = tab.get(
+        "(() => { const f = salon.stage.shownFrame; return {points: Array.from(f.points), head: Array.from(f.head),"
+        "solids: Array.from(f.solids), time: f.time, hairs: salon.points(0)}; })()"
+    )
+    rest = assembly.source.rest
+    head = Pose(np.array(frame["head"][:3]), np.array(frame["head"][3:]))
+    turned = np.tile(head.rotation.astype(np.float32), (len(rest.points), 1))
+    solids = np.array(frame["solids"]).reshape(-1, 7)
+    seen = type(rest)(
+        **{
+            **{name: getattr(rest, name) for name in ("velocity", "orientations", "cut_force", "active", "weight")},
+            "points": np.array(frame["points"], np.float32).reshape(rest.points.shape),
+            "roots": head.apply(rest.roots),
+            "root_rotations": turned,
+            "head": head,
+            "solid_poses": tuple(Pose(row[:3], row[3:]) for row in solids),
+            "time": frame["time"],
+        }
+    )
+    return stage.skin(seen), np.array(frame["hairs"]).reshape(stage.skin.groom.strand_count, -1, 3)
+
+
+def settled(tab):
+    """Let the page stand still."""
+    tab.press("pause")
+    tab.wait("document.querySelector('#command-pause').getAttribute('aria-pressed') === 'true'")
+    time.sleep(0.5)
+
+
+def test_hair_of_the_graphics_card_is_that_of_the_skin(tab):
+    box = tab.page.locator("canvas").bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + 0.45 * box["height"]
+    tab.page.mouse.move(*middle)
+    tab.page.mouse.down()  # on the face: the head turns
+    tab.page.mouse.move(middle[0] + 60, middle[1] + 10, steps=4)
+    tab.page.mouse.up()
+    tab.wait("Math.abs(salon.stage.shownFrame.head[4]) > 0.05", "turned")
+    settled(tab)
+    here, there = carried_here(tab, "linear")
+    assert np.abs(here - there).max() < 1e-4
+    tab.press("play")
+
+
+def test_dragging_the_comb_moves_hair(tab):
+    tab.press("reset")
+    x, y = tab.place_of(COMB)
+    before, guides = tab.pixels(), tab.guides()
+    tab.page.mouse.move(x, y)
+    tab.page.mouse.down()
+    assert tab.get("salon.hands.held") == COMB
+    box = tab.page.locator("canvas").bounding_box()
+    tab.page.mouse.move(box["x"] + 0.45 * box["width"], box["y"] + 0.55 * box["height"], steps=12)
+    tab.wait("salon.latencies.length > 5", "back from the server")
+    time.sleep(1.0)
+    tab.page.mouse.up()
+    position = tab.get("salon.stage.solids.pose(1).position.toArray()")
+    assert position[0] < 0.1  # it has followed the mouse, on the server
+    assert np.abs(tab.guides() - guides).max() > 0.003
+    assert (np.abs(tab.pixels() - before).max(axis=2) > 30).mean() > 0.005
+
+
+def test_every_slider_reaches_the_server(tab):
+    names = tab.get("[...document.querySelectorAll('.settings input')].map((one) => one.id)")
+    assert len(names) >= 12
+    for name in names:
+        if name in ("slider-strands", "slider-guides", "slider-server_strands"):
+            continue  # make the hair anew, which test_studio does at a small size
+        before = tab.page.locator(f"#{name} + output").inner_text()
+        tab.get(
+            f"(() => {{ const one = document.querySelector('#{name}');"
+            "one.value = String(Number(one.value) * 0.5 + 137);"
+            "for (const kind of ['input', 'change']) one.dispatchEvent(new Event(kind)); })()"
+        )
+        wanted = tab.page.locator(f"#{name} + output").inner_text()
+        assert wanted != before, name
+        tab.get("window.last = salon.stage.shownFrame.number")
+        tab.wait("salon.stage.shownFrame.number > window.last + 1", f"after {name}")
+        assert tab.page.locator(f"#{name} + output").inner_text() == wanted, name
+    assert tab.page.locator(".notice").inner_text() == ""
+
+
+def test_two_skins_are_side_by_side(tab):
+    tab.choose("second", "rigid")
+    tab.wait("salon.points(1).length > 0", "in the right half")
+    tab.choose("view", "guides")
+    time.sleep(0.5)
+    picture = tab.pixels()
+    half = picture.shape[1] // 2
+    for side in (picture[:, :half], picture[:, half:]):
+        assert (side.std(axis=2) > 15).mean() > 0.02
+    tab.choose("view", "hair")
+    tab.choose("second", "none")
+
+
+def test_adaptive_hair_of_the_graphics_card_is_that_of_the_skin(tab):
+    tab.press("reset")
+    tab.choose("skin", "adaptive")
+    tab.wait("salon.stage.sides[0].skin === 'adaptive'", "adaptive")
+    time.sleep(1.5)  # what was left of jumps has faded
+    settled(tab)
+    here, there = carried_here(tab, "adaptive")
+    assert np.abs(here - there).max() < 1e-4
+    tab.press("play")
+    tab.choose("skin", "linear")
+    tab.wait("salon.stage.sides[0].skin === 'linear'", "linear")
+
+
+def test_what_was_done_is_recorded_and_saved_as_a_scene(tab, salon):
+    tab.press("record")
+    tab.wait("document.querySelector('#command-record').getAttribute('aria-pressed') === 'true'")
+    x, y = tab.place_of(BALL)
+    tab.page.mouse.move(x, y)
+    tab.page.mouse.down()
+    tab.page.mouse.move(x + 120, y + 20, steps=8)
+    tab.page.mouse.up()
+    tab.wait("salon.stage.shownFrame.time > 0.1", "long enough")
+    tab.press("stop")
+    tab.page.fill("#save-name", "by_hand")
+    tab.page.click("#save-scene")
+    tab.wait("document.querySelector('.notice').textContent.includes('saved')", "saved")
+    scene = read_scene(salon.folder / "by_hand.toml")
+    source = build(scene).source
+    source.reset()
+    start = source.solids[BALL].motion.pose(0.0).position
+    end = source.solids[BALL].motion.pose(1e3).position
+    assert np.linalg.norm(end - start) > 0.02
+    tab.press("play")
+
+
+def test_two_tabs_see_the_same(tab, browser, salon):
+    other = Tab(browser, salon.address)
+    tab.press("pause")
+    time.sleep(0.5)
+    assert np.array_equal(tab.guides(), other.guides())
+    assert other.errors == []
+    other.page.close()
+    tab.press("play")
+
+
+def test_a_server_that_comes_back_is_found_again(browser):
+    with OpenSalon(salon_scene(None, [*SCENE, "groom.style=ball"]), threads=1) as first:
+        port = first.guard.port
+        one = Tab(browser, first.address)
+    one.wait("document.body.dataset.status !== 'open'", "lost")
+    assert (
+        "lost" in one.page.locator(".status").inner_text() or "connecting" in one.page.locator(".status").inner_text()
+    )
+    with OpenSalon(salon_scene(None, [*SCENE, "groom.style=ball"]), port=port, threads=1):
+        one.wait("document.body.dataset.status === 'open'", "open again")
+        before = one.get("salon.stage.shownFrame.number")
+        one.wait(f"salon.stage.shownFrame.number !== {before}", "alive")
+    one.page.close()

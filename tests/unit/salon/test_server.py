@@ -1,0 +1,240 @@
+import contextlib
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+from salon_messages import mutated
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from mane.salon import server as serving
+from mane.salon.board import Board
+from mane.salon.guard import Guard
+from mane.salon.protocol import encode
+from mane.salon.server import Salon, free_port, make_server
+
+MOVE = {"number": 1, "position": [0, 0, 0], "rotation": [0, 0, 0, 1], "sequence": 3}
+
+
+class StillWorker:
+    """A worker without a simulation: what pages send is kept, and the board is the test's own."""
+
+    def __init__(self):
+        self.board, self.events, self.is_alive, self.on_message = Board(), [], True, None
+
+    def send(self, name, values):
+        self.events.append((name, values))
+
+    def put(self, topic, message):
+        self.board.put(topic, message)
+        if self.on_message:
+            self.on_message()
+
+
+class Served:
+    def __init__(self, folder, token=""):
+        self.worker, port = StillWorker(), free_port("127.0.0.1")
+        self.guard = Guard("127.0.0.1", port, token)
+        self.host = f"127.0.0.1:{port}"
+        self.server = make_server(Salon(self.worker, self.guard, folder), "127.0.0.1", port)
+        self.thread = threading.Thread(target=self.server.run, daemon=True)
+        self.thread.start()
+        deadline = time.monotonic() + 10
+        while not self.server.started and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    @contextlib.contextmanager
+    def connected(self, origin=None, hello=""):
+        with connect(f"ws://{self.host}/socket", origin=origin or f"http://{self.host}", max_size=None) as socket:
+            if hello is not None:
+                socket.send(encode("hello", token=hello))
+            yield socket
+
+    def get(self, path, host=None):
+        request = urllib.request.Request(f"http://{self.host}{path}", headers={"Host": host or self.host})
+        try:
+            with urllib.request.urlopen(request, timeout=5) as answer:
+                return answer.status, dict(answer.headers), answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, dict(error.headers), error.read()
+
+    def close(self):
+        self.server.should_exit = True
+        self.thread.join(5)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    for name in ("index.html", "salon.js", "salon.css", "icon.svg"):
+        (folder / name).write_text(name)
+    (folder.parent / "secret.txt").write_text("secret")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(folder):
+    one = Served(folder)
+    yield one
+    one.close()
+
+
+def close_code(socket):
+    """Code that the server closes a connection with."""
+    try:
+        while True:
+            socket.recv(timeout=5)
+    except ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else None
+
+
+def test_a_page_gets_the_newest_of_every_topic_and_is_heard(served):
+    served.worker.put("state", encode("state", json="{}"))
+    for number in range(50):
+        served.worker.put("notice", encode("notice", number=number, is_error=0, text="n"))
+    with served.connected() as socket:
+        first, second = socket.recv(timeout=5), socket.recv(timeout=5)
+        assert first == encode("state", json="{}")
+        assert second == encode("notice", number=49, is_error=0, text="n")  # and none of those before
+        served.worker.events.clear()
+        socket.send(encode("move", **MOVE))
+        served.worker.put("state", encode("state", json='{"a": 1}'))
+        assert socket.recv(timeout=5) == encode("state", json='{"a": 1}')
+        deadline = time.monotonic() + 5
+        while not served.worker.events and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert served.worker.events[0][0] == "move"
+
+
+def test_files_come_with_a_strict_policy(served):
+    status, headers, body = served.get("/")
+    assert (status, body) == (200, b"index.html")
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+PATHS = ["/../secret.txt", "/..%2fsecret.txt", "/%2e%2e/secret.txt", "/salon.js/../../secret.txt", "/x"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_no_path_leaves_the_page(served, path):
+    status, _, body = served.get(path)
+    assert status == 404
+    assert b"secret" not in body
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost:1"])
+def test_another_name_for_this_server_is_refused(served, host):
+    assert served.get("/", host)[0] == 421
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:1", "null", "https://{host}"])
+def test_a_foreign_page_cannot_connect(served, origin):
+    with pytest.raises(InvalidStatus) as refused, served.connected(origin.format(host=served.host), None):
+        pass
+    assert refused.value.response.status_code == 403
+
+
+def test_a_wrong_host_cannot_connect(served):
+    name = f"rebound.example:{served.guard.port}"
+    address, headers = f"ws://{served.host}/socket", {"Host": name}
+    with pytest.raises(InvalidStatus), connect(address, origin=f"http://{name}", additional_headers=headers):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"nonsense", 1007),
+        ("text", 1007),
+        (b"m\2\5\0", 1007),
+        (encode("command", action="x" * 3000), 1007),
+        (bytes(1_000_000), 1009),
+    ],
+)
+def test_bad_messages_close_the_connection_with_a_code(served, data, code):
+    with served.connected() as socket:
+        socket.send(data)
+        assert close_code(socket) == code
+
+
+def test_a_very_large_message_is_refused_by_its_header(served):
+    """One gigabyte is announced; the server hangs up without waiting for it."""
+    with served.connected() as socket:
+        socket.socket.sendall(b"\x82\xff" + (1 << 30).to_bytes(8, "big") + b"\0\0\0\0" + bytes(1000))
+        assert close_code(socket) == 1009
+
+
+def test_a_page_that_says_nothing_is_let_go(served, monkeypatch):
+    monkeypatch.setattr(serving, "HELLO_SECONDS", 0.1)
+    with served.connected(hello=None) as socket:
+        assert close_code(socket) == 1008
+
+
+def test_a_flood_is_stopped(served):
+    with served.connected() as socket:
+        message = encode("move", **MOVE)
+        with contextlib.suppress(ConnectionClosed):
+            for _ in range(4_000):
+                socket.send(message)
+        assert close_code(socket) == 4008
+
+
+def test_a_token_is_needed_where_there_is_one(folder):
+    one = Served(folder, "right")
+    try:
+        with one.connected(hello="wrong") as socket:
+            assert close_code(socket) == 1008
+        one.worker.put("state", encode("state", json="{}"))
+        with one.connected(hello="right") as socket:
+            assert socket.recv(timeout=5) == encode("state", json="{}")
+    finally:
+        one.close()
+
+
+def test_only_other_addresses_get_a_token():
+    assert Guard.at("127.0.0.1", 1).token == Guard.at("localhost", 1).token == Guard.at("::1", 1).token == ""
+    guard = Guard.at("0.0.0.0", 8000)
+    assert len(guard.token) >= 32
+    assert guard.accepts_host({"host": "192.168.1.5:8000"})
+    assert not guard.accepts_host({"host": "evil.example:8000"})  # a name could be somebody else's
+    assert not guard.accepts_host({"host": "192.168.1.5:8001"})
+
+
+def check_cut_connections(served, count):
+    """Mutated messages, and sockets cut at random: every connection ends, and the server goes on."""
+    rng = np.random.default_rng(2)
+    original = encode("move", **MOVE)
+    codes = set()
+    for _ in range(count):
+        with served.connected() as socket:
+            for _ in range(int(rng.integers(1, 4))):
+                try:
+                    socket.send(mutated(rng, original))
+                except ConnectionClosed:
+                    break
+            if rng.random() < 0.3:
+                socket.socket.close()
+                continue
+            with contextlib.suppress(ConnectionClosed):
+                socket.send(b"end")
+            codes.add(close_code(socket))
+    assert codes == {1007}
+    assert served.get("/")[0] == 200
+
+
+def test_mutated_messages_and_cut_sockets_end_one_connection_alone(served):
+    check_cut_connections(served, 20)
+
+
+@pytest.mark.stress
+def test_very_many_mutated_messages_over_sockets(served):
+    check_cut_connections(served, 3_000)

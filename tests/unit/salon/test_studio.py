@@ -1,0 +1,224 @@
+import json
+
+import numpy as np
+import pytest
+
+from mane.salon.carriers import AdaptiveCarrier, LinearCarrier, PointsCarrier
+from mane.salon.protocol import TO_PAGE, decode
+from mane.salon.recording import checked_path
+from mane.salon.scenes import salon_scene
+from mane.salon.studio import Studio
+from mane.scene.build import build
+from mane.scene.scene_file import parse_scene, read_scene
+from mane.scene.written import scene_text
+
+# Hair on a ball, which is a formula: a bust would take its time to be made.
+SMALL = ["groom.style=ball", "groom.strands=200", "groom.vertices=8", "guides.count=12", "head.motion=still"]
+
+
+class Page:
+    """Keeps the newest message of every topic, as a page would."""
+
+    def __init__(self, folder=None, settings=(), second="none"):
+        self.topics, self.notices = {}, []
+        self.studio = Studio(salon_scene(None, [*SMALL, *settings]), self.take, folder, second)
+
+    def take(self, topic, message):
+        if not message:
+            self.topics.pop(topic, None)
+            return
+        name, values = decode(message, TO_PAGE)
+        self.topics[topic] = values
+        if name == "notice":
+            self.notices.append(values["text"])
+
+    def settings(self):
+        state = json.loads(self.topics["state"]["json"])
+        return {one["name"]: one for one in state["settings"]}
+
+    def hold(self, number, position, sequence=1):
+        values = {"number": number, "position": position, "rotation": [0, 0, 0, 1], "sequence": sequence}
+        self.studio.apply("move", values)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return Page()
+
+
+def carried(page):
+    """Hairs as the page's shader carries them, in NumPy: R x0 + sum of w (g - R g0) (hsu2024 eq. 9)."""
+    hair, binding, frame = page.topics["hair"], page.topics["carrier 0"], page.topics["frame"]
+    s, v, g, u, k = hair["strands"], hair["vertices"], hair["guides"], hair["guide_vertices"], binding["places"]
+    turn = page.studio.frame.head.matrix[:3, :3]
+    rest = hair["rest"].reshape(s, v, 3).astype(np.float64)
+    shift = frame["points"].reshape(g, u, 3) - hair["guide_rest"].reshape(g, u, 3) @ turn.T
+    guide, place = binding["guide"].reshape(-1, k), binding["parameter"].reshape(-1, k, v)
+    before = np.minimum(place.astype(int), u - 2)
+    share = (place - before)[..., None]
+    rows = guide[:, :, None]
+    table = shift[rows, before] * (1 - share) + shift[rows, before + 1] * share
+    weights = binding["weights"].reshape(s, k)
+    return rest @ turn.T + np.einsum("sk,skvc->svc", weights, table[binding["of_hair"]])
+
+
+def test_what_a_page_gets_is_enough_to_carry_every_hair(shared):
+    studio = shared.studio
+    studio.apply("turn", {"position": [0.02, 0, 0], "rotation": [0, 0.2, 0, 0.98], "sequence": 1})
+    for _ in range(15):
+        studio.step()
+    hairs = studio.carriers[0].stage.skin(studio.frame)
+    assert np.abs(carried(shared) - hairs).max() < 2e-6
+    assert np.abs(hairs - studio.groom.as_uniform()).max() > 0.02  # the head has turned
+    studio.apply("turn", {"position": [0, 0, 0], "rotation": [0, 0, 0, 1], "sequence": 1})
+
+
+def test_hairs_of_the_page_are_those_of_the_scene_in_another_order(shared):
+    studio = shared.studio
+    order = studio.groom.strand["id"]
+    own = studio._assembly.hair.groom.as_uniform()
+    assert np.array_equal(np.sort(order), np.arange(len(own)))
+    assert np.array_equal(studio.groom.as_uniform(), own[order])
+
+
+def test_a_frame_says_which_event_it_has_seen(shared):
+    start = shared.topics["frame"]["solids"].reshape(-1, 7)[1, :3].copy()
+    shared.hold(1, start + [0.05, 0, 0], sequence=77)
+    shared.studio.step()
+    assert shared.topics["frame"]["sequence"] != 77  # the key of the hand lies at the end of the next frame
+    assert np.array_equal(shared.topics["frame"]["solids"].reshape(-1, 7)[1, :3], start)
+    shared.studio.step()
+    assert shared.topics["frame"]["sequence"] == 77
+    assert shared.topics["frame"]["solids"].reshape(-1, 7)[1, 0] > start[0]
+
+
+VALUES = {
+    "stiffness": 2.0,
+    "damping": 3.0,
+    "friction": 0.5,
+    "drag": 0.4,
+    "cohesion": 2.0,
+    "gravity": 0.5,
+    "wind": 2.0,
+    "length": 0.2,
+    "strands": 500.0,
+    "guides": 16.0,
+}
+
+
+def test_every_slider_of_the_scene_is_tried(shared):
+    own = {"speed", "server_strands"}
+    assert {one["name"] for one in shared.settings().values() if one["kind"] == "slider"} == VALUES.keys() | own
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_every_slider_moves_and_is_a_key_of_the_scene(shared, name):
+    before = shared.studio.scene
+    shared.studio.apply("slide", {"name": name, "value": VALUES[name], "sequence": 1})
+    shared.studio.step()
+    assert shared.settings()[name]["value"] == pytest.approx(VALUES[name], rel=1e-6)
+    assert shared.studio.scene != before
+    assert np.isfinite(shared.studio.frame.points).all()
+
+
+def test_a_softer_hair_moves_on_from_where_it_was(shared):
+    shared.studio.apply("turn", {"position": [0, 0, 0], "rotation": [0, 0.3, 0, 0.95], "sequence": 1})
+    for _ in range(6):
+        shared.studio.step()
+    before, time = shared.studio.frame.points.copy(), shared.studio.frame.time
+    shared.studio.apply("slide", {"name": "stiffness", "value": 2.0, "sequence": 1})
+    shared.studio.step()
+    assert shared.studio.frame.time > time
+    assert np.abs(shared.studio.frame.points - before).max() < 0.03
+
+
+def test_a_lock_is_pulled_and_let_go(shared):
+    studio = shared.studio
+    studio.apply("command", {"action": "reset"})
+    tip = studio.frame.points[3, -1].copy()
+    still = studio.frame.points.copy()
+    for _ in range(20):
+        studio.apply("grab", {"is_held": 1, "point": tip, "target": tip + [0.0, 0.05, 0.05], "sequence": 1})
+        studio.step()
+    pulled = studio.frame.points[3, -1] - still[3, -1]
+    assert pulled[2] > 0.02
+    studio.apply("grab", {"is_held": 0, "point": tip, "target": tip, "sequence": 1})
+    assert studio._grab is None
+
+
+def test_air_is_blown_at_hair(shared):
+    studio = shared.studio
+    studio.apply("command", {"action": "reset"})
+    still = studio.frame.points.copy()
+    studio.apply("blow", {"origin": [0, 0, 0.6], "velocity": [0, 0, -10], "sequence": 1})
+    for _ in range(10):
+        studio.step()
+    assert (studio.frame.points - still)[..., 2].min() < -1e-3
+    studio.apply("blow", {"origin": [0, 0, 0], "velocity": [0, 0, 0], "sequence": 1})
+
+
+def test_what_cannot_be_done_is_told(shared):
+    for name, values in (
+        ("slide", {"name": "gravity", "value": 50.0, "sequence": 1}),
+        ("choose", {"name": "skin", "value": "nonsense", "sequence": 1}),
+        ("command", {"action": "explode"}),
+        ("move", {"number": 0, "position": [0, 0, 0], "rotation": [0, 0, 0, 1], "sequence": 1}),
+        ("save", {"kind": "scene", "name": "x", "eye": [0, 0, 1], "target": [0, 0, 0], "fov": 30.0}),
+    ):
+        shared.notices.clear()
+        shared.studio.apply(name, values)
+        assert len(shared.notices) == 1, name
+
+
+def test_sides_are_carried_by_the_page_or_sent_as_points():
+    page = Page(settings=["skin.method=adaptive"], second="rigid")
+    left, right = page.studio.carriers
+    assert isinstance(left, AdaptiveCarrier)
+    assert isinstance(right, PointsCarrier)
+    page.studio.step()
+    points = page.topics["carrier 1"]
+    shape = (points["strands"], page.topics["hair"]["vertices"], 3)
+    unpacked = points["low"] + points["step"] * points["packed"].reshape(shape)
+    assert np.abs(unpacked - right.stage(page.studio.frame)).max() < 0.51 * points["step"] + 1e-6
+    assert page.topics["sets 0"]["masks"].all()
+    page.studio.apply("choose", {"name": "second", "value": "none", "sequence": 1})
+    page.studio.apply("choose", {"name": "skin", "value": "linear", "sequence": 1})
+    assert isinstance(page.studio.carriers[0], LinearCarrier)
+    assert "carrier 1" not in page.topics
+    assert "sets 0" not in page.topics
+
+
+def test_a_recording_is_a_scene_with_the_same_motion(tmp_path):
+    page = Page(tmp_path)
+    studio = page.studio
+    studio.apply("command", {"action": "record"})
+    seen = [studio.frame.points.copy()]
+    for step in range(14):
+        page.hold(1, [0.12 - 0.01 * step, 0.05, 0.1])
+        studio.apply("turn", {"position": [0, 0, 0], "rotation": [0, 0.02 * step, 0, 1], "sequence": 1})
+        studio.step()
+        seen.append(studio.frame.points.copy())
+    studio.apply("command", {"action": "stop"})
+    studio.apply("save", {"kind": "scene", "name": "combed", "eye": [0, 0, 1], "target": [0, 0, 0], "fov": 30.0})
+    assert page.notices == ["saved combed.toml"]
+    scene = read_scene(tmp_path / "combed.toml")
+    source = build(scene).source
+    again = [source.reset().points.copy()]
+    for _ in range(scene.frames.count - 1):
+        again.append(source.step().points.copy())
+    assert len(again) == len(seen) - 1
+    for one, other in zip(again, seen, strict=False):
+        assert np.abs(one - other).max() < 1e-7
+    assert np.abs(seen[-1] - seen[0]).max() > 0.005
+
+
+def test_a_scene_is_written_and_read_again():
+    scene = salon_scene(None, ["wind.velocity=[1, 0, 2]", "skin.method=adaptive", "skin.eligible=6"])
+    again = parse_scene(scene_text(scene))
+    assert again.to_dict() == scene.to_dict()
+
+
+@pytest.mark.parametrize("name", ["..", "../x", "a/b", "", "x" * 65, ".hidden", "a b", "c:\\x"])
+def test_names_of_files_cannot_leave_the_folder(tmp_path, name):
+    with pytest.raises(ValueError, match="name"):
+        checked_path(tmp_path, name, ".toml")
