@@ -7,6 +7,7 @@ step from `Constraint`; one entry in `INTERACTIONS` makes it known to scene file
 
 from mane.contact.adaptive.adaptive import AdaptiveGuides, AdaptiveParams
 from mane.contact.air.drag import Drag
+from mane.contact.air.waterflow import Waterflow
 from mane.contact.attraction.attraction import Attraction
 from mane.contact.attraction.damping import RootDamping
 from mane.contact.grid.volume_grid import VolumeGrid
@@ -42,5 +43,6 @@ __all__ = [
     "Ties",
     "TriangleStrips",
     "VolumeGrid",
+    "Waterflow",
     "WispCollisions",
 ]

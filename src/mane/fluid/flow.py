@@ -106,10 +106,13 @@ class Exchange:
     Attributes:
         drag: [kg/s], shape (3, *padded).
         push: drag times w [N], shape (3, *padded).
+        seen: called after every substep of a liquid, which takes part at its own faces alone: with velocities at its
+            end, which faces took part (1 or 0), both (3, *padded), and its duration [s].
     """
 
     drag: FloatArray
     push: FloatArray
+    seen: Callable[[FloatArray, FloatArray, float], None] | None = None
 
 
 # Changes velocities (3, *padded) in place within a substep of dt [s].
@@ -348,7 +351,10 @@ class Flow:
     def _exchange(self, dt: float, exchange: Exchange | None) -> None:
         """Let a porous medium act, implicitly; `_project` goes on with how little it lets the pressure move."""
         if exchange is not None:
-            per_mass = np.float32(dt / self.face_mass)
+            per_mass: Any = np.float32(dt / self.face_mass)
+            if self.surface is not None:
+                self._felt = (self.surface.is_wet & (self.walls.open_part > 0.0)).astype(np.float32)
+                per_mass = per_mass * self._felt
             np.multiply(exchange.drag, per_mass, out=self._mobility)
             self._mobility += 1.0
             np.divide(1.0, self._mobility, out=self._mobility)
@@ -389,6 +395,8 @@ class Flow:
             self._solver.pressure += self._before
             self._solver.pressure *= np.float32(0.5)
         self._last_dt = dt
+        if exchange is not None and exchange.seen is not None and surface is not None:
+            exchange.seen(self.velocity, self._felt, dt)
         if surface is not None:
             surface.count_sides(self.velocity, dt)
         self._settle_solids()

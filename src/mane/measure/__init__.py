@@ -41,5 +41,6 @@ VALIDATIONS: dict[str, Callable[[], Any]] = {
     "mutual": partial(_load, "validate.mutual"),
     "cohesion": partial(_load, "validate.cohesion"),
     "fluid": partial(_load, "validate.fluid"),
+    "water": partial(_load, "validate.water"),
 }
 PLOTTED = ("strands", "skin")  # validations whose `run` also takes `plot`, a folder to draw into

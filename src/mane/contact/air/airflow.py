@@ -115,12 +115,7 @@ class Airflow(Force):
         """Lay a box of air around the guides."""
         self.drag.prepare(model)
         own = ~model.is_slot
-        rest = model.rest_points[own].reshape(-1, 3)
-        low, high = rest.min(axis=0) - self.margin, rest.max(axis=0) + self.margin
-        counts = np.maximum(FEWEST, GRANULARITY * np.ceil((high - low) / (GRANULARITY * self.cell)).astype(np.int64))
-        self._offset = 0.5 * (low + high - counts * self.cell) - model.rest_points[own, 0].mean(axis=0)
-        grid = Grid(counts.tolist(), self.cell, self._offset + model.rest_points[own, 0].mean(axis=0), Side("open"))
-        self.flow = Flow(grid, **self._settings)
+        self.flow = self._make_flow(model)
         self.samples = HairSamples(model, has_triangles=self.triangles)
         self.hairs_each = self.hairs / max(1, int(own.sum()))
         shape = (model.strand_count, model.vertex_count)
@@ -131,8 +126,18 @@ class Airflow(Force):
         self._lengths = (fibre_volumes(model) / (np.pi * model.radius.reshape(-1) ** 2)).reshape(shape)
         self._least, self._solid = np.zeros(shape), self.flow.grid.zeros()
         self._drag, self._push = (np.zeros_like(self.flow.velocity) for _ in range(2))
-        self._rest_origin = grid.origin.copy()
+        self._rest_origin = self.flow.grid.origin.copy()
         self.reset()
+
+    def _make_flow(self, model: StrandModel) -> Flow:
+        """The air around the guides at rest."""
+        own = ~model.is_slot
+        rest = model.rest_points[own].reshape(-1, 3)
+        low, high = rest.min(axis=0) - self.margin, rest.max(axis=0) + self.margin
+        counts = np.maximum(FEWEST, GRANULARITY * np.ceil((high - low) / (GRANULARITY * self.cell)).astype(np.int64))
+        self._offset = 0.5 * (low + high - counts * self.cell) - model.rest_points[own, 0].mean(axis=0)
+        grid = Grid(counts.tolist(), self.cell, self._offset + model.rest_points[own, 0].mean(axis=0), Side("open"))
+        return Flow(grid, **self._settings)
 
     def reset(self) -> None:
         """Begin with air that moves as the wind does, once it is known."""
@@ -174,16 +179,15 @@ class Airflow(Force):
         resistance = self._update_resistance(strands)
         beta = self.hairs_each * 0.5 * resistance[..., :3].sum(axis=2).reshape(-1)  # at least the largest eigenvalue
         velocity = strands.velocity.reshape(-1, 3)
-        pushes = beta[:, None] * velocity - self._owed.reshape(-1, 3) / strands.dt
+        pushes = beta[:, None] * velocity - self._owed.reshape(-1, 3) / strands.dt - self._pushed_back()
         shared = self.samples.shared_out(np.column_stack([beta, pushes]), weights)
         self._drag.fill(0.0)
         self._push.fill(0.0)
         shape = np.array(self.flow.grid.shape)
         kernels.scatter(places, shared[:, 0].copy(), shared[:, 1:].copy(), shape, self._drag, self._push)
+        self._given = places, weights, beta, pushes
         try:
-            self.last = self.flow.step(
-                strands.dt, strands.solids, drives=self._made_drives(), exchange=Exchange(self._drag, self._push)
-            )
+            self.last = self._advance(strands, Exchange(self._drag, self._push))
         except FlowDiverged as error:
             raise SolverDiverged(str(error)) from None
         inside = np.logical_and(places > 0, places < shape).all(axis=1)
@@ -198,10 +202,18 @@ class Airflow(Force):
         load.force[...] += self._own.force
         load.resistance[...] += self._own.resistance
 
+    def _advance(self, strands: StrandView, exchange: Exchange) -> FlowReport:
+        """Take the fluid one step on."""
+        return self.flow.step(strands.dt, strands.solids, drives=self._made_drives(), exchange=exchange)
+
+    def _pushed_back(self) -> Float64Array | float:
+        """What hair feels of the fluid besides drag, all of it, which the fluid loses [N], shape (P, 3)."""
+        return 0.0
+
     def settle(self, strands: StrandView) -> None:
         """See how far the hair gave way: what it took from the air less what the air knows of is owed."""
         air, velocity = self._air, strands.velocity
-        taken = self.hairs_each * _times(self._own.resistance, air - velocity).reshape(-1, 3)
+        taken = self.hairs_each * symmetric_times(self._own.resistance, air - velocity).reshape(-1, 3)
         known = self._beta[:, None] * (air.reshape(-1, 3) - self._before)
         self._owed.reshape(-1, 3)[...] = strands.dt * self._inside * (taken - known)
 
@@ -289,7 +301,7 @@ class Airflow(Force):
         self._owed[strands] = 0.0
 
 
-def _times(symmetric: Float64Array, vectors: Float64Array) -> Float64Array:
+def symmetric_times(symmetric: Float64Array, vectors: Float64Array) -> Float64Array:
     """Symmetric matrices (..., 6), in the order of `ports.SYMMETRIC`, times vectors (..., 3)."""
     xx, yy, zz, xy, xz, yz = np.moveaxis(symmetric, -1, 0)
     x, y, z = np.moveaxis(vectors, -1, 0)

@@ -48,7 +48,7 @@ HAIR_RADIUS, HAIR_PART = 40e-6, 0.02
 
 
 @dataclass
-class _Wall:
+class Wall:
     """A solid during a step."""
 
     solid: Solid
@@ -116,7 +116,7 @@ def _add_walls(figures: Figures) -> None:
     grid = Grid((24, 24, 24), 1 / 24)
     flow = Flow(grid)
     for _ in range(10):
-        flow.step(0.01, [_Wall(Solid(Plane((0.5, 0.3, 0.5), (0.3, 1.0, 0.2))))])
+        flow.step(0.01, [Wall(Solid(Plane((0.5, 0.3, 0.5), (0.3, 1.0, 0.2))))])
     figures.add("rest beside a slanted wall", "largest velocity", float(np.abs(flow.velocity).max()), "m/s", target=0.0)
     speed, turn = 0.5, np.array([0.3, 0.4, 0.1])
     grid = Grid((24, 24, 24), 1 / 24, sides=Side("fixed", (speed, 0.0, 0.0)))
@@ -127,7 +127,7 @@ def _add_walls(figures: Figures) -> None:
         before, after = (
             Pose(np.array([0.45 + 0.01 * speed * (step + end), 0.5, 0.5]), quaternion.exp(turn)) for end in (0, 1)
         )
-        flow.step(0.01, [_Wall(box, before, after)])
+        flow.step(0.01, [Wall(box, before, after)])
     open_part = grid.faces(flow.walls.open_part[0], 0)
     off = float(np.abs(grid.faces(flow.velocity[0], 0)[open_part > 0] - speed).max()) / speed
     figures.add("box and sides that move together", "largest error of velocity", off, "1", target=1e-4)
@@ -138,7 +138,7 @@ def _add_walls(figures: Figures) -> None:
         before, after = (
             Pose(np.array([0.4 + 0.01 * (step + end), 0.5, 0.5]), quaternion.exp(np.zeros(3))) for end in (0, 1)
         )
-        flow.step(0.01, [_Wall(ball, before, after)])
+        flow.step(0.01, [Wall(ball, before, after)])
     leak = float(np.abs(flow.divergence()).max()) * grid.cell
     figures.add(
         "ball that moves at 1 m/s", "flow through any cell of its surface over its speed", leak, "1", target=1e-4
@@ -156,7 +156,7 @@ def _add_plate(figures: Figures) -> None:
             Pose(np.array([0.5 + 0.01 * speed * (step + end), 0.25, 0.25]), quaternion.exp(np.array([0.0, 0.2, 0.3])))
             for end in (0, 1)
         )
-        flow.step(0.01, [_Wall(plate, before, after)])
+        flow.step(0.01, [Wall(plate, before, after)])
     moved = grid.faces(flow.velocity[0], 0)
     leak = max(abs(float(moved[at].mean()) / speed - 1.0) for at in (0, -1))
     figures.add("slanted plate of a tenth of a cell that moves", "flow past it over its own", leak, "1", target=1e-3)
@@ -182,7 +182,8 @@ def _add_darcy(figures: Figures) -> None:
     figures.add("hair that takes 2 % of a channel, 0.5 m/s", "error", abs(found / expected - 1), "1", target=1e-3)
 
 
-def _tuft(count: int, length: float, spacing: float = 0.02, vertices: int = 6) -> Guides:
+def make_tuft(count: int, length: float, spacing: float = 0.02, vertices: int = 6) -> Guides:
+    """Straight strands along -y whose roots stand on a square lattice in the plane y = 0."""
     at = spacing * (np.arange(count) - (count - 1) / 2)
     x, z = np.meshgrid(at, at)
     roots = np.stack([x.ravel(), np.zeros(count**2), z.ravel()], axis=-1)
@@ -194,7 +195,7 @@ def _add_coupling(figures: Figures) -> None:
     free: dict[str, Any] = {"root": "free", "sag_free": False, "stiffen_to_stand": "off", "frame_rate": 192.0}
     for hairs in (25.0, 1e5, 1e8):
         air = Airflow(cell=0.02, margin=0.12, hairs=hairs)
-        sim = Simulation(_tuft(5, 0.06), air=air, gravity=(0.0, 0.0, 0.0), **free)
+        sim = Simulation(make_tuft(5, 0.06), air=air, gravity=(0.0, 0.0, 0.0), **free)
         air.flow.is_audited = True
         sim._state.velocity[..., 0] = 2.0
         mass = air.hairs_each * sim.strands.mass[..., None]
@@ -208,7 +209,7 @@ def _add_coupling(figures: Figures) -> None:
         case = f"{hairs:g} hairs that fly into still air"
         figures.add(case, "momentum that is lost in a step, over all there is", worst, "1", target=1e-6)
     air = Airflow(cell=0.03, margin=0.2, hairs=1.0)
-    sim = Simulation(_tuft(1, 0.04), air=air, **free)
+    sim = Simulation(make_tuft(1, 0.04), air=air, **free)
     for _ in range(260):
         sim.step()
     speed = -float((sim._state.velocity[..., 1] * sim.strands.mass).sum() / sim.strands.mass.sum())
@@ -232,7 +233,7 @@ def _add_impulses(figures: Figures) -> None:
         before, after = (
             Pose(np.array([0.3 + 0.005 * (step + end), 0.4, 0.4]), quaternion.exp(np.zeros(3))) for end in (0, 1)
         )
-        flow.step(0.005, [_Wall(ball, before, after)], exchange=Exchange(drag, np.zeros_like(drag)))
+        flow.step(0.005, [Wall(ball, before, after)], exchange=Exchange(drag, np.zeros_like(drag)))
         scale = max(float(np.abs(flow.audit["walls"]).max()), float(np.abs(flow.audit["drag"]).max()))
         worst = max(worst, float(np.abs(flow.audit["walls"] - _wall_impulse(flow, 0.005)).max()) / scale)
     figures.add(
@@ -344,7 +345,7 @@ def _add_cylinder(figures: Figures) -> None:
     behind, middle = round((UPSTREAM + 1.0) * per_diameter), height * per_diameter // 2
     # a push to one side, so that shedding begins
     grid.faces(flow.velocity[1], 1)[behind : behind + 20, middle - 5 : middle + 15] = 0.2
-    post = [_Wall(Solid(Capsule((0.0, 0.0, -5.0), (0.0, 0.0, 5.0), 0.5)))]
+    post = [Wall(Solid(Capsule((0.0, 0.0, -5.0), (0.0, 0.0, 5.0), 0.5)))]
     dt, drags, swings = 0.8 * h, [], []
     while flow.time < seconds:
         flow.step(dt, post)
