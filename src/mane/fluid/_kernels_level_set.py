@@ -196,6 +196,42 @@ def open_to_air(phi, shape, least, mobility, is_wet):
                     mobility[axis, i + 1, j + 1, k] /= max(part, least)
 
 
+@njit(cache=True, error_model="numpy", parallel=True)
+def extend_layer(velocity, known, shape, near, now_known):
+    """Give faces near the surface that are not known yet, but have neighbours that are, the mean of those.
+
+    In place: what is written was not known, and only what was known is read, so that threads do not matter.
+    """
+    for axis in range(3):
+        nx, ny, nz = face_counts(shape, axis)
+        for index in prange(nx * ny):
+            i, j = row_of(index, ny)
+            for chunk in range((nz + WIDTH - 1) // WIDTH):
+                a, b, c = min(i, shape[0] - 1) + 1, min(j, shape[1] - 1) + 1, min(chunk, near.shape[2] - 1)
+                is_near = near[a, b, c] != 0
+                for k in range(chunk * WIDTH, min(nz, (chunk + 1) * WIDTH)):
+                    is_known = known[axis, i + 1, j + 1, k]
+                    now_known[axis, i + 1, j + 1, k] = is_known
+                    if is_known or not is_near:
+                        continue
+                    total, count = ZERO, 0
+                    if i > 0 and known[axis, i, j + 1, k]:
+                        total, count = total + velocity[axis, i, j + 1, k], count + 1
+                    if i < nx - 1 and known[axis, i + 2, j + 1, k]:
+                        total, count = total + velocity[axis, i + 2, j + 1, k], count + 1
+                    if j > 0 and known[axis, i + 1, j, k]:
+                        total, count = total + velocity[axis, i + 1, j, k], count + 1
+                    if j < ny - 1 and known[axis, i + 1, j + 2, k]:
+                        total, count = total + velocity[axis, i + 1, j + 2, k], count + 1
+                    if k > 0 and known[axis, i + 1, j + 1, k - 1]:
+                        total, count = total + velocity[axis, i + 1, j + 1, k - 1], count + 1
+                    if k < nz - 1 and known[axis, i + 1, j + 1, k + 1]:
+                        total, count = total + velocity[axis, i + 1, j + 1, k + 1], count + 1
+                    if count:
+                        velocity[axis, i + 1, j + 1, k] = total / np.float32(count)
+                        now_known[axis, i + 1, j + 1, k] = 1
+
+
 @inline
 def curvature(phi, shape, i, j, k):
     """Divergence of the unit normal in a cell [1/cell], from second differences."""

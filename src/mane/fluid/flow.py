@@ -236,7 +236,7 @@ class Flow:
                 self._require_bounded()
             if self.surface is not None:
                 self.surface.carry(self.velocity, dt / count / self.grid.cell)
-                self.surface.open_to_air(self._mobility)
+                self.surface.meet_air()
             with self._counted("carried"):
                 busy = max(busy, self._carry(dt / count))
             with self._counted("acted"):
@@ -374,7 +374,7 @@ class Flow:
                 self._mobility.fill(1.0)
             is_liquid = None
             if surface is not None:
-                surface.open_to_air(self._mobility)
+                self._mobility *= surface.to_air
                 is_liquid, self._are_faces_new = surface.is_liquid, True
             self._solver.open_faces(
                 *(walls.open_part * self._mobility), is_liquid=is_liquid, are_walls_new=self._are_faces_new
@@ -414,9 +414,8 @@ class Flow:
 
     def _count_walls(self) -> None:
         """Count what the pressure, as it is found, does to all open faces as if nothing held them."""
-        change, free = np.zeros_like(self.velocity), np.ones_like(self.velocity)
-        if self.surface is not None:
-            self.surface.open_to_air(free)
+        change = np.zeros_like(self.velocity)
+        free = np.ones_like(self.velocity) if self.surface is None else self.surface.to_air
         wall_kernels.subtract_gradient(
             self._solver.pressure, free, self.walls.open_part, self.grid.kinds, self._shape, change
         )

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from mane.fluid import _kernels_level_set as kernels
 from mane.fluid import _kernels_sample as sampling
-from mane.fluid import _kernels_walls as wall_kernels
 from mane.fluid.grid import OPEN, Float64Array, FloatArray, Grid
 from mane.fluid.level_set import BAND, LevelSet, Shape
 from mane.fluid.markers import Markers
@@ -76,6 +75,7 @@ class FreeSurface:
         self.account = dict.fromkeys(("owned", "added", "removed", "left"), 0.0)
         self.escaped = 0
         self.is_wet = np.zeros((3, *grid.padded), np.bool_)
+        self.to_air: FloatArray = np.ones((3, *grid.padded), np.float32)
         self._steps = 0
         self._room: FloatArray | None = None
         self._behind = np.zeros((0, 3), np.int64)  # cells behind walls, and where the liquid before them is
@@ -158,9 +158,10 @@ class FreeSurface:
         liquid: NDArray[np.uint8] = (self.level.phi < 0.0).view(np.uint8)
         return liquid
 
-    def open_to_air(self, mobility: FloatArray) -> None:
-        """Let the pressure of the air act where the surface is, and find the faces of the liquid."""
-        kernels.open_to_air(self.level.phi, self.grid.shape, LEAST_PART, mobility, self.is_wet)
+    def meet_air(self) -> None:
+        """Find the faces of the liquid, and how near the air is behind each: `to_air`, one over the way, or 1."""
+        self.to_air.fill(1.0)
+        kernels.open_to_air(self.level.phi, self.grid.shape, LEAST_PART, self.to_air, self.is_wet)
 
     def pull(self, velocity: FloatArray, walls: Walls, density: float, dt: float) -> None:
         """Add what surface tension does in a step."""
@@ -193,7 +194,7 @@ class FreeSurface:
         velocity *= known
         then = known.copy()
         for _ in range(LAYERS):
-            wall_kernels.extend_into_solids(velocity, known, np.array(self.grid.shape), velocity, then)
+            kernels.extend_layer(velocity, known, self.grid.shape, self.level.near, then)
             known, then = then, known
 
     def count_sides(self, velocity: FloatArray, dt: float) -> None:

@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "learned": partial(_load, "bench.learned"),
     "mutual": partial(_load, "bench.mutual"),
     "fluid": partial(_load, "bench.fluid"),
+    "water": partial(_load, "bench.water"),
     "character": partial(_load, "bench.character"),
     "volume": partial(_load, "bench.volume"),
     "pipeline": partial(_load, "bench.pipeline"),
