@@ -5,6 +5,7 @@ from mane.fluid.grid import Grid, Side
 from mane.fluid.porous import permeability
 from mane.fluid.sources import Drain, Jet
 from mane.fluid.streaks import streamlines
+from mane.fluid.surface_mesh import surface_mesh
 from mane.fluid.water import Water
 
-__all__ = ["Drain", "Flow", "Grid", "Jet", "Side", "Water", "permeability", "streamlines"]
+__all__ = ["Drain", "Flow", "Grid", "Jet", "Side", "Water", "permeability", "streamlines", "surface_mesh"]

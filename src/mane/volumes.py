@@ -5,6 +5,7 @@
 
 from mane.volume.dynamic import DynamicMesh, DynamicParams
 from mane.volume.file import read_kdsm, write_kdsm
+from mane.volume.immersed import MeshDrag, occupancy, point_volumes
 from mane.volume.individual_skin import IndividualSkin, IndividualSkinParams
 from mane.volume.mesh import TetMesh, mesh_around_body, mesh_around_hair
 from mane.volume.motion import MeshMotion, PlayedMesh, SteppedMesh
@@ -13,6 +14,7 @@ from mane.volume.shot import record_shot
 from mane.volume.skin import VolumeSkin
 from mane.volume.styles import clumped, matted, sagged
 from mane.volume.support import HairSupport, SupportParams
+from mane.volume.wet_hair import WetHair, WettingParams
 
 __all__ = [
     "DynamicMesh",
@@ -20,6 +22,7 @@ __all__ = [
     "HairSupport",
     "IndividualSkin",
     "IndividualSkinParams",
+    "MeshDrag",
     "MeshMotion",
     "PlayedMesh",
     "SteppedMesh",
@@ -27,10 +30,14 @@ __all__ = [
     "TetMesh",
     "VolumeParams",
     "VolumeSkin",
+    "WetHair",
+    "WettingParams",
     "clumped",
     "matted",
     "mesh_around_body",
     "mesh_around_hair",
+    "occupancy",
+    "point_volumes",
     "read_kdsm",
     "record_shot",
     "sagged",

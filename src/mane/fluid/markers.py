@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.fluid import _kernels_markers as kernels
-from mane.fluid.grid import FloatArray
+from mane.fluid.grid import Float64Array, FloatArray
 from mane.fluid.level_set import LevelSet
 
 DEPTH = 3.0  # [cells] from the surface within which markers are
@@ -61,6 +61,15 @@ class Markers:
                 escaped, self.places, self.signs, self.radii, self.level.grid.shape, self._plus, self._minus, phi
             )
         return len(escaped)
+
+    def forget(self, bounds: Float64Array | None = None) -> None:
+        """Drop markers on the wrong side within `bounds` (2, 3) [m]: liquid was put there or taken away."""
+        is_there = np.ones(len(self.places), np.bool_)
+        if bounds is not None:
+            grid = self.level.grid
+            low, high = (np.asarray(bounds, np.float64) - grid.origin) / grid.cell
+            is_there = np.logical_and(self.places > low - 1.0, self.places < high + 1.0).all(axis=1)
+        self._keep(~(is_there & (self._own_levels() < 0.0)))
 
     def fit_radii(self) -> None:
         """Let markers touch the surface, as far as they may."""

@@ -25,7 +25,7 @@ from mane.geometry.checks import require_positive
 LEAST_PART = np.float32(0.01)  # of the way from a cell to the surface: nearer ones would spoil the matrix
 LAYERS = 6  # of faces in the air that velocities are continued to
 WITHIN_SOLIDS = 3.0  # [cells] below a wall that the level is continued to
-FASTEST_EXPANSION = 1.0  # [1/s] at most by which lost volume is made up for
+FASTEST_EXPANSION = 2.0  # [1/s] at most by which lost volume is made up for
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class SurfaceParams:
     tension: float = 0.0
     markers: int = 16
     reseeding: int = 10
-    regain: float = 0.2
+    regain: float = 0.1
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -91,15 +91,16 @@ class FreeSurface:
 
     def add(self, shape: Shape, bounds: Float64Array | None = None) -> float:
         """Fill a shape, given by its signed distance [m], within `bounds` (2, 3); return what was added [m^3]."""
-        return self._changed(lambda: self.level.add(shape, bounds), "added")
+        return self._changed(self.level.add, shape, bounds, "added")
 
     def remove(self, shape: Shape, bounds: Float64Array | None = None) -> float:
         """Empty a shape, likewise; return what was removed [m^3]."""
-        return self._changed(lambda: self.level.remove(shape, bounds), "removed")
+        return self._changed(self.level.remove, shape, bounds, "removed")
 
-    def _changed(self, change: Any, name: str) -> float:
+    def _changed(self, change: Any, shape: Shape, bounds: Float64Array | None, name: str) -> float:
         before = self.volume
-        change()
+        change(shape, bounds)
+        self.markers.forget(bounds)
         amount = abs(self.volume - before)
         self.account[name] += amount
         self.account["owned"] += amount if name == "added" else -amount

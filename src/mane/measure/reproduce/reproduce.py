@@ -69,7 +69,10 @@ PAPERS: dict[str, Paper] = {
     ),
     "lee2018": Paper(
         "Lee, Hyde, Bao, Fedkiw: A Skinned Tetrahedral Mesh for Hair Animation and Hair-Water Interaction",
-        {name: f"reproduce.lee2018:{name}" for name in ("creature", "wetting", "dynamic", "truth")},
+        {
+            **{name: f"reproduce.lee2018:{name}" for name in ("creature", "wetting", "dynamic", "truth")},
+            **{name: f"reproduce.lee2018_water:{name}" for name in ("slosh", "pour", "water", "breach")},
+        },
     ),
 }
 

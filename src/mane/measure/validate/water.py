@@ -44,7 +44,7 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     _add_capillary(figures, 24 if quick else 48)
     tell("water: hair")
     _add_hair(figures)
-    for regain in (0.0, 0.2):
+    for regain in (0.0, 0.1):
         tell("water: sloshing")
         _add_slosh(figures, *((16, 50) if quick else (40, 1000)), regain)
     return figures
