@@ -45,7 +45,7 @@ def add_attached(
 
 @njit(cache=True, error_model="numpy", parallel=True)
 def step_boxes(
-    active,
+    chosen,
     goals,
     pattern,
     shape,
@@ -65,19 +65,18 @@ def step_boxes(
     x,
     v,
 ):
-    """Step boxes `x, v (H, n, 3)` of the hairs that are `active (H,)`; nodes that are not free go to `goals (H, n, 3)`.
+    """Step boxes `x, v (H, n, 3)` of the hairs `chosen (A,)`; nodes that are not free go to `goals (A, n, 3)`.
 
     `pattern` is (starts, columns, diagonal) of the matrix, `shape` (is_free, edges, edge slots, tets, tet slots), the
-    same for all; stiffness and rest of springs are by hair, `attached` is (tet_of, weights, stiffness, damping) of
-    `add_attached`, by hair.
+    same for all; `hair` and `hair_velocity` (A, V, 3) are those of the chosen. Stiffness and rest of springs are by
+    hair, and so is `attached`: (tet_of, weights, stiffness, damping) of `add_attached`.
     """
     starts, columns, diagonal = pattern
     is_free, edges, edge_slots, tets, tet_slots = shape
     tet_of, weights, stiffness, damper = attached
     count = x.shape[1]
-    for h in prange(len(x)):
-        if not active[h]:
-            continue
+    for c in prange(len(chosen)):
+        h = chosen[c]
         blocks, rhs, change = np.zeros((len(columns), 3, 3)), np.zeros((count, 3)), np.zeros((count, 3))
         inv_mass = np.empty(count)
         for n in range(count):
@@ -85,7 +84,7 @@ def step_boxes(
             for d in range(3):
                 blocks[diagonal[n], d, d] += masses[h, n]
                 if not is_free[n]:
-                    change[n, d] = (goals[h, n, d] - x[h, n, d]) / dt - v[h, n, d]
+                    change[n, d] = (goals[c, n, d] - x[h, n, d]) / dt - v[h, n, d]
         own = (x[h], v[h], inv_mass)
         add_edges(*own, edges, edge_slots, edge_stiffness[h], edge_rest[h], damping, dt, blocks, rhs)
         add_altitudes(*own, tets, tet_slots, altitude_stiffness[h], altitude_rest[h], damping, dt, blocks, rhs)
@@ -94,8 +93,8 @@ def step_boxes(
             v[h],
             tets,
             tet_slots,
-            hair[h],
-            hair_velocity[h],
+            hair[c],
+            hair_velocity[c],
             tet_of[h],
             weights[h],
             stiffness[h],

@@ -98,11 +98,12 @@ class ShapeBoxes:
         for group in self.groups:
             group.step(active, points, velocity, roots, dt)
 
-    def places(self) -> Float64Array:
-        """Where the boxes have the vertices of all hairs [m], shape (G, V, 3)."""
-        out = np.empty(self._shape)
+    def places(self, strands: NDArray[np.bool_] | None = None) -> Float64Array:
+        """Where the boxes have the vertices of hairs [m], shape (G, V, 3); zero for those not of a mask (G,)."""
+        out = np.zeros(self._shape)
         for group in self.groups:
-            out[group.rows] = group.places()
+            mine = group.chosen(strands)
+            out[group.rows[mine]] = group.places(mine)
         return out
 
     def memory(self) -> Memory:
@@ -163,28 +164,37 @@ class BoxGroup:
         self._hair_rest, self._root_rest = hair, hair[:, 0].copy()
         self.x, self.v = self.rest.copy(), np.zeros_like(self.rest)
 
-    def _carried(self, points: Float64Array, roots: RootPose) -> Float64Array:
-        """Points at rest (H, n, 3) as the skin at their roots carries them [m]."""
-        turn, place = roots.rotations[self.rows], roots.positions[self.rows]
-        return place[:, None] + quaternion.rotate(turn[:, None], points - self._root_rest[:, None])
+    def chosen(self, strands: NDArray[np.bool_] | None) -> IntArray:
+        """Which hairs of the group are in a mask (G,) of all strands, shape (A,)."""
+        return np.arange(len(self.rows)) if strands is None else np.flatnonzero(strands[self.rows])
+
+    def _carried(self, points: Float64Array, mine: IntArray, roots: RootPose) -> Float64Array:
+        """Points (H, n, 3) at rest of hairs `mine` as the skin at their roots carries them [m], shape (A, n, 3)."""
+        rows = self.rows[mine]
+        turn, place = roots.rotations[rows], roots.positions[rows]
+        return place[:, None] + quaternion.rotate(turn[:, None], points[mine] - self._root_rest[mine, None])
 
     def start(self, strands: NDArray[np.bool_], points: Float64Array, velocity: Float64Array, roots: RootPose) -> None:
         """Put boxes around hair as it is; see `ShapeBoxes.start`."""
-        mine = np.flatnonzero(strands[self.rows])
+        mine = self.chosen(strands)
         if len(mine) == 0:
             return
-        moved = points[self.rows] - self._carried(self._hair_rest, roots)
-        node = self._vertex_of_node[mine, :, None]
-        self.x[mine] = self._carried(self.rest, roots)[mine] + np.take_along_axis(moved[mine], node, 1)
-        self.v[mine] = np.take_along_axis(velocity[self.rows][mine], node, 1)
+        rows, node = self.rows[mine], self._vertex_of_node[mine, :, None]
+        moved = points[rows] - self._carried(self._hair_rest, mine, roots)
+        self.x[mine] = self._carried(self.rest, mine, roots) + np.take_along_axis(moved, node, 1)
+        self.v[mine] = np.take_along_axis(velocity[rows], node, 1)
 
     def step(
         self, active: NDArray[np.bool_], points: Float64Array, velocity: Float64Array, roots: RootPose, dt: float
     ) -> None:
         """Go on by `dt` [s]; see `ShapeBoxes.step`."""
+        mine = self.chosen(active)
+        if len(mine) == 0:
+            return
+        rows = self.rows[mine]
         kernels.step_boxes(
-            active[self.rows],
-            self._carried(self.rest, roots),
+            mine,
+            self._carried(self.rest, mine, roots),
             self._pattern,
             self._topology,
             self._masses,
@@ -193,8 +203,8 @@ class BoxGroup:
             self._altitude_stiffness,
             self._altitude_rest,
             self._damping,
-            points[self.rows],
-            velocity[self.rows],
+            points[rows],
+            velocity[rows],
             self._attached,
             dt,
             TOLERANCE,
@@ -203,12 +213,11 @@ class BoxGroup:
             self.v,
         )
 
-    def places(self) -> Float64Array:
-        """Where the boxes have the vertices of their hairs [m], shape (H, V, 3)."""
+    def places(self, mine: IntArray) -> Float64Array:
+        """Where the boxes have the vertices of hairs `mine` [m], shape (A, V, 3)."""
         tet_of, weights = self._attached[:2]
-        corners = self._tets[tet_of]
-        row = np.arange(len(self.rows))[:, None, None]
-        found: Float64Array = np.einsum("hva,hvad->hvd", weights, self.x[row, corners])
+        corners = self.x[mine[:, None, None], self._tets[tet_of[mine]]]
+        found: Float64Array = np.einsum("hva,hvad->hvd", weights[mine], corners)
         return found
 
 

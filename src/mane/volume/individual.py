@@ -220,7 +220,7 @@ class IndividualHairs:
         target, simulated = self._target[rows], self._state.points[rows]
         free = (1 - params.show_boxes - params.show_mesh) * (simulated - target)
         if self._support.boxes is not None and params.show_boxes > 0:
-            free += params.show_boxes * (self._support.boxes.places()[rows] - target)
+            free += params.show_boxes * (self._support.boxes.places(rows)[rows] - target)
         result: Float64Array = target + self._blend[rows] * free
         return result
 

@@ -101,7 +101,7 @@ class HairSupport(Force):
         self._pull(strands, before, after, self._to_mesh, load)
         if self.boxes is not None:
             before = self._stepped(self.boxes, strands)
-            self._pull(strands, before, self.boxes.places(), self._to_boxes, load)
+            self._pull(strands, before, self.boxes.places(strands.active), self._to_boxes, load)
 
     def _stepped(self, boxes: ShapeBoxes, strands: StrandView) -> Float64Array:
         """Step the boxes; return where they had the vertices before [m], shape (G, V, 3)."""
@@ -109,7 +109,7 @@ class HairSupport(Force):
         if begins.any():
             boxes.start(begins, strands.points, strands.velocity, strands.roots_before)
         self._is_known[...] = strands.active
-        before = boxes.places()
+        before = boxes.places(strands.active)
         boxes.step(strands.active, strands.points, strands.velocity, strands.roots_after, strands.dt)
         return before
 

@@ -72,6 +72,7 @@ PAPERS: dict[str, Paper] = {
         {
             **{name: f"reproduce.lee2018:{name}" for name in ("creature", "wetting", "dynamic", "truth")},
             **{name: f"reproduce.lee2018_water:{name}" for name in ("slosh", "pour", "water", "breach")},
+            **{name: f"reproduce.lee2018_hairs:{name}" for name in ("mohawk", "long_hair", "carpet", "mass_spring")},
         },
     ),
 }

@@ -255,6 +255,7 @@ FINISHING_PASSES: Table[FinishingPass] = Table(
         "push_out": "mane.skin.finish.passes:SolidAdjustment",
         "keep_volume": "mane.skin.finish.volume:VolumeKeeping",
         "keep_lengths": "mane.skin.finish.passes:LengthKeeping",
+        "keep_out": "mane.skin.finish.keep_out:KeepOut",
         "subdivide": "mane.skin.finish.passes:HermiteSubdivision",
     },
 )
