@@ -235,6 +235,7 @@ class Flow:
             if number:
                 self._require_bounded()
             if self.surface is not None:
+                self.surface.count_sides(self.velocity, dt / count)
                 self.surface.carry(self.velocity, dt / count / self.grid.cell)
                 self.surface.meet_air()
             with self._counted("carried"):
@@ -397,8 +398,6 @@ class Flow:
         self._last_dt = dt
         if exchange is not None and exchange.seen is not None and surface is not None:
             exchange.seen(self.velocity, self._felt, dt)
-        if surface is not None:
-            surface.count_sides(self.velocity, dt)
         self._settle_solids()
         return report.iterations, report.residual
 

@@ -17,6 +17,7 @@ from mane.fluid.sources import Jet
 from mane.fluid.surface_mesh import surface_mesh
 from mane.fluid.water import Water
 from mane.geometry.checks import FloatArray
+from mane.io.usd.write_surface import write_surface
 from mane.measure.reproduce.lee2018 import FRAME_RATE, PAPER, QUICK, USUAL, VIEW, Sizes, make_coat
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.render.camera import Camera
@@ -172,7 +173,7 @@ def _wet(report: Report, tank: Tank, motion: str, row: str, paper: float, *, qui
     shown, kept = [steps // 3, 2 * steps // 3, steps - 1], []
     spent: dict[str, list[float]] = {"water": [], "hair": []}
     nodes = skin.motion.nodes(coat.frame(0.0)).copy()
-    worst = 0.0
+    worst, surfaces = 0.0, []
     for number in range(steps):
         tell("water first, hair after", number / steps)
         time = (number + 1) / FRAME_RATE
@@ -194,6 +195,7 @@ def _wet(report: Report, tank: Tank, motion: str, row: str, paper: float, *, qui
         known = made.surface.account["owned"] + hair.absorbed + hair.dripped
         worst = max(worst, abs(known - before) / max(before, 1e-12))
         nodes = after
+        surfaces.append(surface_mesh(made.surface.level))
         if number in shown:
             solid = coat.body.at(time).mesh()
             drawn = groom.with_points(points.reshape(-1, 3).copy())
@@ -210,6 +212,7 @@ def _wet(report: Report, tank: Tank, motion: str, row: str, paper: float, *, qui
     )
     report.add(case, "volume that the surface lacks", 100 * abs(made.lost), "%", target=2.0)
     report.add(case, "water at the start", 1e3 * total, "litres")
+    write_surface(report.folder / "water.usdc", surfaces, FRAME_RATE)
     captions = [f"{(number + 1) / FRAME_RATE:.2f} s" for number in shown]
     report.picture(report.name, side_by_side(kept, captions), f"{report.name}: water first, hair after")
     report.note(
