@@ -80,7 +80,8 @@ def check_site(solid, guess, limits, lowest, is_thin, allowed, u, j, first, scra
 
     `limits` are thickness [m], tolerance as a part of a segment's length, and how far at most something that was inside
     already comes out [m]; the site is held no farther off than `lowest` [m]; `allowed` is the depth that is left
-    alone [m]; `guess` is a triangle near (`triangle_of`).
+    alone [m]; `guess` is a triangle near (`triangle_of`). Returns the distance of a site that meets nothing from the
+    solid at the start of the piece [m], minus infinity for others.
     """
     stay_out_of_line()
     thickness, _, push = limits
@@ -91,11 +92,11 @@ def check_site(solid, guess, limits, lowest, is_thin, allowed, u, j, first, scra
     there = between(vector(goal, j), vector(goal, beside), u)
     end, n = np.inf, (0.0, 0.0, 0.0)
     if is_thin or length_between(here, there) > SHORT * solid.feature:
-        _, meets, px, py, pz, d, nx, ny, nz, _ = trace_solid(
+        near, meets, px, py, pz, d, nx, ny, nz, _ = trace_solid(
             solid, guess, thickness, here[0], here[1], here[2], there[0], there[1], there[2]
         )
         if not meets:
-            return
+            return near + thickness
         n = (nx, ny, nz)
         if is_thin:
             # A vertex is lifted by turning the segment before it, and can be lifted across that.
@@ -110,7 +111,7 @@ def check_site(solid, guess, limits, lowest, is_thin, allowed, u, j, first, scra
         if not is_thin or d < -solid.feature:
             end, n = d - thickness, (nx, ny, nz)
     if end >= -allowed:
-        return
+        return -np.inf
     d, _, _, _ = distance_near(solid, guess, here[0], here[1], here[2])
     start = d - thickness
     least = -LEFT_INSIDE * allowed
@@ -121,6 +122,17 @@ def check_site(solid, guess, limits, lowest, is_thin, allowed, u, j, first, scra
         request_displacement(n, share[0] * (least - end), requested[j], scratch[STOPPED, j])
         if u > 0.0:
             request_displacement(n, share[1] * (least - end), requested[j + 1], scratch[STOPPED, j + 1])
+    return -np.inf
+
+
+@njit(cache=True, error_model="numpy")
+def places_beyond(distance, reach, spacing, inner):
+    """How many of the next places along a segment, `spacing` [m] apart, are beyond `reach` of a solid for sure.
+
+    `distance` [m] is that of this place; no distance changes faster than along the straight way to the solid.
+    """
+    spare = distance - reach - NEXT_TO_NOTHING
+    return 0 if spare < spacing else inner if spare >= inner * spacing else int(spare / spacing)
 
 
 @njit(cache=True, error_model="numpy")
@@ -155,9 +167,15 @@ def check_strand(solid, limits, inner, lowest, rest_length, first, on_skin, meas
             # in has no place to go, and its vertices come first.
             may_pass = inner >= THIN or longest > slope * SHORT * solid.feature
             if may_pass and 0.5 * (near + near_prev - span) < longest + thickness:
-                for k in range(1, inner + 1):
+                reach, spacing = longest + thickness, span / (inner + 1)
+                k = 1 + places_beyond(near_prev, reach, spacing, inner)
+                last = inner - places_beyond(near, reach, spacing, inner)
+                while k <= last:
                     least, u = lowest[(j - 1) * (inner + 1) + k], k / (inner + 1)
-                    check_site(solid, guess, limits, least, inner >= THIN, allowed, u, j - 1, first, scratch, requested)
+                    distance = check_site(
+                        solid, guess, limits, least, inner >= THIN, allowed, u, j - 1, first, scratch, requested
+                    )
+                    k += 1 + places_beyond(distance, reach, spacing, inner)
         if j >= first and near < travel + thickness:
             least = lowest[j * (inner + 1)]
             check_site(solid, guess, limits, least, inner >= THIN, allowed, 0.0, j, first, scratch, requested)
