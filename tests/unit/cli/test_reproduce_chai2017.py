@@ -42,6 +42,17 @@ def test_guides_are_chosen_in_every_way(tmp_path, capsys):
     assert sum("weights of degree 2" in row["case"] for row in rows) == 5
 
 
+def test_keeping_hair_from_hair_is_measured_beside_not_doing_so(tmp_path, capsys):
+    rows = rows_of(["reproduce", "chai2017", "--scene", "hairs", "--quick", "-o", str(tmp_path)], capsys)
+    found = {(row["case"].partition("guides, ")[2], row["metric"]): row["value"] for row in rows}
+    for compression in ("1", "1.05", "1.5"):
+        case = f"adaptive, keep_volume, compression {compression}"
+        assert found[case, "mean length error, whole frame"] < 0.01
+        assert found[case, "time per vertex, median"] > 0
+    metric = "hair above the density of the groom"
+    assert found["adaptive, keep_volume, compression 1", metric] <= found["adaptive", metric] + 1e-3
+
+
 def test_the_bench_has_every_stage(capsys):
     rows = rows_of(["bench", "adaptive", "--quick"], capsys)
     stages = {row["metric"] for row in rows}

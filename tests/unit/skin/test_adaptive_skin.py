@@ -218,6 +218,19 @@ def test_hair_that_would_be_behind_the_tooth_leans_to_its_guides(lean):
         np.testing.assert_allclose(hair[:, 0], groom.roots, atol=ROUNDING)
 
 
+def test_what_hair_leans_by_fades_as_jumps_do_when_the_guides_come_back():
+    groom = curtain(hairs=81)
+    guides = every(groom, 8)
+    leaning, upright = (
+        AdaptiveSkin(groom, guides, solids=[TOOTH], fade=0.1, lean=lean, use_motion=False) for lean in (True, False)
+    )
+    frames = [pressed(guides)] + [replace(pressed(guides, 0.0), points=guides.rest, time=t) for t in (0.02, 0.05)]
+    by = np.stack([leaning(frame, copy=True) - upright(frame, copy=True) for frame in frames])
+    assert np.abs(by[0]).max() > 0.002
+    np.testing.assert_allclose(by[1], np.exp(-0.2) * by[0], atol=1e-6)
+    np.testing.assert_allclose(by[2], np.exp(-0.5) * by[0], atol=1e-6)
+
+
 def test_guides_at_rest_give_the_groom_even_inside_a_solid():
     groom = curtain()
     guides = every(groom, 4)

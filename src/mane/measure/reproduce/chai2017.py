@@ -13,7 +13,9 @@ from mane.dataset.learn.choice import motion_features
 from mane.measure.pictures import stack_rows
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.measure.study import parting
-from mane.measure.study.parting import METHODS, Found, PartingScene, Recording, Sizes, measure, record
+from mane.measure.study import parting_scenes as scenes
+from mane.measure.study.parting import METHODS, Found, Recording, Sizes, measure, record
+from mane.measure.study.parting_scenes import PartingScene
 from mane.render.camera import Camera
 from mane.render.panels import side_by_side
 from mane.render.renderer import render
@@ -29,27 +31,32 @@ DRAWN_WIDTH = 6e-4  # [m] of a hair that stands for many
 
 def comb(report: Report, *, quick: bool, tell: Tell) -> None:
     """A comb through straight hair, every method of 7.2 (figs. 8, 10, 11, 13)."""
-    compare(report, parting.COMB, METHODS, quick=quick, tell=tell)
+    compare(report, scenes.COMB, METHODS, quick=quick, tell=tell)
 
 
 def curly(report: Report, *, quick: bool, tell: Tell) -> None:
     """The same comb through curls (fig. 13, right)."""
-    compare(report, parting.CURLY_COMB, METHODS, quick=quick, tell=tell)
+    compare(report, scenes.CURLY_COMB, METHODS, quick=quick, tell=tell)
 
 
 def criteria(report: Report, *, quick: bool, tell: Tell) -> None:
     """Either criterion alone, and both (fig. 6)."""
-    compare(report, parting.ROD, METHODS, quick=quick, tell=tell)
+    compare(report, scenes.ROD, METHODS, quick=quick, tell=tell)
 
 
 def hand(report: Report, *, quick: bool, tell: Tell) -> None:
     """A hand through straight hair (figs. 1, 13)."""
-    compare(report, parting.HAND, METHODS, quick=quick, tell=tell)
+    compare(report, scenes.HAND, METHODS, quick=quick, tell=tell)
+
+
+def gears(report: Report, *, quick: bool, tell: Tell) -> None:
+    """Hair on a train of gears that turn, with windows that hair falls through (7.3, table 2's first row)."""
+    compare(report, scenes.GEARS, METHODS, quick=quick, tell=tell)
 
 
 def toys(report: Report, *, quick: bool, tell: Tell) -> None:
     """A hairy ball on a spiky toy (fig. 12)."""
-    compare(report, parting.URCHIN, METHODS, quick=quick, tell=tell)
+    compare(report, scenes.URCHIN, METHODS, quick=quick, tell=tell)
 
 
 def compare(
@@ -147,7 +154,7 @@ def _meshes(recording: Recording, number: int) -> list[Mesh]:
 def choice(report: Report, *, quick: bool, tell: Tell) -> None:
     """Guides by sparse coding, as printed and as it works, by [33]'s graph, k-medoids, and at random (fig. 9, 6.3)."""
     sizes = QUICK if quick else USUAL
-    scene = parting.COMB
+    scene = scenes.COMB
     groom, motion, unseen = parting.motions(scene, sizes, lambda text, share: tell(text, 0.5 * share))
     features = motion_features(motion.displacement[:, :, 1:])
     for number, (name, method) in enumerate(CHOICES.items()):

@@ -8,9 +8,10 @@ import numpy as np
 
 from mane.body.motion import Pose
 from mane.geometry.checks import FloatArray
-from mane.measure.reproduce.chai2017 import QUICK, USUAL
+from mane.measure.reproduce import chai2017
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.measure.study import parting
+from mane.measure.study import parting_scenes as scenes
 from mane.measure.study.parting import Recording
 from mane.metrics.flicker import FlickerMeter
 from mane.metrics.kink import kink
@@ -21,8 +22,8 @@ from mane.skin.finish.volume import VolumeKeeping
 
 def run(report: Report, *, quick: bool, tell: Tell) -> None:
     """A comb through straight hair, with its hairs kept from one another after skinning and without (section 5)."""
-    sizes = QUICK if quick else USUAL
-    recording = parting.record(parting.COMB, sizes, lambda text, share: tell(text, 0.6 * share))
+    sizes = chai2017.QUICK if quick else chai2017.USUAL
+    recording = parting.record(scenes.COMB, sizes, lambda text, share: tell(text, 0.6 * share))
     case = f"{sizes.strands:,} x {sizes.vertices}, {sizes.guides} guides"
     tell("measuring the full simulation", 0.7)
     _measure(report, recording, f"{case}, full simulation, no hair against hair", None, recording.truth)

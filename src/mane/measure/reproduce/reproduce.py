@@ -38,8 +38,12 @@ PAPERS: dict[str, Paper] = {
     "chai2017": Paper(
         "Chai, Zheng, Zhou: Adaptive Skinning for Interactive Hair-Solid Simulation",
         {
-            **{name: f"reproduce.chai2017:{name}" for name in ("comb", "curly", "criteria", "hand", "toys", "choice")},
+            **{
+                name: f"reproduce.chai2017:{name}"
+                for name in ("comb", "curly", "criteria", "hand", "gears", "toys", "choice")
+            },
             "hairs": "reproduce.chai2017_hairs",
+            "times": "reproduce.chai2017_times",
         },
     ),
     "chang2002": Paper(

@@ -7,27 +7,25 @@ carries the same guides. Hairs near a solid are those with a vertex within `NEAR
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.motion import Motion, Pose
-from mane.body.motion_keys import KeyframedMotion
 from mane.body.motion_presets import make_motion
-from mane.body.props import make_comb, make_hand, make_rod, make_urchin
 from mane.body.solid import Solid
 from mane.dataset.learn.adaptive import AdaptiveTraining, learn_from_motion
 from mane.dataset.learn.motion import TrainingMotion, seen_from
 from mane.dataset.learn.report import guide_frame
-from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.study.parting_baselines import ParticleSkin, follow_the_leader
+from mane.measure.study.parting_scenes import PartingScene
 from mane.metrics.flicker import FlickerMeter
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error
@@ -44,78 +42,6 @@ INSIDE = 1e-4  # [m] deeper than this counts as penetration
 NECK = (0.0, -0.1, 0.0)  # what heads turn about [m]
 TRAINING_SEEDS, UNSEEN_SEEDS = (11, 12, 13), (21,)
 TRAINED_EVERY = 4  # frames of 10 ms: 25 per second
-
-
-def _upright(angle: float) -> NDArray[np.float64]:
-    return quaternion.from_axis_angle(np.array([0.0, 0.0, 1.0]), angle)
-
-
-def _keyed(rows: Sequence[Sequence[float]], rotation: NDArray[np.float64]) -> KeyframedMotion:
-    keys = np.array(rows)
-    return KeyframedMotion(keys[:, 0], keys[:, 1:], np.tile(rotation, (len(keys), 1)))
-
-
-def comb_through() -> list[Solid]:
-    """A comb whose teeth point at the head goes through the hair beside the face, to the back."""
-    rows = [[0.0, 0.3, -0.02, 0.14], [0.3, 0.15, -0.02, 0.10], [1.1, 0.145, -0.04, -0.10], [1.4, 0.25, -0.05, -0.24]]
-    return [make_comb().solid(_keyed(rows, _upright(-0.5 * np.pi)))]
-
-
-def rod_through() -> list[Solid]:
-    """A thin rod that points at the head lifts hair beside the face and lets it fall (chai2017 fig. 6)."""
-    rows = [[0.0, 0.30, -0.14, 0.02], [0.3, 0.17, -0.14, 0.02], [0.8, 0.17, 0.0, -0.02], [1.1, 0.40, 0.02, -0.02]]
-    return [make_rod(length=0.2, radius=0.003).solid(_keyed(rows, np.array([0.0, 0.0, 0.0, 1.0])))]
-
-
-def hand_through() -> list[Solid]:
-    """A hand with spread fingers goes through the hair beside the face, to the back."""
-    rows = [[0.0, 0.42, -0.04, 0.12], [0.3, 0.27, -0.04, 0.09], [1.1, 0.26, -0.06, -0.08], [1.4, 0.42, -0.06, -0.2]]
-    hand = make_hand(curl=0.1, spread=0.15)
-    return [hand.solid(_keyed(rows, _upright(-0.5 * np.pi)))]
-
-
-def urchin_below() -> list[Solid]:
-    """A spiky ball comes up into a ball of hair and goes away again (chai2017 fig. 12)."""
-    rows = [[0.0, 0.0, -0.26, 0.0], [0.4, 0.01, -0.155, 0.0], [0.9, -0.02, -0.155, 0.01], [1.3, 0.0, -0.30, 0.0]]
-    return [make_urchin().solid(_keyed(rows, np.array([0.0, 0.0, 0.0, 1.0])))]
-
-
-@dataclass(frozen=True, eq=False)
-class PartingScene:
-    """A head of hair and what goes through it.
-
-    Attributes:
-        name: for people, with the paper's figure that it follows.
-        style: of `mane.groom.styles`.
-        solids: makes what goes through it, with its motion.
-        seconds: how long it takes [s].
-        options: of the style.
-        shown: times of the pictures [s].
-        view: direction that they are seen from.
-    """
-
-    name: str
-    style: str
-    solids: Callable[[], list[Solid]]
-    seconds: float
-    options: Mapping[str, Any] = field(default_factory=dict)
-    shown: tuple[float, ...] = (0.6, 0.9)
-    view: tuple[float, float, float] = (1.0, 0.1, 0.35)
-
-
-COMB = PartingScene("comb through straight hair (fig. 13)", "straight", comb_through, 1.5)
-CURLY_COMB = PartingScene("comb through curly hair (fig. 13)", "curly", comb_through, 1.5)
-ROD = PartingScene("a rod lifts hair and lets it fall (fig. 6)", "straight", rod_through, 1.6, shown=(0.7, 1.4))
-HAND = PartingScene("hand through straight hair (fig. 13)", "straight", hand_through, 1.5)
-URCHIN = PartingScene(
-    "hairy ball on a spiky toy (fig. 12)",
-    "ball",
-    urchin_below,
-    1.4,
-    options={"length": 0.12},
-    shown=(0.6, 1.2),
-    view=(0.3, 0.0, 1.0),
-)
 
 
 @dataclass(frozen=True)

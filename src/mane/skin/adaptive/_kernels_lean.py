@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from mane.simd.jit import njit, prange
-from mane.skin.adaptive._kernels_blend import bit_count
+from mane.skin.adaptive._kernels_blend import GONE, bit_count
 from mane.skin.adaptive._kernels_graph import SHORTEST_STEP, steep_distance
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
@@ -84,6 +84,72 @@ def spread_parts(down, up, part):
         part[i] = min(part[i], part[i + 1] + up)
 
 
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def find_lean(solids, poses, rows, mask, guides, room, shift, between, recovery, hair, lean):
+    """Fill `lean (V, 3)` [m] with how far each vertex of a hair `(V, 3)` should lean; returns whether any should.
+
+    See `lean_hairs`. Where none should, `lean` is left as it was.
+    """
+    vertices = len(hair)
+    middle, part = lean, np.ones(vertices, np.float32)
+    was_near, leans = False, False
+    for i in range(vertices):
+        x, y, z = hair[i, 0], hair[i, 1], hair[i, 2]
+        middle[i, 0], middle[i, 1], middle[i, 2], is_near = middle_of(rows, mask, guides, i, x, y, z, room)
+        if i > 0 and (is_near or was_near):
+            for k in range(between):
+                u = np.float32(k) / np.float32(between)
+                v = ONE - u
+                free = free_part(
+                    solids,
+                    poses,
+                    v * middle[i, 0] + u * middle[i - 1, 0],
+                    v * middle[i, 1] + u * middle[i - 1, 1],
+                    v * middle[i, 2] + u * middle[i - 1, 2],
+                    v * x + u * hair[i - 1, 0],
+                    v * y + u * hair[i - 1, 1],
+                    v * z + u * hair[i - 1, 2],
+                )
+                part[i] = min(part[i], free)
+                if k > 0:
+                    part[i - 1] = min(part[i - 1], free)
+                leans |= free < ONE
+        was_near = is_near
+    if leans:
+        spread_parts(recovery[0], recovery[1], part)
+        part[0] = ONE
+        for i in range(vertices):
+            x, y, z = hair[i, 0] - middle[i, 0], hair[i, 1] - middle[i, 1], hair[i, 2] - middle[i, 2]
+            allowed = displaced_by(rows, mask, shift, i) / max(math.sqrt(x * x + y * y + z * z), TINY)
+            away = min(ONE - part[i], allowed)
+            lean[i, 0], lean[i, 1], lean[i, 2] = -away * x, -away * y, -away * z
+    return leans
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def follow_lean(leans, lean, turn, decay, kept, hair):
+    """Move a hair `(V, 3)` by what it leans by, which goes from `kept` (V, 3) towards `lean`; whether it still leans.
+
+    `kept` is as seen from the head, which `turn` (3, 3) takes to the world, and is changed. What a hair leans by fades
+    as jumps do, `decay` being what is left after a frame: thin teeth come and go within one.
+    """
+    largest = ZERO
+    for i in range(len(hair)):
+        for c in range(3):
+            goal = ZERO
+            if leans:
+                goal = turn[0, c] * lean[i, 0] + turn[1, c] * lean[i, 1] + turn[2, c] * lean[i, 2]
+            kept[i, c] = goal + decay * (kept[i, c] - goal)
+            largest = max(largest, abs(kept[i, c]))
+    if largest <= GONE and not leans:
+        kept[:] = ZERO
+        return False
+    for i in range(len(hair)):
+        for c in range(3):
+            hair[i, c] += turn[c, 0] * kept[i, 0] + turn[c, 1] * kept[i, 1] + turn[c, 2] * kept[i, 2]
+    return largest > ZERO
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def lean_hairs(
     solids,
@@ -95,7 +161,11 @@ def lean_hairs(
     shift,
     between,
     recovery,
+    turn,
+    decay,
     # in and out
+    kept,
+    is_leaning,
     points,
 ):
     """Move hairs `points (S, V, 3)` that are behind a solid, seen from their guides, to where it begins; world.
@@ -111,42 +181,16 @@ def lean_hairs(
             its guides have come, so that guides at rest give the groom, wherever solids are.
         between: places that are asked on every segment.
         recovery: part of the way from its guides that a hair wins back at every vertex towards its tip, and its root.
+        turn: rotation of the head (3, 3).
+        decay: what is left of the last frame in what hairs lean by, 0 to 1.
+        kept: what hairs lean by, as seen from the head [m] (S, V, 3); only rows that lean count.
+        is_leaning: whether they do (S,).
         points: see above.
     """
-    vertices = points.shape[1]
     for s in prange(len(points)):
         mask = np.int64(masks[s])
-        if mask == 0:
-            continue
-        middle, part = np.empty((vertices, 3), np.float32), np.ones(vertices, np.float32)
-        was_near, leans = False, False
-        for i in range(vertices):
-            x, y, z = points[s, i, 0], points[s, i, 1], points[s, i, 2]
-            middle[i, 0], middle[i, 1], middle[i, 2], is_near = middle_of(rows[s], mask, guides, i, x, y, z, room)
-            if i > 0 and (is_near or was_near):
-                for k in range(between):
-                    u = np.float32(k) / np.float32(between)
-                    v = ONE - u
-                    free = free_part(
-                        solids,
-                        poses,
-                        v * middle[i, 0] + u * middle[i - 1, 0],
-                        v * middle[i, 1] + u * middle[i - 1, 1],
-                        v * middle[i, 2] + u * middle[i - 1, 2],
-                        v * x + u * points[s, i - 1, 0],
-                        v * y + u * points[s, i - 1, 1],
-                        v * z + u * points[s, i - 1, 2],
-                    )
-                    part[i] = min(part[i], free)
-                    if k > 0:
-                        part[i - 1] = min(part[i - 1], free)
-                    leans |= free < ONE
-            was_near = is_near
-        if leans:
-            spread_parts(recovery[0], recovery[1], part)
-            for i in range(1, vertices):
-                x, y, z = points[s, i, 0] - middle[i, 0], points[s, i, 1] - middle[i, 1], points[s, i, 2] - middle[i, 2]
-                allowed = displaced_by(rows[s], mask, shift, i) / max(math.sqrt(x * x + y * y + z * z), TINY)
-                part[i] = max(part[i], ONE - allowed)
-                for c in range(3):
-                    points[s, i, c] = middle[i, c] + part[i] * (points[s, i, c] - middle[i, c])
+        lean, leans = np.empty((points.shape[1], 3), np.float32), False
+        if mask != 0:
+            leans = find_lean(solids, poses, rows[s], mask, guides, room, shift, between, recovery, points[s], lean)
+        if leans or is_leaning[s]:
+            is_leaning[s] = follow_lean(leans, lean, turn, decay, kept[s], points[s])

@@ -33,7 +33,6 @@ NO_TIME = -math.inf
 # from the solid, and towards the root.
 RECOVERY = (0.5, 0.08)
 NEAR_SOLIDS = 0.1  # [m] hair of guides that are all farther from solids is not asked whether it leans
-GONE = 1e-5  # [m] of what a hair leans by: nobody sees what is left
 LONGEST_FADE = 1.0  # [s] a frame that comes so much later begins anew
 
 
@@ -68,6 +67,7 @@ class AdaptiveSkin(Skin):
     """
 
     name = "adaptive"
+    version = 2  # what hair leans by is rounded otherwise
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {},
         {"paper": True},
@@ -149,21 +149,9 @@ class AdaptiveSkin(Skin):
         of_hairs = (self._tables.rows, self.sets.members(self.chosen), guides, room, self._tables.shift)
         step = float(self.groom.lengths.mean()) / (out.shape[1] - 1)
         recovery = np.array([step / RECOVERY[0], step / RECOVERY[1]], np.float32)
-        upright = out.copy()
-        kernels.lean_hairs(solids, poses, *of_hairs, self.graph.between, recovery, out)
-        self._follow_leaning(frame, upright, out)
-
-    def _follow_leaning(self, frame: GuideFrame, upright: FloatArray, out: FloatArray) -> None:
-        """Let hairs follow what they lean by with the time constant of jumps: thin teeth come and go in a frame."""
-        leans = (out != upright).any(axis=(1, 2))
-        rows = np.flatnonzero(leans | self._is_leaning)
         turn = frame.head.matrix[:3, :3].astype(np.float32)
-        goal = (out[rows] - upright[rows]) @ turn  # as seen from the head
-        followed = goal + self._decay * (self._leaning[rows] - goal)
-        still = leans[rows] | (np.abs(followed).max(axis=(1, 2), initial=0.0) > GONE)
-        followed[~still] = 0
-        self._leaning[rows], self._is_leaning[rows] = followed, still
-        out[rows] = upright[rows] + followed @ turn.T
+        kept = (turn, self._decay, self._leaning, self._is_leaning)
+        kernels.lean_hairs(solids, poses, *of_hairs, self.graph.between, recovery, *kept, out)
 
     @property
     def tables(self) -> BlendTables:

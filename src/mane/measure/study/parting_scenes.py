@@ -1,0 +1,119 @@
+"""Scenes of hair that solids part, after the figures of chai2017."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.motion import Motion, Pose
+from mane.body.motion_keys import KeyframedMotion
+from mane.body.props import make_comb, make_gears, make_hand, make_rod, make_urchin
+from mane.body.solid import Solid
+from mane.geometry import quaternion
+
+KEYS_OF_GEARS = 57  # 40 per second
+# [s, m]: gears come up into the hair, stay, and go down again; their middle is below the ball.
+LIFT = ((0.0, -0.30), (0.4, -0.155), (1.0, -0.155), (1.4, -0.30))
+FASTEST_GEAR = 4.0  # [rad/s]
+
+
+def _upright(angle: float) -> NDArray[np.float64]:
+    return quaternion.from_axis_angle(np.array([0.0, 0.0, 1.0]), angle)
+
+
+def _keyed(rows: Sequence[Sequence[float]], rotation: NDArray[np.float64]) -> KeyframedMotion:
+    keys = np.array(rows)
+    return KeyframedMotion(keys[:, 0], keys[:, 1:], np.tile(rotation, (len(keys), 1)))
+
+
+def comb_through() -> list[Solid]:
+    """A comb whose teeth point at the head goes through the hair beside the face, to the back."""
+    rows = [[0.0, 0.3, -0.02, 0.14], [0.3, 0.15, -0.02, 0.10], [1.1, 0.145, -0.04, -0.10], [1.4, 0.25, -0.05, -0.24]]
+    return [make_comb().solid(_keyed(rows, _upright(-0.5 * np.pi)))]
+
+
+def rod_through() -> list[Solid]:
+    """A thin rod that points at the head lifts hair beside the face and lets it fall (chai2017 fig. 6)."""
+    rows = [[0.0, 0.30, -0.14, 0.02], [0.3, 0.17, -0.14, 0.02], [0.8, 0.17, 0.0, -0.02], [1.1, 0.40, 0.02, -0.02]]
+    return [make_rod(length=0.2, radius=0.003).solid(_keyed(rows, np.array([0.0, 0.0, 0.0, 1.0])))]
+
+
+def hand_through() -> list[Solid]:
+    """A hand with spread fingers goes through the hair beside the face, to the back."""
+    rows = [[0.0, 0.42, -0.04, 0.12], [0.3, 0.27, -0.04, 0.09], [1.1, 0.26, -0.06, -0.08], [1.4, 0.42, -0.06, -0.2]]
+    hand = make_hand(curl=0.1, spread=0.15)
+    return [hand.solid(_keyed(rows, _upright(-0.5 * np.pi)))]
+
+
+def urchin_below() -> list[Solid]:
+    """A spiky ball comes up into a ball of hair and goes away again (chai2017 fig. 12)."""
+    rows = [[0.0, 0.0, -0.26, 0.0], [0.4, 0.01, -0.155, 0.0], [0.9, -0.02, -0.155, 0.01], [1.3, 0.0, -0.30, 0.0]]
+    return [make_urchin().solid(_keyed(rows, np.array([0.0, 0.0, 0.0, 1.0])))]
+
+
+def gears_below() -> list[Solid]:
+    """A train of gears that lies flat comes up into a ball of hair, turning now faster, now slower (chai2017 7.3)."""
+    flat = Pose(np.zeros(3), quaternion.from_axis_angle(np.array([1.0, 0.0, 0.0]), -0.5 * np.pi))
+    train = make_gears(teeth=(20, 17, 24), speed=FASTEST_GEAR, pose=flat)
+    return [gear.solid(_lifted(gear.motion)) for gear in train if gear.motion is not None]
+
+
+def _lifted(spin: Motion) -> KeyframedMotion:
+    """A gear of a train, lifted; all of a train turn by the same clock, so that their teeth stay in step."""
+    times = np.linspace(0.0, LIFT[-1][0], KEYS_OF_GEARS)
+    height = np.interp(times, *np.array(LIFT).T)
+    poses = [spin.pose(float(t + 0.12 * np.sin(6.0 * t))) for t in times]
+    middle = np.array([-0.08, 0.0, 0.0])
+    places = np.array([pose.position + middle + [0.0, y, 0.0] for pose, y in zip(poses, height, strict=True)])
+    return KeyframedMotion(times, places, np.array([pose.rotation for pose in poses]))
+
+
+@dataclass(frozen=True, eq=False)
+class PartingScene:
+    """A head of hair and what goes through it.
+
+    Attributes:
+        name: for people, with the paper's figure that it follows.
+        style: of `mane.groom.styles`.
+        solids: makes what goes through it, with its motion.
+        seconds: how long it takes [s].
+        options: of the style.
+        shown: times of the pictures [s].
+        view: direction that they are seen from.
+    """
+
+    name: str
+    style: str
+    solids: Callable[[], list[Solid]]
+    seconds: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+    shown: tuple[float, ...] = (0.6, 0.9)
+    view: tuple[float, float, float] = (1.0, 0.1, 0.35)
+
+
+COMB = PartingScene("comb through straight hair (fig. 13)", "straight", comb_through, 1.5)
+CURLY_COMB = PartingScene("comb through curly hair (fig. 13)", "curly", comb_through, 1.5)
+ROD = PartingScene("a rod lifts hair and lets it fall (fig. 6)", "straight", rod_through, 1.6, shown=(0.7, 1.4))
+HAND = PartingScene("hand through straight hair (fig. 13)", "straight", hand_through, 1.5)
+URCHIN = PartingScene(
+    "hairy ball on a spiky toy (fig. 12)",
+    "ball",
+    urchin_below,
+    1.4,
+    options={"length": 0.12},
+    shown=(0.6, 1.2),
+    view=(0.3, 0.0, 1.0),
+)
+GEARS = PartingScene(
+    "hair on gears that turn (section 7.3)",
+    "ball",
+    gears_below,
+    1.4,
+    options={"length": 0.14},
+    shown=(0.6, 1.0),
+    view=(0.3, 0.35, 1.0),
+)
