@@ -76,6 +76,19 @@ def test_hair_that_is_as_groomed_keeps_its_bytes_wherever_its_head_is():
     assert finish(swinging.copy(), at(groom, Pose.identity())).tobytes() == swinging.tobytes()
 
 
+@pytest.mark.parametrize("spread", [0.0, 3.0])
+def test_hair_that_a_body_carries_away_from_its_head_is_kept_whole(spread):
+    groom = locks()
+    points = swung(groom) + np.float32([10.0, -4.0, 0.0])
+    points[0] += np.float32(spread)  # one hair far from all others does not make the grid any larger
+    finish = VolumeKeeping(groom, compression=1.0)
+    made = finish(points.copy(), at(groom, Pose.identity()))
+    np.testing.assert_allclose(lengths(made), lengths(points), rtol=1e-3)
+    assert np.abs(made - points).max() < 0.02
+    if spread == 0:
+        assert np.abs(made - points).max() > 0.001
+
+
 def test_the_grid_holds_all_hair_by_the_sums_of_its_definition():
     groom = locks(50)
     finish = VolumeKeeping(groom, cell=0.02)

@@ -93,11 +93,10 @@ class VolumeKeeping(FinishingPass):
         self._mass = (0.5 * (ends[:, :-1] + ends[:, 1:]) / self.cell).astype(np.float32)
         self._limit = np.zeros(self._mass.shape, np.float32)
         self._parts = np.empty((kernels.PARTS, 0, 2), np.float32)
-        # No hair is farther from its root than its length, so none leaves this box; what a body deforms away might.
-        reach = np.ceil(edge.sum(axis=1).max(initial=0.0) / self.cell) + 2
-        low, high = self._bounds(sampled, Pose.identity(), 1)
-        self._lowest, self._highest = low - reach, high + reach
         if sampled.size:
+            low, high = self._bounds(sampled, Pose.identity(), 1)
+            # No hair is farther from its root than its length: only a body that deforms can ask for a larger box.
+            self._most_nodes = high - low + 2 * np.ceil(edge.sum(axis=1).max() / self.cell) + 2
             box = self._box(low, high, Pose.identity())
             nodes, _ = self._scattered(sampled, 1, box)
             kernels.fill_rest_density(sampled, box.lookup, box.size, nodes, self._limit)
@@ -109,7 +108,9 @@ class VolumeKeeping(FinishingPass):
         if points.shape != self._shape:
             raise ValueError(f"points: must have shape {self._shape} (= the groom), got {points.shape}")
         low, high = self._bounds(points, frame.head, self._every)
-        box = self._box(np.maximum(low, self._lowest), np.minimum(high, self._highest), frame.head)
+        beyond = np.maximum(high - low - self._most_nodes, 0)
+        low = low + beyond // 2  # what is outside of the box on either side is let be
+        box = self._box(low, np.minimum(high, low + self._most_nodes), frame.head)
         nodes, usual = self._scattered(points, self._every, box)
         excess, low, high = np.empty(len(nodes), np.float32), np.empty(3, np.int64), np.empty(3, np.int64)
         compression = np.float32(self.params.compression)
