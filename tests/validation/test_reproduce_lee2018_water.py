@@ -1,4 +1,4 @@
-"""`mane reproduce lee2018 --quick`, the scenes with water: they run, write what they say, and lose no water unaccounted."""
+"""`mane reproduce lee2018 --quick`, the scenes with water: they run, write what they say, and account for it."""
 
 import pytest
 
