@@ -6,7 +6,7 @@ from mane.measure.reproduce.reproduce import reproduce
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("scene", ["slosh", "water", "breach"])
+@pytest.mark.parametrize("scene", ["slosh", "pour", "water", "breach"])
 def test_a_scene_with_water_keeps_its_promises(tmp_path, scene):
     report = reproduce("lee2018", tmp_path, scenes=[scene], quick=True)[0]
     missed = [(row.metric, row.value) for row in report.figures.rows if row.meets_target is False]
@@ -17,4 +17,4 @@ def test_a_scene_with_water_keeps_its_promises(tmp_path, scene):
         assert high[1] > high[0]  # what clings is drawn up
     else:
         assert (tmp_path / scene / "water.usdc").exists()
-        assert next(row.value for row in report.figures.rows if row.metric == "mean saturation") > 0.1
+        assert next(row.value for row in report.figures.rows if row.metric == "mean saturation") > 0.05
