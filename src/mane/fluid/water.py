@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from mane.geometry.checks import require_finite, require_positive
 GRAVITY = (0.0, -9.81, 0.0)
 WATER_DENSITY = 998.0  # [kg/m^3], 20 degrees Celsius
 WATER_VISCOSITY = 1.0e-3  # [Pa s], likewise
+# Bytes of a cell in all arrays of a `FreeSurface` and in what a pressure with air has more; of a marker.
+SURFACE_BYTES, MARKER_BYTES = 45, 17
 SURFACE_SETTINGS = tuple(SurfaceParams.__dataclass_fields__)
 
 
@@ -58,6 +61,15 @@ class Water:
         self.flow = Flow(grid, surface=self.surface, **given)
         self.grid, self.jets, self.drains = grid, tuple(jets), tuple(drains)
         self._drives: list[Drive] = [self._pull_down]
+
+    @property
+    def bytes(self) -> int:
+        """Memory that it takes now [bytes], markers included."""
+        return (
+            self.grid.bytes
+            + SURFACE_BYTES * math.prod(self.grid.padded)
+            + MARKER_BYTES * len(self.surface.markers.places)
+        )
 
     @property
     def time(self) -> float:

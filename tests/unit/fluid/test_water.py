@@ -118,6 +118,18 @@ def test_the_same_bytes_on_any_number_of_threads(on_threads):
     on_threads(run)
 
 
+def test_memory_is_what_is_said():
+    import tracemalloc
+
+    tracemalloc.start()
+    water = Water(Grid((46, 46, 47), 0.1))
+    water.fill(lambda points: points[..., 1] - 2.0)
+    water.step(0.01)
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert 0.7 * water.bytes < taken < 1.1 * water.bytes
+
+
 def test_water_that_runs_away_is_named():
     water = column()
     water.flow.velocity[0, 5, 5, 0] = np.nan

@@ -88,7 +88,7 @@ def _add_frames(figures: Figures, size: int, threads: int) -> tuple[float, int]:
     figures.add(case, "wet cells", wet, "1")
     figures.add(case, "markers", len(water.surface.markers.places), "1")
     figures.add(case, "volume lost", 100 * abs(water.lost), "%")
-    figures.add(case, "memory, as estimated", 1e-9 * water.grid.bytes, "GB")
+    figures.add(case, "memory, as estimated", 1e-9 * water.bytes, "GB")
     return whole, wet
 
 
