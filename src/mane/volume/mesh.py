@@ -163,9 +163,8 @@ def mesh_around_body(
     kept = (distance[row] < reach).any(axis=1) if cage is None else _in_cage(cage, place, row)
     kept &= (distance[row] > -DEPTH * spacing).any(axis=1)
     if not kept.any():
-        raise ValueError(
-            f"reach: {reach:g} m around the body holds no tetrahedron of {spacing:g} m; make spacing smaller"
-        )
+        where = f"reach: {reach:g} m around the body" if cage is None else "cage: what it encloses outside of the body"
+        raise ValueError(f"{where} holds no tetrahedron of {spacing:g} m; make spacing smaller")
     keys, row, middles = keys[kept], row[kept], middles[kept]
     size = max(PER_SPACING * spacing, PER_REACH * reach)
     patches = make_patches(skin, size) if copies else one_patch(skin)

@@ -104,3 +104,15 @@ def test_a_cage_is_filled_and_must_be_closed():
     assert mesh.locate(np.array([[0.0, 0.105, 0.0]], np.float32))[0] >= 0
     with pytest.raises(ValueError, match="cage: must be closed"):
         mesh_around_body(still(ball), spacing=0.02, reach=0.02, cage=Mesh(cage.points, cage.faces[5:]))
+    with pytest.raises(ValueError, match=r"cage: what it encloses outside of the body holds no tetrahedron of 0\.02 m"):
+        mesh_around_body(still(ball), spacing=0.02, reach=0.02, cage=Sphere((0.0, 0.0, 0.0), 0.001).mesh(8))
+
+
+def test_a_body_with_a_hole_is_filled_as_if_it_were_closed():
+    """A skin that ends at the neck, say: its hole is closed for distances, and the mesh is that of the whole."""
+    ball = Sphere((0.0, 0.0, 0.0), 0.05).mesh(20)
+    whole, cut = (
+        mesh_around_body(still(one), spacing=0.02, reach=0.02) for one in (ball, Mesh(ball.points, ball.faces[40:]))
+    )
+    assert abs(cut.tet_count - whole.tet_count) < 0.05 * whole.tet_count
+    assert abs(int(cut.is_driven.sum()) - int(whole.is_driven.sum())) <= 0.1 * whole.is_driven.sum()
