@@ -54,7 +54,10 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(text: str, page: Any, config: Any, files: Files) -> str:
-    """Put settings where a page asks for them: `<!-- settings: skins.physical -->`."""
+    """Put settings and the salon's messages where a page asks for them: `<!-- settings: skins.physical -->`."""
+    from mane.salon.protocol import described
+
+    text = text.replace("<!-- salon protocol -->", described())
     return MARK.sub(lambda found: settings_table(found.group(1), found.group(2)), text)
 
 

@@ -190,6 +190,11 @@ export class AdaptiveCarrier implements Carrier {
     return this.targets[0];
   }
 
+  /** Guides that each hair hangs on now, as bits. */
+  get masks(): Float32Array {
+    return this.textures[2].image.data as Float32Array;
+  }
+
   take(sets: Sets): void {
     (this.textures[2].image.data as Float32Array).set(sets.masks);
     this.textures[2].needsUpdate = true;

@@ -53,14 +53,17 @@ void main() {
   color = vec4(sum, 1.0);
 }`;
 
-const VERTEX = (pieces: number) => `${FETCH}
+/** [pixels] Thinner hairs would fall between the samples of a pixel. */
+export const FINEST = 0.55;
+
+const VERTEX = (pieces: number, finest: number) => `${FETCH}
 uniform sampler2D points, shaded;
 uniform mat4 viewProjection;
 uniform vec2 size;
 uniform float width;
 uniform int vertices;
 out vec3 tint;
-const float FINEST = 0.55; // [pixels] thinner ones would fall between the samples of a pixel
+const float FINEST = ${finest.toFixed(2)}; // [pixels]
 const int PIECES = ${pieces};
 vec3 at(int first, int vertex) { return item(points, first + clamp(vertex, 0, vertices - 1)).xyz; }
 void main() {
@@ -120,6 +123,7 @@ export class HairPass {
     private readonly width: number,
     shadow: ShadowMap,
     pieces: number,
+    finest: number,
   ) {
     this.shaded = floatTarget(strands * vertices);
     this.shade = new Pass(SHADE, {
@@ -142,7 +146,7 @@ export class HairPass {
     });
     this.material = new THREE.RawShaderMaterial({
       glslVersion: THREE.GLSL3,
-      vertexShader: VERTEX(pieces),
+      vertexShader: VERTEX(pieces, finest),
       fragmentShader: FRAGMENT,
       uniforms: {
         points: { value: null },

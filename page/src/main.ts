@@ -79,7 +79,7 @@ Object.assign(window, {
     hands,
     latencies,
     received: () => connection.received,
-    points: (side: number) => stage.readPoints(side),
+    points: (side: number, texture = 0) => stage.readPoints(side, texture),
     milliseconds: () => stage.milliseconds,
   },
 });

@@ -4,7 +4,7 @@
 import * as THREE from "three";
 import { FETCH } from "./texels";
 
-const SIZE = 320; // texels along each side
+const SIZE = 384; // texels along each side
 export const MOST_STRANDS = 6000; // drawn into the map; each stands for its share of all
 
 const LINES = (body: string) => `${FETCH}
@@ -42,6 +42,7 @@ export const SHADOW = `
 uniform sampler2D nearestMap, layerMap, solidMap;
 uniform mat4 lightMatrix;
 uniform float thickness;
+uniform int reach; // texels around, over which shadows are smoothed
 const vec4 DEPTHS = vec4(0.008, 0.02, 0.05, 0.12); // [m] behind the nearest hair
 float layered(vec4 layers, float behind) {
   if (behind <= 0.0) return 0.0;
@@ -53,19 +54,19 @@ float layered(vec4 layers, float behind) {
 float hairsBefore(vec3 point) {
   vec3 seen = 0.5 + 0.5 * (lightMatrix * vec4(point, 1.0)).xyz;
   float sum = 0.0, texel = 1.0 / float(textureSize(layerMap, 0).x);
-  for (int x = -1; x <= 1; x++) for (int y = -1; y <= 1; y++) {
+  for (int x = -reach; x <= reach; x++) for (int y = -reach; y <= reach; y++) {
     vec2 at = seen.xy + 1.2 * texel * vec2(x, y);
     float behind = (seen.z - texture(nearestMap, at).x) * thickness;
     sum += layered(texture(layerMap, at), behind);
   }
-  return sum / 9.0;
+  return sum / float((2 * reach + 1) * (2 * reach + 1));
 }
 float openToLight(vec3 point, float bias) {
   vec3 seen = 0.5 + 0.5 * (lightMatrix * vec4(point, 1.0)).xyz;
   float sum = 0.0, texel = 1.0 / float(textureSize(solidMap, 0).x);
-  for (int x = 0; x < 2; x++) for (int y = 0; y < 2; y++)
-    sum += step(seen.z - bias / thickness, texture(solidMap, seen.xy + texel * (vec2(x, y) - 0.5)).x);
-  return 0.25 * sum;
+  for (int x = -reach; x <= reach; x++) for (int y = -reach; y <= reach; y++)
+    sum += step(seen.z - bias / thickness, texture(solidMap, seen.xy + texel * vec2(x, y)).x);
+  return sum / float((2 * reach + 1) * (2 * reach + 1));
 }
 `;
 
@@ -82,7 +83,7 @@ export class ShadowMap {
   private readonly depthOnly = new THREE.MeshBasicMaterial({ side: THREE.DoubleSide });
   private readonly uniforms: Record<string, THREE.IUniform>;
 
-  constructor() {
+  constructor(private readonly reach: number) {
     const options = { type: THREE.HalfFloatType, format: THREE.RGBAFormat, depthBuffer: false };
     this.nearest = new THREE.WebGLRenderTarget(SIZE, SIZE, options);
     this.layers = new THREE.WebGLRenderTarget(SIZE, SIZE, options);
@@ -139,7 +140,7 @@ export class ShadowMap {
     vertices: number,
     all: number,
     width: number,
-    solids: THREE.Scene,
+    solids: THREE.Scene | null,
   ): void {
     const drawn = Math.min(strands, MOST_STRANDS);
     const texel = this.thickness / SIZE;
@@ -160,9 +161,11 @@ export class ShadowMap {
     renderer.render(this.layerScene, this.camera);
     renderer.setRenderTarget(this.solids);
     renderer.clear();
-    solids.overrideMaterial = this.depthOnly; // their own material reads this very map
-    renderer.render(solids, this.camera);
-    solids.overrideMaterial = null;
+    if (solids) {
+      solids.overrideMaterial = this.depthOnly; // their own material reads this very map
+      renderer.render(solids, this.camera);
+      solids.overrideMaterial = null;
+    }
     renderer.setRenderTarget(null);
     renderer.setClearColor(clear, alpha);
   }
@@ -175,6 +178,7 @@ export class ShadowMap {
       solidMap: { value: this.solids.depthTexture },
       lightMatrix: { value: this.matrix },
       thickness: this.uniforms.thickness,
+      reach: { value: this.reach },
     };
   }
 }

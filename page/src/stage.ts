@@ -4,7 +4,7 @@ import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { AdaptiveCarrier, HairTextures, LinearCarrier, PointsCarrier, type Carrier } from "./carry";
 import type { Frame, FromServer, Hair, Look } from "./generated/protocol";
-import { HairPass, LIGHTS, type View } from "./hair";
+import { FINEST, HairPass, LIGHTS, type View } from "./hair";
 import type { State } from "./panel";
 import { ShadowMap } from "./shadow";
 import { Solids } from "./solids";
@@ -24,9 +24,11 @@ interface Side {
 }
 
 /** Whether pixels are computed by the processor. */
-export function isSoftware(gl: WebGL2RenderingContext): boolean {
-  const info = gl.getExtension("WEBGL_debug_renderer_info");
-  const name = info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
+export function isSoftware(): boolean {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const info = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = gl && info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
   return /swiftshader|llvmpipe|software/i.test(name);
 }
 
@@ -37,9 +39,11 @@ export class Stage {
   readonly solids: Solids;
   readonly milliseconds: Record<string, number> = {};
   readonly isSoftware: boolean;
+  /** Frames that have arrived. */
+  frameCount = 0;
   /** Hairs that were drawn in the last picture. */
   drawn = 0;
-  private readonly shadow = new ShadowMap();
+  private readonly shadow: ShadowMap;
   private readonly fields = new Fields();
   private readonly sides: Side[] = [{ carrier: null, skin: "" }, { carrier: null, skin: "" }];
   private sideCount = 1;
@@ -53,17 +57,22 @@ export class Stage {
   private quality = 1;
   private radius = 0.3;
   private isFramed = false;
+  private fence: WebGLSync | null = null;
+  private begun = 0;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
+    // A processor that draws has no time for four samples per pixel; `#fine` takes it anyway, for a picture.
+    this.isSoftware = isSoftware() && !location.hash.includes("fine");
+    const antialias = !this.isSoftware;
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias, powerPreference: "high-performance" });
     THREE.ColorManagement.enabled = false;
     this.renderer.autoClear = false;
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // shaders develop by themselves
     this.renderer.setClearColor(BACKGROUND, 1);
-    this.isSoftware = isSoftware(this.renderer.getContext() as WebGL2RenderingContext);
     this.quality = this.isSoftware ? 0.5 : 1;
     this.orbit = new OrbitControls(this.camera, canvas);
     this.orbit.addEventListener("change", () => (this.isNew = true));
+    this.shadow = new ShadowMap(this.isSoftware ? 0 : 1);
     this.solids = new Solids(this.shadow);
     this.camera.position.set(0.34, 0.14, 0.98);
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement as HTMLElement);
@@ -115,7 +124,10 @@ export class Stage {
       if (own !== carrier) this.carryBy(message.side, own);
       own.take(message);
     }
-    if (message.kind === "frame") this.frame = message;
+    if (message.kind === "frame") {
+      this.frame = message;
+      this.frameCount += 1;
+    }
     this.isNew = true;
   }
 
@@ -131,7 +143,8 @@ export class Stage {
     this.fields.resize(this.hair.count);
     this.radius = radiusOf(hair.rest) * MARGIN;
     const pieces = this.isSoftware ? 1 : FINE_PIECES;
-    this.pass = new HairPass(hair.strands, hair.vertices, hair.width, this.shadow, pieces);
+    const finest = this.isSoftware ? 1 : FINEST; // [pixels]
+    this.pass = new HairPass(hair.strands, hair.vertices, hair.width, this.shadow, pieces, finest);
     if (!this.isFramed) {
       this.orbit.target.fromArray(hair.pivot).y -= 0.03;
       this.isFramed = true;
@@ -143,12 +156,24 @@ export class Stage {
     this.sides[side].carrier = carrier;
   }
 
+  /** Whether the last picture is finished; until then no other is begun, so that none wait in line. */
+  private isDone(): boolean {
+    if (!this.fence) return true;
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    if (gl.clientWaitSync(this.fence, 0, 0) === gl.TIMEOUT_EXPIRED) return false;
+    gl.deleteSync(this.fence);
+    this.fence = null;
+    this.finish(performance.now() - this.begun);
+    return true;
+  }
+
   /** Draw if there is anything new; returns the number of the newest event that the picture shows, or null. */
   render(): number | null {
     this.orbit.update();
+    if (!this.isDone()) return null;
     if (!this.isNew || !this.frame || !this.hair || !this.pass || !this.look) return null;
     if (!this.pass.isReady) this.pass.take(this.look);
-    const started = performance.now();
+    this.begun = performance.now();
     this.isNew = false;
     const { frame } = this;
     this.solids.place(frame.solids);
@@ -159,7 +184,9 @@ export class Stage {
     this.renderer.clear();
     const sides = this.sides.slice(0, this.sideCount).filter((side) => side.carrier);
     sides.forEach((side, index) => this.renderSide(side.carrier as Carrier, frame, index, sides.length, size));
-    this.finish(performance.now() - started);
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
     return frame.sequence;
   }
 
@@ -180,7 +207,7 @@ export class Stage {
     const turn = new THREE.Quaternion().fromArray(frame.head, 3);
     center.add(new THREE.Vector3().fromArray(hair.hair.pivot).applyQuaternion(turn));
     this.shadow.aim(LIGHTS.key, center, this.radius);
-    this.shadow.draw(this.renderer, points, carrier.strands, vertices, strands, width, this.solids.scene);
+    this.shadow.draw(this.renderer, points, carrier.strands, vertices, strands, width, this.isSoftware ? null : this.solids.scene);
     clock("shadow", from);
     const viewport = new THREE.Vector2(Math.floor(size.x / count), size.y);
     this.camera.aspect = viewport.x / viewport.y;
@@ -218,14 +245,14 @@ export class Stage {
     else if (milliseconds < 0.4 * SLOW) this.quality = Math.min(1, 1.02 * this.quality);
   }
 
-  /** Points of all hairs of a side as the graphics card has them, (S, V, 3) [m]. */
-  readPoints(side: number): number[] {
+  /** Points of all hairs of a side as the graphics card has them, (S, V, 3) [m]; or another texture that it fills. */
+  readPoints(side: number, texture = 0): number[] {
     const { carrier } = this.sides[side];
     if (!carrier || !this.hair || !this.frame) return [];
     carrier.carry(this.renderer, this.frame);
     const { height } = carrier.target;
     const texels = new Float32Array(4 * WIDTH * height);
-    this.renderer.readRenderTargetPixels(carrier.target, 0, 0, WIDTH, height, texels);
+    this.renderer.readRenderTargetPixels(carrier.target, 0, 0, WIDTH, height, texels, undefined, texture);
     const points: number[] = [];
     const count = carrier.strands * this.hair.hair.vertices;
     for (let i = 0; i < count; i++) points.push(texels[4 * i], texels[4 * i + 1], texels[4 * i + 2]);

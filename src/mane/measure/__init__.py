@@ -32,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[], Any]] = {
     "pipeline": partial(_load, "bench.pipeline"),
     "dataset": partial(_load, "bench.dataset"),
     "every_strand": partial(_load, "bench.every_strand"),
+    "salon": partial(_load, "bench.salon"),
 }
 VALIDATIONS: dict[str, Callable[[], Any]] = {
     "sdf": partial(_load, "validate.sdf"),

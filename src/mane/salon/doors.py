@@ -1,4 +1,4 @@
-"""`OpenSalon`: a salon that is open: its worker, its server in a thread, and its address; and `show` for notebooks."""
+"""`OpenSalon`: a salon that is open: its worker, its server in a thread, and its address"""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import threading
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from mane.salon.guard import Guard
 from mane.salon.server import Salon, free_port, make_server
@@ -95,20 +94,3 @@ class OpenSalon:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _repr_html_(self) -> str:
-        """The page inline in a notebook."""
-        return f'<iframe src="{self.address}" width="100%" height="640" style="border:0"></iframe>'
-
-
-def show(scene: Any, **settings: Any) -> OpenSalon:
-    """Open a salon for a notebook, which shows it inline; arguments as for `OpenSalon`, or `SalonScene`s of a file.
-
-    Args:
-        scene: a `Scene`, or the path of a scene or groom file.
-        settings: as for `OpenSalon`.
-    """
-    from mane.salon.scenes import salon_scene
-
-    made = scene if isinstance(scene, Scene) else salon_scene(Path(scene))
-    return OpenSalon(made, frame_ancestors="http://localhost:* http://127.0.0.1:*", **settings)
