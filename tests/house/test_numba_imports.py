@@ -1,4 +1,4 @@
-"""Numba's internals are used in one file; kernels are compiled through `simd`."""
+"""Numba's internals are used in two files; kernels are compiled through `simd`."""
 
 import ast
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 import mane
 
 SOURCE = Path(mane.__file__).parent
-INTERNALS = SOURCE / "simd" / "numba_internals.py"
+INTERNALS = {SOURCE / "simd" / name for name in ("numba_internals.py", "numba_libraries.py")}
 JIT = SOURCE / "simd" / "jit.py"
 FILES = sorted(SOURCE.rglob("*.py"))
 # What any file may use of Numba: its threads.
@@ -33,7 +33,7 @@ def uses_of_numba(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_numba_is_used_through_simd(path):
     """A kernel that is compiled past `simd.jit` takes options over from its callers, and is kept when it is stale."""
-    if path in (INTERNALS, JIT):
+    if path in {*INTERNALS, JIT}:
         return
     for name, line in uses_of_numba(path):
         assert name in {f"numba.{one}" for one in PUBLIC}, (

@@ -28,6 +28,7 @@ COMMANDS = (
     "convert",
     "repair",
     "render",
+    "warm",
     "bench",
     "validate",
     "reproduce",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from mane.cli._run_bar import RunBar
+from mane.cli.warm import JOBS
 
 if TYPE_CHECKING:
     from mane.scene.build import Assembly
@@ -67,15 +68,6 @@ cache = "demo.cache"
 movie = "demo.mp4"
 pictures = "pictures"
 every = {every}
-"""
-
-# Draws one hair before a triangle, so that the renderer's kernels are compiled while the main process simulates.
-WARM_UP = """
-import numpy as np
-import mane
-hair = np.linspace(0, 0.1, 4)[None, :, None] * np.ones((2, 1, 3))
-mesh = mane.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-mane.render(hair, mesh, size=(32, 32), threads=1)
 """
 
 
@@ -160,7 +152,10 @@ def _write_usd(assembly: Assembly, cache: Cache, file: Path) -> Path:
 def _renderer_warming_up() -> Iterator[None]:
     """Compile the renderer in a process of its own while the block runs; if that fails, it is compiled when needed."""
     child = subprocess.Popen(
-        [sys.executable, "-c", WARM_UP], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
+        [sys.executable, "-c", JOBS["pictures"]],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
     )
     try:
         yield

@@ -20,6 +20,7 @@ import numba
 from numba import get_thread_id as get_thread_id  # type: ignore[attr-defined]
 from numba import prange as prange
 
+from mane.simd import notice as notice
 from mane.simd.numba_internals import INHERITED, WITHOUT_REFERENCE_COUNTS, choose_by_tuple, is_compiler_off
 
 # What operations on vectors may do: contract a * b + c, divide by a reciprocal, ignore the sign of zero, approximate

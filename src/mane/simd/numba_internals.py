@@ -1,9 +1,9 @@
-"""Everything that is used of Numba and llvmlite beyond their documented functions, in one file.
+"""Everything that is used of Numba and llvmlite beyond their documented functions, with `numba_libraries`.
 
 Numba documents `njit`, `prange` and threads; kernels may import those. Vector types are written with its extension API
 and the LLVM builder below it, the cache of compiled kernels with classes of its own. All of that is imported here, and
-from here only (`tests/house/test_numba_imports.py`); `tests/unit/simd/test_numba_internals.py` checks each of the names
-and behaviours by itself, so that a new version of Numba fails with the name of what it has changed.
+from these two only (`tests/house/test_numba_imports.py`); `tests/unit/simd/test_numba_internals.py` checks each of the
+names and behaviours by itself, so that a new version of Numba fails with the name of what it has changed.
 
 Importing this module changes how functions of this package are kept and linked, and of no others: see `keep_by_stamp`,
 `keep_kernels_apart` and `make_copies_private`.
@@ -23,7 +23,7 @@ from typing import Any
 from llvmlite import binding as llvm
 from llvmlite import ir as ir
 from numba import types as types
-from numba.core import caching, cgutils, codegen, config
+from numba.core import caching, cgutils, codegen, config, event
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.core.typing.templates import signature as signature
 from numba.extending import intrinsic as _intrinsic
@@ -32,6 +32,7 @@ from numba.extending import models as models
 from numba.extending import overload
 from numba.extending import register_model as register_model
 
+from mane.simd import numba_libraries as numba_libraries
 from mane.simd.kernel_cache import PACKAGE, stamp_of
 
 # Options that Numba would take over from the first caller, with the values that they have without one.
@@ -78,8 +79,13 @@ def choose_by_tuple(function: Any, default: Any, others: dict[type, Any]) -> Non
 
 
 def declare(operation: Any, generic: Callable[..., Any]) -> None:
-    """Tell Numba the types of an operator or function: `generic(self, args, kws)` returns a signature or None."""
-    template = type(f"_Simd_{operation.__name__}", (AbstractTemplate,), {"key": operation, "generic": generic})
+    """Tell Numba the types of an operator or function: `generic(self, args, kws)` returns a signature or None.
+
+    Numba asks what is said about its CPUs before what is said in general: dozens of kinds of `+`, each of which would
+    fail with a message, for every operation on vectors.
+    """
+    members = {"key": operation, "generic": generic, "metadata": {"target": "cpu"}}
+    template = type(f"_Simd_{operation.__name__}", (AbstractTemplate,), members)
     infer_global(operation)(template)
 
 
@@ -110,6 +116,36 @@ def add_attribute(builder, text):
     llvmlite knows the attributes without one only; they are a set of what is printed behind the function.
     """
     set.add(builder.function.attributes, text)
+
+
+# -- kernels that are compiled ---------------------------------------------------------------------------------------
+
+
+class _Ear(event.Listener):
+    """Hears of kernels of this package that Python calls, and not of what they call in turn."""
+
+    def __init__(self, begin: Callable[[], None], end: Callable[[], None]) -> None:
+        self._begin, self._end = begin, end
+        self._depth = 0
+
+    def on_start(self, told: Any) -> None:
+        self._depth += 1
+        if self._depth == 1 and _is_of_package(told):
+            self._begin()
+
+    def on_end(self, told: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0 and _is_of_package(told):
+            self._end()
+
+
+def _is_of_package(told: Any) -> bool:
+    return str(told.data["dispatcher"].py_func.__module__).split(".")[0] == PACKAGE.name
+
+
+def tell_of_kernels(begin: Callable[[], None], end: Callable[[], None]) -> None:
+    """Have `begin` called before a kernel of this package is compiled, and `end` when it is."""
+    event.register("numba:compile", _Ear(begin, end))
 
 
 # -- kernels on disk -------------------------------------------------------------------------------------------------

@@ -1,0 +1,124 @@
+"""`mane warm`: kernels compiled ahead, in as many processes as there are cores."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from mane.cli._waiting import busy
+
+DESCRIPTION = """\
+Compile the kernels that most work needs (grooms, guides in motion, skins, pictures) for this CPU and keep them on disk,
+so that the first run does not wait. Kernels that are there are not compiled again.
+"""
+PATIENCE = 0.05  # between looks at the processes [s]
+
+# What needs kernels of its own, each in a process: together the lines of README.md and all of `mane demo`, whose
+# process begins when most of the others are done and finds on disk what they have compiled.
+JOBS = {
+    "guides in motion": """
+import numpy as np
+import mane
+body = mane.styles.body("curly")
+roots = body.points[np.argsort(-body.points[:, 1])[:160:10]]
+along = np.linspace(0.0, 0.15, 32)[:, None] * np.array([0.3, 0.9, 0.3])
+guides = mane.Guides.from_groom(mane.Groom.from_uniform((roots[:, None] + along).astype(np.float32)))
+comb = mane.props.make_comb().solid()
+sim = mane.Simulation(guides, body=body, solids=[comb], head="shake", forces=[mane.forces.Attraction(rate=1.0)])
+for _ in range(2):
+    sim.step()
+""",
+    "hair on guides": """
+import mane
+groom = mane.styles.make("curly", strands=400, seed=1)
+guides = mane.select_guides(groom, 16, seed=1)
+sim = mane.Simulation(guides, body=mane.styles.body("curly"))
+for settings in ({"name": "linear"}, {"name": "physical"}, {"name": "physical", "binding": "clump"}):
+    mane.skin(groom=groom, guides=sim, **settings)(sim.frame)
+""",
+    "pictures": """
+import numpy as np
+import mane
+hair = np.linspace(0, 0.1, 4)[None, :, None] * np.ones((2, 1, 3))
+mesh = mane.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+mane.render(hair, mesh, size=(32, 32), threads=1)
+""",
+    "demo": """
+import tempfile
+from mane.cli import main
+with tempfile.TemporaryDirectory() as folder:
+    main(["demo", "-o", folder, "--strands", "40", "--frames", "4"])
+""",
+}
+REPORT = "\nfrom mane.simd.notice import NOTICE\nprint(NOTICE.count)\n"
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the subcommand."""
+    parser = subparsers.add_parser(
+        "warm",
+        help="compile ahead, so that the first run does not wait",
+        description=DESCRIPTION,
+        epilog="example: mane warm --workers 2",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (one per core)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run all jobs and say how many kernels they compiled."""
+    if args.workers < 1:
+        raise ValueError(f"--workers: must be at least 1, got {args.workers}")
+    from mane.simd.numba_internals import is_compiler_off
+
+    if is_compiler_off():
+        raise ValueError("NUMBA_DISABLE_JIT is set: there is nothing to compile")
+    began, waiting, count = time.perf_counter(), list(JOBS), 0
+    running: list[_Job] = []
+    try:
+        with busy("compiling kernels"):
+            while waiting or running:
+                while waiting and len(running) < args.workers:
+                    running.append(_Job(waiting.pop(0)))
+                for job in [job for job in running if job.process.poll() is not None]:
+                    count += job.count()
+                    job.end()
+                    running.remove(job)
+                time.sleep(PATIENCE)
+    finally:
+        for job in running:
+            job.end()
+    sys.stdout.write(f"{count} kernels compiled in {time.perf_counter() - began:.1f} s\n")
+    return 0
+
+
+class _Job:
+    """A process that compiles; what it prints goes to a file, so that it never waits for a reader."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed by `end`
+        words = [sys.executable, "-c", JOBS[name] + REPORT]
+        self.process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=self._said, stderr=subprocess.STDOUT, text=True
+        )
+
+    def count(self) -> int:
+        """Kernels that it has compiled."""
+        self._said.seek(0)
+        lines = self._said.read().strip().splitlines() or ["it said nothing"]
+        if self.process.returncode:
+            raise OSError(f"{self.name}: {lines[-1]}")
+        return int(lines[-1])
+
+    def end(self) -> None:
+        """Stop it, if it runs."""
+        self.process.kill()
+        self.process.wait()
+        self._said.close()
