@@ -29,7 +29,7 @@ examples:
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the subcommand."""
     parser = add_command(subparsers, "salon", "hair in the browser, combed by hand", DESCRIPTION, EXAMPLES)
-    parser.add_argument("thing", metavar="FILE", nargs="?", type=Path, help="a scene, a groom, a cache or a model")
+    parser.add_argument("thing", metavar="FILE", nargs="?", type=Path, help="a scene, a groom or a model")
     parser.add_argument("--groom", metavar="FILE", type=Path, help="groom that a learned model belongs to")
     parser.add_argument("--skin", metavar="NAME", help="how guides carry every hair, as [skin] method")
     parser.add_argument("--split", metavar="NAME", default="none", help="skin of the right half of a split view")

@@ -66,7 +66,7 @@ def salon_scene(path: Path | None = None, settings: Sequence[str] = (), *, groom
     """Return the scene of the salon; ValueError and OSError name the file, or what is missing.
 
     Args:
-        path: a scene file, a groom file, a cache or a model; None for a head of waves.
+        path: a scene file, a groom file or a model; None for a head of waves.
         settings: `key=value` texts in place of what it says.
         groom: that a model belongs to.
     """
