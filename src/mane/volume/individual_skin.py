@@ -14,6 +14,7 @@ from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin.root_carry import RootCarry
+from mane.skin.safety import HairSpacing
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
@@ -123,6 +124,8 @@ class IndividualSkin(VolumeSkin):
         hairs: IntArray | None = None,
         **settings: Any,
     ) -> None:
+        self._spacing = HairSpacing(groom)
+        groom = self._spacing.groom
         super().__init__(groom, guides, body=body, **settings)
         assert isinstance(self.params, IndividualSkinParams)
         self._hairs = np.arange(groom.strand_count) if hairs is None else np.asarray(hairs, np.int64)
