@@ -45,10 +45,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Serve until somebody ends it."""
     with busy("opening the salon"):
-        from mane.salon.doors import require_extra
+        from mane.salon.doors import require_extra, require_page
         from mane.salon.scenes import salon_scene
 
         require_extra()
+        require_page()
         skin = [] if args.skin is None else [f"skin.method={args.skin}"]
         scene = salon_scene(args.thing, [*args.settings, *skin], groom=args.groom)
     if args.output is not None:

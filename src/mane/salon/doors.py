@@ -1,4 +1,4 @@
-"""`OpenSalon`: a salon that is open: its worker, its server in a thread, and its address"""
+"""`OpenSalon`: a salon that is open: its worker, its server in a thread, and its address."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from mane.salon.guard import Guard
-from mane.salon.server import Salon, free_port, make_server
+from mane.salon.server import PAGE, Salon, free_port, make_server
 from mane.salon.worker import Worker
 from mane.scene.config import Scene
 
@@ -21,6 +21,12 @@ def require_extra() -> None:
     missing = [name for name in ("starlette", "uvicorn", "websockets") if importlib.util.find_spec(name) is None]
     if missing:
         raise ValueError(f"the salon needs {', '.join(missing)}; install mane[salon]")
+
+
+def require_page(folder: Path = PAGE) -> None:
+    """Raise ValueError where the page has not been built, as in a checkout."""
+    if not (folder / "index.html").is_file():
+        raise ValueError("the page of the salon is not built; `make page` builds it, and a wheel of mane has it")
 
 
 class OpenSalon:

@@ -15,6 +15,7 @@ from websockets.sync.client import connect
 
 from mane.salon import server as serving
 from mane.salon.board import Board
+from mane.salon.doors import require_page
 from mane.salon.guard import Guard
 from mane.salon.protocol import encode
 from mane.salon.server import Salon, free_port, make_server
@@ -238,3 +239,10 @@ def test_mutated_messages_and_cut_sockets_end_one_connection_alone(served):
 @pytest.mark.stress
 def test_very_many_mutated_messages_over_sockets(served):
     check_cut_connections(served, 3_000)
+
+
+def test_a_page_that_is_not_built_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"the page of the salon is not built; `make page` builds it"):
+        require_page(tmp_path)
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    require_page(tmp_path)
