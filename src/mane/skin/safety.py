@@ -83,8 +83,12 @@ class HairSafety:
         return self.norms.nbytes + self.rest.nbytes + self._low.nbytes + self._high.nbytes
 
 
+NO_DIRECTION = 1e-12  # [m] of a segment
+STUB = 3e-4  # [m] of a hair: what rounding and the end of an iteration leave, a micrometre, is one percent of less
+
+
 class HairSpacing:
-    """Room for the hairs of a groom whose segments are too short to have a direction.
+    """Room for the hairs of a groom whose segments are too short to have a direction, and exact lengths for stubs.
 
     Args:
         groom: the hairs at rest, all with the same vertex count.
@@ -95,16 +99,27 @@ class HairSpacing:
 
     def __init__(self, groom: Groom) -> None:
         points = groom.as_uniform()
-        self._rows = strands_with_short_segments(points, SHORT_SHARE, HAIR_FLOOR)
+        is_stub = np.linalg.norm(np.diff(points, axis=1), axis=2).sum(axis=1) < STUB
+        self._rows = np.union1d(strands_with_short_segments(points, SHORT_SHARE, HAIR_FLOOR), np.flatnonzero(is_stub))
         self.groom, self._offset = groom, np.zeros((0, points.shape[1], 3))
         if len(self._rows):
             moved = points.copy()
             moved[self._rows] = spaced(points[self._rows])
-            self._offset = points[self._rows].astype(np.float64) - moved[self._rows]
+            own = points[self._rows].astype(np.float64)
+            self._offset = own - moved[self._rows]
+            self._lengths = np.linalg.norm(np.diff(own, axis=1), axis=2)
             self.groom = groom.with_points(moved)
 
     def take_back(self, rotations: NDArray[np.float64], points: FloatArray) -> None:
-        """Take from all hairs, in place, the room that they got; roots have turned by `rotations`, (4,) or (S, 4)."""
+        """Take from all hairs, in place, the room that they got, and give them and stubs the lengths that they have.
+
+        Roots have turned by `rotations`, (4,) or (S, 4).
+        """
         if len(self._rows):
             turn = rotations if rotations.ndim == 1 else rotations[self._rows, None]
-            points[self._rows] += quaternion.rotate(turn, self._offset).astype(np.float32)
+            hair = points[self._rows] + quaternion.rotate(turn, self._offset)
+            # Hair that has turned against its root would be longer or shorter by the room that it had.
+            edges = np.diff(hair, axis=1)
+            norms = np.linalg.norm(edges, axis=2)
+            edges *= np.divide(self._lengths, norms, out=np.ones_like(norms), where=norms > NO_DIRECTION)[..., None]
+            points[self._rows, 1:] = hair[:, :1] + np.cumsum(edges, axis=1)
