@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,10 +96,10 @@ class MeshDrag:
         self._clinging = mesh.volumes * density * near**2
 
     @classmethod
-    def around(cls, mesh: TetMesh, body: Solid, **settings: object) -> MeshDrag:
+    def around(cls, mesh: TetMesh, body: Solid, **settings: Any) -> MeshDrag:
         """The layer around a body that has no hair, by its distances at rest."""
         middles = mesh.nodes[mesh.tets].mean(axis=1).astype(np.float32)
-        return cls(mesh, distances=body.rest_distance(middles).astype(np.float64), **settings)  # type: ignore[arg-type]
+        return cls(mesh, distances=body.rest_distance(middles).astype(np.float64), **settings)
 
     def exchange(self, grid: Grid, nodes: Float64Array, velocity: Float64Array, time: float) -> Exchange:
         """What the mesh does to water on a grid, with nodes [m] and their velocities [m/s], (N, 3), at a time [s]."""
