@@ -12,8 +12,13 @@ from hypothesis import settings
 from same_bytes import same_bytes
 
 # The first example of a property may compile a kernel; how long that takes says nothing about right or wrong.
-settings.register_profile("without deadline", deadline=None)
-settings.load_profile("without deadline")
+# `make test` draws the same examples every time, so that a change is judged by itself; `make stress` goes on exploring.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("exploring", deadline=None)
+
+
+def pytest_configure(config):
+    settings.load_profile("exploring" if config.getoption("markexpr") == "stress" else "repeatable")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,6 +9,9 @@ which is that of the strand or larger: whatever else holds a strand (its length,
 pushes J_c with weights n_c on the vertices act at once, the rows of the matrix that couples them sum to no more than
 s_c = n_c |W| sum_c' n_c', so an impulse of at most (what should change) / s_c cannot overshoot: the sum of all of them
 is stable at any stiffness, however many act on one strand, and it is the whole answer where there is only one.
+
+A solver that is not implicit (a few iterations of constraints) moves a vertex by its mass first and bends the strand
+back later, or not at all: K is then left out.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ def response(model: StrandModel, dt: float) -> Float64Array:
     turn[:, 1:] -= tangent[:, :-1]
     turn[model.root_kind != RootKind.CLAMPED, 0] = 0
     stiffness = np.einsum("gji,gj,gjk->gik", turn, model.bend_stiffness / model.joint_length, turn, optimize=True)
-    inertia = dt**2 * stiffness
+    inertia = dt**2 * stiffness if model.is_implicit else np.zeros_like(stiffness)
     diagonal = np.arange(vertices)
     inertia[:, diagonal, diagonal] += model.mass
     inertia[held, 0, 0] *= HELD

@@ -56,6 +56,8 @@ class StrandModel:
         friction: Coulomb's coefficient, for contact with solids and among hair that gives none of its own.
         parents: the two strands that a slot lies half-way between (`halfway`), shape (G, 2), int64; a strand of
             its own, which all are by default, is its own parent. Slots are behind all others.
+        is_implicit: whether its solver meets a force with the bending stiffness of the whole strand within one step; a
+            solver of few iterations does not, and what acts between strands may count on their masses alone.
         rest_length: of each segment as groomed [m], shape (G, N).
         joint_length: of the rod that each joint stands for [m], shape (G, N).
     """
@@ -71,6 +73,7 @@ class StrandModel:
     gravity: Float64Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     friction: float = STANDARD_FRICTION
     parents: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    is_implicit: bool = True
     rest_length: Float64Array = field(init=False)
     joint_length: Float64Array = field(init=False)
 
@@ -135,6 +138,7 @@ class StrandModel:
             object.__setattr__(other, name, getattr(self, name)[rows])
         object.__setattr__(other, "gravity", self.gravity)
         object.__setattr__(other, "friction", self.friction)
+        object.__setattr__(other, "is_implicit", self.is_implicit)
         object.__setattr__(other, "parents", np.repeat(np.arange(len(rows))[:, None], 2, axis=1))
         return other
 

@@ -6,7 +6,7 @@ import tomllib
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mane.contact.table import INTERACTIONS
@@ -118,7 +118,19 @@ def as_toml(scene):
     return "\n".join(lines) + "\n"
 
 
+# Links of a model of few iterations at long steps: they stretched hair by 900 % while they counted on its stiffness.
+LINKS_AT_LONG_STEPS = {
+    "groom": {"style": "carpet", "strands": 12, "vertices": 4},
+    "guides": {"count": 3, "method": "shape", "vertices": 7},
+    "frames": {"end": 2, "preroll": 0.04},
+    "output": {"cache": "run.cache", "metrics": "metrics.json"},
+    "strand": {"model": "xpbd", "substeps": 2},
+    "interactions": [{"kind": "links", "rate": 2.0, "breaks_at": 1.0}],
+}
+
+
 @settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@example(scene=LINKS_AT_LONG_STEPS)
 @given(scene=SCENES)
 def test_random_valid_scenes_run(scene, tmp_path_factory):
     check_that_it_runs(scene, tmp_path_factory)

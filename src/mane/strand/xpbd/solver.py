@@ -69,13 +69,13 @@ class XpbdSolver(RodSolver):
     """
 
     name = "xpbd"
-    version = 2  # strands side by side, with sums in another order
+    version = 3  # what acts between strands counts on their masses alone
     settings = XpbdParams
     is_converged = False
     max_substep = 1e-3  # as in hsu2024 5
 
     def __init__(self, model: StrandModel, **settings: Any) -> None:
-        self.model = model
+        self.model = replace(model, is_implicit=False)
         self.params = XpbdParams(**settings)
         rod = replace(model, stretch_stiffness=self._stretch(), twist_stiffness=model.bend_stiffness)
         self.rest = sag_free_rest(rod) if self.params.sag_free else groomed_rest(rod)
