@@ -1,8 +1,8 @@
 """One frame of learned hair: coefficients go on (guan2012 eq. 10), directions are put together from the basis, strands
 are laid from root to tip, out of solids, with their lengths.
 
-Sixteen strands lie side by side, since a frame takes as long as reading the basis does: all numbers of a segment of
-those strands are one piece of memory, in 16 bit.
+Sixteen strands lie side by side, in memory and in registers: all numbers of a segment of those strands are one piece,
+in 16 bit, and one operation lays a segment of all of them. Only what meets a solid is done strand by strand.
 """
 
 # mypy: allow-untyped-defs
@@ -15,15 +15,20 @@ from mane.body._kernels_solid import solid_at
 from mane.body._kernels_solid_f32 import lowest_distance, to_local, world_distance
 from mane.geometry._kernels_quaternion import quat_multiply
 from mane.reduced._kernels_solve import dot
-from mane.simd.jit import njit, prange
+from mane.simd.f32x16 import WIDTH, load
+from mane.simd.jit import inline, leaf, njit, prange
+from mane.simd.masks import select
+from mane.simd.math import maximum
+from mane.simd.memory import store, use_wide_registers
 
-LANES = 16
+LANES = WIDTH
 ROW = 3 * LANES  # numbers of one segment of a block for one coefficient: x, y, z of all lanes
 GROUP = 4  # coefficients that are added at a time
 PUSHES = 2  # out of solids for each vertex; after one it may be inside again, as the length is kept
 
 ZERO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 SHORT = np.float32(1e-12)
+BACK = np.float32(1e-4)  # of 1 + the cosine of an angle: half a turn, as far as single precision tells
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
@@ -69,21 +74,26 @@ def add_components(numbers, at, y, sums):
             )
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@inline
 def turned_onto(qx, qy, qz, qw, tx, ty, tz):
-    """Turn a frame by the smallest rotation that takes its third axis onto a unit direction."""
+    """Turn frames by the smallest rotation that takes their third axis onto a unit direction."""
     ax, ay = TWO * (qx * qz + qy * qw), TWO * (qy * qz - qx * qw)
     az = ONE - TWO * (qx * qx + qy * qy)
-    w = ONE + ax * tx + ay * ty + az * tz
-    if w < np.float32(1e-4):  # straight back: about the frame's own first axis
-        return qw, qz, -qy, -qx
+    part = ONE + ax * tx + ay * ty + az * tz
     x, y, z = ay * tz - az * ty, az * tx - ax * tz, ax * ty - ay * tx
-    x, y, z, w = quat_multiply(x, y, z, w, qx, qy, qz, qw)
-    scale = ONE / math.sqrt(x * x + y * y + z * z + w * w)
-    return scale * x, scale * y, scale * z, scale * w
+    x, y, z, w = quat_multiply(x, y, z, part, qx, qy, qz, qw)
+    scale = ONE / math.sqrt(maximum(x * x + y * y + z * z + w * w, SHORT))
+    # Straight back: half a turn about the frame's own first axis.
+    is_back = part < BACK
+    return (
+        select(is_back, qw, scale * x),
+        select(is_back, qz, scale * y),
+        select(is_back, -qy, scale * z),
+        select(is_back, -qx, scale * w),
+    )
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@leaf(forceinline=True, fastmath={"contract"})
 def pushed_once(distance, nx, ny, nz, level, x, y, z, px, py, pz, length):
     """Move a point out to a distance of `level`, then back to its length from the vertex before (px, py, pz)."""
     depth = level - distance
@@ -92,22 +102,110 @@ def pushed_once(distance, nx, ny, nz, level, x, y, z, px, py, pz, length):
     return px + scale * ex, py + scale * ey, pz + scale * ez
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@leaf(forceinline=True, fastmath={"contract"})
 def out_of_solids(body, blocks, has_body, others, poses, thickness, level, x, y, z, px, py, pz, length):
     """Where a vertex is after `PUSHES` pushes by the distance fields of all solids, its length kept."""
     for _ in range(PUSHES):
+        is_inside = False
         if has_body:
             lx, ly, lz = to_local(poses[0], x, y, z)
             if lowest_distance(blocks, lx, ly, lz) < level:
                 d, nx, ny, nz = world_distance(body, poses[0], x, y, z)
                 if d < level:
                     x, y, z = pushed_once(d, nx, ny, nz, level, x, y, z, px, py, pz, length)
+                    is_inside = True
         for s in range(len(others.nodes)):
             pose = poses[s + 1]
             d, nx, ny, nz = world_distance(solid_at(others, s), pose, x, y, z)
             if d < thickness:
                 x, y, z = pushed_once(d, nx, ny, nz, thickness, x, y, z, px, py, pz, length)
+                is_inside = True
+        if not is_inside:
+            break
     return x, y, z
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def lay_block(turned, lengths, strands, rotation, body, blocks, has_body, others, poses, thickness, levels, spots):
+    """Lay sixteen strands from their roots, which are in the first row of `spots (V * 48,)`, along directions in
+    canonical space `turned (N * 48,)`; `lengths (N, 16)`, `strands (16,)`; the rest as of `reconstruct`."""
+    use_wide_registers()
+    has_solids = has_body or len(others.nodes) > 0
+    for i in range(len(lengths)):
+        at = i * ROW
+        dx, dy, dz = load(turned, at), load(turned, at + LANES), load(turned, at + 2 * LANES)
+        px, py, pz = load(spots, at), load(spots, at + LANES), load(spots, at + 2 * LANES)
+        scale = load(lengths[i], 0) / maximum(math.sqrt(dx * dx + dy * dy + dz * dz), SHORT)
+        x = px + scale * (rotation[0] * dx + rotation[1] * dy + rotation[2] * dz)
+        y = py + scale * (rotation[3] * dx + rotation[4] * dy + rotation[5] * dz)
+        z = pz + scale * (rotation[6] * dx + rotation[7] * dy + rotation[8] * dz)
+        store(spots, at + ROW, x)
+        store(spots, at + ROW + LANES, y)
+        store(spots, at + ROW + 2 * LANES, z)
+        if not has_solids:
+            continue
+        before, here = spots[at : at + ROW], spots[at + ROW : at + 2 * ROW]
+        for lane in range(LANES):
+            s = strands[lane]
+            if s < 0:
+                continue
+            here[lane], here[LANES + lane], here[2 * LANES + lane] = out_of_solids(
+                body, blocks, has_body, others, poses, thickness, levels[s, i + 1],
+                here[lane], here[LANES + lane], here[2 * LANES + lane],
+                before[lane], before[LANES + lane], before[2 * LANES + lane], lengths[i, lane],
+            )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def turn_block(spots, lengths, joints, frames):
+    """Frames of the segments of sixteen strands, `frames ((N + 1) * 64,)`, whose first row is that of the root."""
+    use_wide_registers()
+    qx, qy, qz, qw = (
+        load(frames, 0), load(frames, LANES), load(frames, 2 * LANES), load(frames, 3 * LANES)
+    )  # fmt: skip
+    for i in range(len(lengths)):
+        at, own = i * ROW, joints[i]
+        qx, qy, qz, qw = quat_multiply(
+            qx, qy, qz, qw, load(own, 0), load(own, LANES), load(own, 2 * LANES), load(own, 3 * LANES)
+        )
+        inverse = ONE / load(lengths[i], 0)
+        qx, qy, qz, qw = turned_onto(
+            qx, qy, qz, qw,
+            inverse * (load(spots, at + ROW) - load(spots, at)),
+            inverse * (load(spots, at + ROW + LANES) - load(spots, at + LANES)),
+            inverse * (load(spots, at + ROW + 2 * LANES) - load(spots, at + 2 * LANES)),
+        )  # fmt: skip
+        to = 4 * LANES * (i + 1)
+        store(frames, to, qx)
+        store(frames, to + LANES, qy)
+        store(frames, to + 2 * LANES, qz)
+        store(frames, to + 3 * LANES, qw)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def take_lane(
+    lane, spots, frames, masses, gravity, previous, previous_velocity, inv_dt, points, velocity, orientations, cut_force
+):
+    """Write one strand of a block: points, velocity and forces (V, 3), frames of its segments (N, 4)."""
+    segments = len(orientations)
+    for i in range(segments):
+        own = frames[4 * LANES * (i + 1) : 4 * LANES * (i + 2)]
+        for c in range(4):
+            orientations[i, c] = own[c * LANES + lane]
+    fx, fy, fz = ZERO, ZERO, ZERO
+    for v in range(segments, -1, -1):
+        if v < segments:
+            # What hangs below, less what it takes to speed it up, pulls at a segment.
+            cut_force[v, 0], cut_force[v, 1], cut_force[v, 2] = fx, fy, fz
+        own = spots[v * ROW : (v + 1) * ROW]
+        x, y, z = own[lane], own[LANES + lane], own[2 * LANES + lane]
+        points[v, 0], points[v, 1], points[v, 2] = x, y, z
+        vx, vy, vz = (x - previous[v, 0]) * inv_dt, (y - previous[v, 1]) * inv_dt, (z - previous[v, 2]) * inv_dt
+        velocity[v, 0], velocity[v, 1], velocity[v, 2] = vx, vy, vz
+        m = masses[v]
+        fx += m * (gravity[0] - (vx - previous_velocity[v, 0]) * inv_dt)
+        fy += m * (gravity[1] - (vy - previous_velocity[v, 1]) * inv_dt)
+        fz += m * (gravity[2] - (vz - previous_velocity[v, 2]) * inv_dt)
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"}, parallel=True)
@@ -121,7 +219,6 @@ def reconstruct(
     rotation,
     roots,
     root_rotations,
-    root_frames,
     joints,
     body,
     blocks,
@@ -152,8 +249,7 @@ def reconstruct(
         rotation: from canonical space to the world, row by row, (9,).
         roots: of the guides [m], world, (G, 3).
         root_rotations: how the skin at each root has turned, (G, 4).
-        root_frames: frames of the first segments at rest, (G, 4).
-        joints: from the frame of a segment at rest to that of the next, (G, N, 4), the first unused.
+        joints: from the frame of a segment at rest to that of the next, the first from the world's, (B, N, 64).
         body: what hair grows on, a `SolidArrays`, with its `blocks`, where `has_body`; `others` a `SolidList`.
         poses: of the body and the others, (1 + Z, 12).
         thickness: how far above a solid hair lies [m].
@@ -165,51 +261,28 @@ def reconstruct(
     """
     segments, count = rest.shape[1], y.shape[1]
     for b in prange(len(strand_of)):
-        sums = np.empty(ROW, np.float32)
-        turned = np.empty((segments, ROW), np.float32)
-        coefficients = y[region_of[b]]
+        turned = np.empty(segments * ROW, np.float32)
+        spots = np.empty((segments + 1) * ROW, np.float32)
+        frames = np.empty((segments + 1) * 4 * LANES, np.float32)
+        coefficients, strands = y[region_of[b]], strand_of[b]
         for i in range(segments):
+            sums = turned[i * ROW : (i + 1) * ROW]
             sums[:] = rest[b, i]
             add_components(numbers, (b * segments + i) * count * ROW, coefficients, sums)
-            turned[i] = sums
         for lane in range(LANES):
-            s = strand_of[b, lane]
-            if s < 0:
-                continue
-            x, y_, z = roots[s, 0], roots[s, 1], roots[s, 2]
-            points[s, 0, 0], points[s, 0, 1], points[s, 0, 2] = x, y_, z
-            turn, frame = root_rotations[s], root_frames[s]
-            qx, qy, qz, qw = quat_multiply(turn[0], turn[1], turn[2], turn[3], frame[0], frame[1], frame[2], frame[3])
-            for i in range(segments):
-                dx, dy, dz = turned[i, lane], turned[i, LANES + lane], turned[i, 2 * LANES + lane]
-                length = lengths[b, i, lane]
-                scale = length / max(math.sqrt(dx * dx + dy * dy + dz * dz), SHORT)
-                px, py, pz = x, y_, z
-                x = px + scale * (rotation[0] * dx + rotation[1] * dy + rotation[2] * dz)
-                y_ = py + scale * (rotation[3] * dx + rotation[4] * dy + rotation[5] * dz)
-                z = pz + scale * (rotation[6] * dx + rotation[7] * dy + rotation[8] * dz)
-                x, y_, z = out_of_solids(
-                    body, blocks, has_body, others, poses, thickness, levels[s, i + 1], x, y_, z, px, py, pz, length
-                )
-                points[s, i + 1, 0], points[s, i + 1, 1], points[s, i + 1, 2] = x, y_, z
-                if i > 0:
-                    qx, qy, qz, qw = quat_multiply(
-                        qx, qy, qz, qw, joints[s, i, 0], joints[s, i, 1], joints[s, i, 2], joints[s, i, 3]
-                    )
-                inverse = ONE / length
-                qx, qy, qz, qw = turned_onto(
-                    qx, qy, qz, qw, inverse * (x - px), inverse * (y_ - py), inverse * (z - pz)
-                )
-                orientations[s, i, 0], orientations[s, i, 1] = qx, qy
-                orientations[s, i, 2], orientations[s, i, 3] = qz, qw
-            fx, fy, fz = ZERO, ZERO, ZERO
-            for v in range(segments, -1, -1):
-                if v < segments:
-                    # What hangs below, less what it takes to speed it up, pulls at a segment.
-                    cut_force[s, v, 0], cut_force[s, v, 1], cut_force[s, v, 2] = fx, fy, fz
-                for c in range(3):
-                    velocity[s, v, c] = (points[s, v, c] - previous[s, v, c]) * inv_dt
-                m = masses[s, v]
-                fx += m * (gravity[0] - (velocity[s, v, 0] - previous_velocity[s, v, 0]) * inv_dt)
-                fy += m * (gravity[1] - (velocity[s, v, 1] - previous_velocity[s, v, 1]) * inv_dt)
-                fz += m * (gravity[2] - (velocity[s, v, 2] - previous_velocity[s, v, 2]) * inv_dt)
+            s = max(strands[lane], 0)
+            for c in range(3):
+                spots[c * LANES + lane] = roots[s, c]
+            for c in range(4):
+                frames[c * LANES + lane] = root_rotations[s, c]
+        lay_block(
+            turned, lengths[b], strands, rotation, body, blocks, has_body, others, poses, thickness, levels, spots
+        )
+        turn_block(spots, lengths[b], joints[b], frames)
+        for lane in range(LANES):
+            s = strands[lane]
+            if s >= 0:
+                take_lane(
+                    lane, spots, frames, masses[s], gravity, previous[s], previous_velocity[s], inv_dt,
+                    points[s], velocity[s], orientations[s], cut_force[s],
+                )  # fmt: skip

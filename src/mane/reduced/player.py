@@ -144,10 +144,9 @@ class HairPlayer:
         self._rest = np.ascontiguousarray(unit[strands].transpose(0, 2, 3, 1).reshape(blocks, segments, 3 * lanes))
         self._lengths = np.ascontiguousarray(length[strands].transpose(0, 2, 1))
         frames = segment_frames(self.rest)
-        self._root_frames = np.ascontiguousarray(frames[:, 0])
-        joints = np.zeros_like(frames)
+        joints = frames.copy()
         joints[:, 1:] = quaternion.multiply(quaternion.conjugate(frames[:, :-1]), frames[:, 1:])
-        self._joints = joints
+        self._joints = np.ascontiguousarray(joints[strands].transpose(0, 2, 3, 1).reshape(blocks, segments, 4 * lanes))
         shape = self.rest.shape[:2]
         self._levels = np.full(shape, self._thickness, np.float32)
         if self._body is not None:
@@ -189,7 +188,7 @@ class HairPlayer:
         body, blocks, has_body, others, poses = solids
         kernels.reconstruct(
             *(self._basis.numbers, self._rest, self._lengths, self._basis.strand_of, self._basis.region_of, y),
-            *(frame.matrix[:3, :3].astype(np.float32).ravel(), roots, root_rotations, self._root_frames, self._joints),
+            *(frame.matrix[:3, :3].astype(np.float32).ravel(), roots, root_rotations, self._joints),
             *(body, blocks, has_body, others, poses, np.float32(self._thickness), self._levels, masses, gravity),
             *(*before, np.float32(0.0 if previous is None else inv_dt)),
             *(points, velocity, orientations, cut_force),
