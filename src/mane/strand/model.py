@@ -60,6 +60,8 @@ class StrandModel:
             solver of few iterations does not, and what acts between strands may count on their masses alone.
         rest_length: of each segment as groomed [m], shape (G, N).
         joint_length: of the rod that each joint stands for [m], shape (G, N).
+        longest_segment: of all strands [m], also of those that `taken` left out: what looks at all strands at the
+            same intervals treats each as it does among the others.
     """
 
     rest_points: Float64Array
@@ -76,6 +78,7 @@ class StrandModel:
     is_implicit: bool = True
     rest_length: Float64Array = field(init=False)
     joint_length: Float64Array = field(init=False)
+    longest_segment: float = field(init=False)
 
     def __post_init__(self) -> None:
         points = _checked("rest_points", self.rest_points, ("G", "V", 3))
@@ -107,6 +110,7 @@ class StrandModel:
         object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "rest_length", length)
         object.__setattr__(self, "joint_length", joint_lengths(length))
+        object.__setattr__(self, "longest_segment", float(length.max()))
 
     @property
     def strand_count(self) -> int:
@@ -136,9 +140,8 @@ class StrandModel:
         other = object.__new__(StrandModel)
         for name in _PER_STRAND:
             object.__setattr__(other, name, getattr(self, name)[rows])
-        object.__setattr__(other, "gravity", self.gravity)
-        object.__setattr__(other, "friction", self.friction)
-        object.__setattr__(other, "is_implicit", self.is_implicit)
+        for name in ("gravity", "friction", "is_implicit", "longest_segment"):
+            object.__setattr__(other, name, getattr(self, name))
         object.__setattr__(other, "parents", np.repeat(np.arange(len(rows))[:, None], 2, axis=1))
         return other
 

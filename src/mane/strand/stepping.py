@@ -72,7 +72,6 @@ class Stepper:
         forces: act within the solve, in this order.
         constraints: act after each solve, in this order.
         active: slots that hold a guide, shape (G,); the array is read at every step.
-        parks: whether strands that are not active are left as they are, and cost nothing, as inactive slots always are.
 
     Attributes:
         clock: counts what each part takes for its label.
@@ -86,15 +85,13 @@ class Stepper:
         forces: Sequence[Force] = (),
         constraints: Sequence[Constraint] = (),
         active: NDArray[np.bool_] | None = None,
-        *,
-        parks: bool = False,
     ) -> None:
         self.solver = solver
         self.forces = tuple(forces)
         self.constraints = tuple(constraints)
         model = solver.model
         self.active = np.ones(model.strand_count, np.bool_) if active is None else active
-        self._may_park = model.is_slot | parks
+        self._may_park = model.is_slot
         self._used, self._again = _Subset(solver), _Subset(solver)
         self._load = Load.empty(model.strand_count, model.vertex_count)
         parts = (*self.forces, *self.constraints)

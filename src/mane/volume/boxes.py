@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +82,7 @@ class ShapeBoxes:
     ) -> None:
         count = np.clip((model.strand_length / params.length).astype(np.int64), 1, params.most)
         self._shape = model.rest_points.shape
+        self._node_count = 4 * (int(count.max()) + 1)
         self.groups = [
             BoxGroup(np.flatnonzero(count == boxes), int(boxes), model, params, scale, stiffness, damping)
             for boxes in np.unique(count)
@@ -106,14 +108,27 @@ class ShapeBoxes:
             out[group.rows[mine]] = group.places(mine)
         return out
 
+    def taken(self, rows: IntArray) -> ShapeBoxes:
+        """Return those of some of the strands, around them as at rest."""
+        other, place = copy(self), np.full(self._shape[0], -1)
+        place[rows] = np.arange(len(rows))
+        other._shape = (len(rows), *self._shape[1:])
+        groups = [(group, np.flatnonzero(place[group.rows] >= 0)) for group in self.groups]
+        other.groups = [group.taken(mine, place[group.rows[mine]]) for group, mine in groups if len(mine)]
+        return other
+
     def memory(self) -> Memory:
-        """Nodes and velocities."""
-        return {f"boxes.{n}.{k}": getattr(g, k).copy() for n, g in enumerate(self.groups) for k in ("x", "v")}
+        """Nodes and velocities of each strand, zero behind the last node, shape (G, n, 3)."""
+        x, v = np.zeros((2, self._shape[0], self._node_count, 3))
+        for group in self.groups:
+            x[group.rows, : group.x.shape[1]], v[group.rows, : group.x.shape[1]] = group.x, group.v
+        return {"boxes.x": x, "boxes.v": v}
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
-        for number, group in enumerate(self.groups):
-            group.x[...], group.v[...] = memory[f"boxes.{number}.x"], memory[f"boxes.{number}.v"]
+        for group in self.groups:
+            nodes = group.x.shape[1]
+            group.x[...], group.v[...] = (memory[f"boxes.{name}"][group.rows, :nodes] for name in ("x", "v"))
 
 
 class BoxGroup:
@@ -157,12 +172,21 @@ class BoxGroup:
             [lumped_masses(self._tets, *one, nodes) for one in zip(volumes, density.tolist(), strict=True)]
         )
         tet_of, weights = _embedded(hair, self.rest, self._tets, local)
-        self._attached = (tet_of, weights, stiffness[rows], damping[rows])
+        self._attached: tuple[NDArray[Any], ...] = (tet_of, weights, stiffness[rows], damping[rows])
         # The vertex whose displacement a layer takes when boxes are put around hair that has moved.
         layer = local[:, :, None] - np.arange(boxes + 1)
         self._vertex_of_node = np.repeat(np.abs(layer).argmin(axis=1), 4, axis=1)
         self._hair_rest, self._root_rest = hair, hair[:, 0].copy()
         self.x, self.v = self.rest.copy(), np.zeros_like(self.rest)
+
+    def taken(self, mine: IntArray, rows: IntArray) -> BoxGroup:
+        """Return that of its hairs `mine` (A,), which are strands `rows` (A,) from now on."""
+        other = copy(self)
+        for name in _PER_HAIR:
+            setattr(other, name, getattr(self, name)[mine])
+        other._attached = tuple(one[mine] for one in self._attached)
+        other.rows = rows
+        return other
 
     def chosen(self, strands: NDArray[np.bool_] | None) -> IntArray:
         """Which hairs of the group are in a mask (G,) of all strands, shape (A,)."""
@@ -221,13 +245,28 @@ class BoxGroup:
         return found
 
 
+_PER_HAIR = (
+    "rest",
+    "x",
+    "v",
+    "_masses",
+    "_edge_rest",
+    "_edge_stiffness",
+    "_altitude_rest",
+    "_altitude_stiffness",
+    "_vertex_of_node",
+    "_hair_rest",
+    "_root_rest",
+)
+
+
 def box_nodes(hair: Float64Array, boxes: int, thickness: float) -> tuple[Float64Array, Float64Array]:
     """Nodes of boxes around hairs (H, V, 3) at rest, (H, n, 3), and how many boxes up each vertex lies, (H, V).
 
     The axis of a box is that along which the hair varies most, from root to tip; it is as wide as the hair needs.
     """
     middle = hair.mean(axis=1, keepdims=True)
-    axes = np.linalg.svd(hair - middle)[2]
+    axes = np.linalg.svd(hair - middle, full_matrices=False)[2]
     chord = hair[:, -1] - hair[:, 0]
     axes[np.einsum("hd,hd->h", chord, axes[:, 0]) < 0, 0] *= -1
     axes[np.linalg.det(axes) < 0, 2] *= -1

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.motion import Pose
-from mane.contact.solids.clearance import Clearances
+from mane.contact.solids.clearance import Clearances, SomeClearances
 from mane.contact.solids.contact import SolidContact
 from mane.contact.solids.projection import SolidProjection
+from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
 from mane.skin._kernels_lengths import keep_lengths
-from mane.stage import memory as checkpoints
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.frame_path import frame_path
 from mane.strand.material import Material
-from mane.strand.ports import MovingSolid, Part
+from mane.strand.ports import NO_STRANDS, Constraint, Force, MovingSolid
 from mane.strand.root_motion import BoundRoots, RigidRoots, RootMoment, RootMotion
 from mane.strand.roots import RootPose
 from mane.strand.solver import make_solver
 from mane.strand.standing.stiffen import stiffen_to_stand
-from mane.strand.state import StrandState
-from mane.strand.stepping import StepPath, Stepper
+from mane.strand.stepping import StepPath
 from mane.strand.surroundings import Surroundings
-from mane.volume.activation import SAMPLES, Activation, Status, near_solids
+from mane.volume.activation import SAMPLES, Activation, Status, near_on_the_way, near_solids
+from mane.volume.boxes import BoxParams
 from mane.volume.lattice import Float64Array
 from mane.volume.motion import LONGEST_GAP, NO_TIME, ROUNDING
-from mane.volume.support import HairSupport, SupportParams
+from mane.volume.pool import StrandPool, within
+from mane.volume.support import HairSupport, SomeSupport, SupportParams, shape_boxes
+
+POOL, ACTIVATION = "pool.", "activation."
 
 
 @dataclass(frozen=True)
@@ -40,19 +42,23 @@ class IndividualParams:
     """How single hairs are simulated.
 
     Attributes:
-        model: name of the strand model.
-        touching_only: simulate only hairs that touch a solid; otherwise all.
+        strand_model: name of the strand model.
+        touching_only: simulate only hairs that touch a solid other than the body; false for all of them.
         margin: distance from a solid at which a hair is simulated [m].
         linger: how long it is after it has touched one [s].
-        return_time: in which it goes back to its target then [s].
+        return_time: in which it goes back to the mesh then [s].
         kinematic_roots: part of the length, from the root, over which hair goes from following the mesh to being
-            simulated; 0 for simulated throughout.
+            simulated.
         show_boxes: share of the boxes' position in what is shown, 0 to 1.
         show_mesh: share of the mesh's position in what is shown, 0 to 1.
-        support: springs to mesh and boxes.
+        support_frequency: at which a vertex would swing on its spring to the mesh [Hz]; 0 for the stiffness as printed
+            (lee2018 4).
+        mesh_springs: factor on the springs to the mesh.
+        box_springs: factor on the springs to the boxes that hold a hair's shape; 0 for no boxes.
+        boxes: of a long hair, at most.
     """
 
-    model: str = "cosserat"
+    strand_model: str = "cosserat"
     touching_only: bool = True
     margin: float = 0.003
     linger: float = 0.25
@@ -60,10 +66,13 @@ class IndividualParams:
     kinematic_roots: float = 0.0
     show_boxes: float = 0.0
     show_mesh: float = 0.0
-    support: SupportParams = field(default_factory=SupportParams)
+    support_frequency: float = 4.0
+    mesh_springs: float = 1.0
+    box_springs: float = 1.0
+    boxes: int = 4
 
     def __post_init__(self) -> None:
-        for name in ("margin", "linger", "kinematic_roots", "show_boxes", "show_mesh"):
+        for name in ("margin", "linger", "kinematic_roots", "show_boxes", "show_mesh", "support_frequency"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"{name}: must be a finite number of at least 0, got {value}")
@@ -74,10 +83,25 @@ class IndividualParams:
                 "show_boxes: must leave a share to the simulation, got "
                 f"{self.show_boxes + self.show_mesh:g} for boxes and mesh together"
             )
+        if not self.boxes >= 1:
+            raise ValueError(f"boxes: must be at least 1, got {self.boxes}; box_springs = 0 is for none")
+        _ = self.support
+
+    @property
+    def support(self) -> SupportParams:
+        """Springs to mesh and boxes."""
+        return SupportParams(
+            frequency=self.support_frequency or None,
+            mesh_springs=self.mesh_springs,
+            box_springs=self.box_springs,
+            box=BoxParams(most=self.boxes),
+        )
 
 
 class IndividualHairs:
     """Hairs that follow targets, and are simulated one by one where they touch something.
+
+    Only hairs that are simulated have a state, and only they are stepped (`StrandPool`).
 
     Args:
         groom: hairs at rest, all with the same vertex count; G strands of V vertices.
@@ -95,51 +119,52 @@ class IndividualHairs:
         self._lengths = model.rest_length.astype(np.float32)
         self._margin = params.margin + 0.5 * model.rest_length.max(axis=1)
         self._blend = _root_to_tip(model.rest_length, params.kinematic_roots)
-        self._active = np.zeros(model.strand_count, np.bool_)
         self._motion: RootMotion = RigidRoots(model.rest_points[:, 0].copy())
         body = surroundings.body
         if body is not None and body.animation is not None:
             self._motion = BoundRoots(model, np.ones(model.strand_count, np.bool_), body)
-        self._support = HairSupport(self._target_at, params.support)
-        clearances = Clearances(body)
-        has_solids = len(surroundings.touched) > 0
-        forces = [self._support, *([SolidContact(clearances=clearances)] if has_solids else [])]
-        constraints = [SolidProjection(clearances=clearances)] if has_solids else []
-        self._solver = make_solver(params.model, model)
-        self._stepper = Stepper(self._solver, forces, constraints, self._active, parks=True)
+        solver = make_solver(params.strand_model, model)
+        self._model, self._clearances = solver.model, Clearances(body)
+        self._boxes = shape_boxes(solver.model, params.support)
+        self._pool = StrandPool(solver, self._make_parts)
         self.activation = Activation(model.mass.shape, params.linger, params.return_time)
         self.reset()
 
-    @property
-    def _parts(self) -> tuple[Part, ...]:
-        return (*self._stepper.forces, *self._stepper.constraints)
+    def _make_parts(self, rows: IntArray) -> tuple[Sequence[Force], Sequence[Constraint]]:
+        """What acts on some of the hairs: support, and contact with body and solids."""
+        support = SomeSupport(self._target_at, self.params.support, self._boxes, rows)
+        if len(self._surroundings.touched) == 0:
+            return [support], []
+        clearances = SomeClearances(self._clearances, self._model, rows)
+        return [support, SolidContact(clearances=clearances)], [SolidProjection(clearances=clearances)]
 
     @property
     def active_count(self) -> int:
         """Hairs that are simulated."""
-        return int(self._active.sum())
+        return int((self.activation.status == Status.ACTIVE).sum())
 
     def reset(self) -> None:
         """Begin anew: all hairs follow their targets."""
-        rest = self._solver.model.rest_points
         self.activation.reset()
-        self._active[...] = False
+        self._pool.clear()
         pose = Pose.identity()
         self._moment = RootMoment(pose, NO_TIME, self._motion.at(pose, 0.0))
-        self._state: StrandState = self._solver.rest_state(self._moment.roots)
-        self._before = self._target = self._shown = rest
-        for part in self._parts:
-            part.reset()
+        self._before = self._target = self._model.rest_points.astype(np.float32)
+        self._shown = (NO_STRANDS, np.zeros((0, *self._target.shape[1:]), np.float32))
 
-    def step(self, frame: GuideFrame, targets: Float64Array) -> Float64Array:
-        """Go on to a frame at which the mesh has the hairs at `targets`; return where they are, both (G, V, 3) [m]."""
+    def step(self, frame: GuideFrame, targets: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Go on to a frame at which the mesh has the hairs at `targets` [m], shape (G, V, 3).
+
+        Returns:
+            Hairs that are elsewhere, shape (A,), and where [m], shape (A, V, 3).
+        """
         gap = frame.time - self._moment.time
         if abs(gap) < ROUNDING:
             return self._shown
         after = RootMoment(frame.head, frame.time, self._motion.at(frame.head, frame.time))
         if not 0 < gap <= LONGEST_GAP or self._motion.jumps(self._moment, after, gap):
             self.reset()
-            self._before = self._target = self._shown = targets
+            self._before = self._target = targets
         else:
             self._before, self._target = self._target, targets
             path = frame_path(self._moment, after, gap, self._surroundings, head=None, motion=self._motion)
@@ -147,41 +172,40 @@ class IndividualHairs:
         self._moment = after
         return self._shown
 
-    def _target_at(self, time: float) -> Float64Array:
-        """Targets between those of two frames, on straight lines."""
-        share = (time - self._moment.time) / self._frame_time
-        return self._before + share * (self._target - self._before)
-
     def _advance(self, path: StepPath, after: RootMoment, gap: float) -> None:
         self._frame_time = gap
-        velocity = (self._target - self._before) / gap
-        self._wake(self._touching(path, after.time), velocity)
-        if self._active.any():
-            count = max(1, math.ceil(gap / self._solver.max_substep - ROUNDING))
-            self._stepper.step(self._state, self._state, path, time=after.time, dt=gap, substeps=count)
-        shown = self._target.copy()
-        shown[self._active] = self._blended()
-        if self.params.touching_only:
-            self._release(path, after.time, shown, velocity)
-        returning = self.activation.is_in(Status.RETURNING)
-        shown[returning] = self._target[returning] + self.activation.offsets(after.time)[0]
+        self._wake(self._touching(path, after.time), gap)
+        rows = self._pool.rows
+        self._aims = tuple(one[rows].astype(np.float64) for one in (self._before, self._target))
+        self._pool.step(path, time=after.time, dt=gap)
+        simulated = self._blended() if len(rows) else np.zeros((0, *self._target.shape[1:]))
+        if self.params.touching_only and len(rows):
+            self._release(path, after.time, simulated, gap)
+        active, returning = rows[self.activation.status[rows] == Status.ACTIVE], self.activation.returning
+        led_back = self._target[returning] + self.activation.offsets(after.time)[0]
+        shown = np.concatenate([simulated[np.searchsorted(rows, active)], led_back]).astype(np.float32)
+        changed = np.concatenate([active, returning])
+        keep_lengths(self._lengths[changed], shown)
         self.activation.arrive(after.time)
-        changed = returning | self._active
-        if changed.any():
-            kept = shown[changed].astype(np.float32)
-            keep_lengths(self._lengths[changed], kept)
-            shown[changed] = kept
-        self._shown = shown
+        self._shown = (changed, shown)
 
-    def _touching(self, path: StepPath, time: float) -> NDArray[np.bool_]:
-        """Hairs whose targets touch a solid at some time of the frame, or all where all are simulated, (G,)."""
+    def _target_at(self, time: float) -> Float64Array:
+        """Targets of the hairs in the pool between those of two frames, on straight lines [m], shape (A, V, 3)."""
+        share = (time - self._moment.time) / self._frame_time
+        before, after = self._aims
+        return before + share * (after - before)
+
+    def _velocity(self, rows: IntArray, gap: float) -> Float64Array:
+        """How targets of some hairs move [m/s], shape (A, V, 3)."""
+        return (self._target[rows].astype(np.float64) - self._before[rows]) / gap
+
+    def _touching(self, path: StepPath, time: float) -> IntArray:
+        """Hairs whose targets touch a solid at some time of the frame, or all where all are simulated, sorted."""
         if not self.params.touching_only:
-            return np.ones(len(self._active), np.bool_)
-        found = np.zeros(len(self._active), np.bool_)
-        for number in range(1, SAMPLES + 1):
-            share = number / SAMPLES
-            hair = self._before + share * (self._target - self._before)
-            found |= near_solids(hair, self._props(path, share - 1 / SAMPLES, share), self._margin)
+            return np.arange(len(self._target))
+        ends = np.arange(1, SAMPLES + 1) / SAMPLES
+        solids = [self._props(path, end - 1 / SAMPLES, end) for end in ends.tolist()]
+        found = near_on_the_way(self._before, self._target, solids, self._margin)
         self.activation.touched[found] = time
         return found
 
@@ -189,39 +213,38 @@ class IndividualHairs:
         """Solids other than the body, which hair is kept out of without being simulated."""
         return tuple(one for one in path.solids(start, end) if one.solid is not self._surroundings.body)
 
-    def _wake(self, touching: NDArray[np.bool_], velocity: Float64Array) -> None:
-        """Begin to simulate hairs of the mask (G,) that are not, from where they are shown."""
-        wakes = touching & ~self._active
-        if not wakes.any():
-            return
-        returning = self.activation.is_in(Status.RETURNING)
-        speed = velocity.copy()
-        speed[returning] += self.activation.offsets(self._moment.time)[1]
-        self._state.points[wakes], self._state.velocity[wakes] = self._shown[wakes], speed[wakes]
-        self._solver.adopt(self._state, wakes)
-        for part in self._parts:
-            part.forget(wakes)
-        self.activation.status[wakes] = Status.ACTIVE
-        self._active |= wakes
+    def _wake(self, touching: IntArray, gap: float) -> None:
+        """Begin to simulate those of the hairs that are not, from where they are shown; stop with those let go."""
+        activation, stay = self.activation, self.activation.rows(Status.ACTIVE)
+        wakes = touching[activation.status[touching] != Status.ACTIVE]
+        points, speed = self._before[wakes].astype(np.float64), self._velocity(wakes, gap)
+        back = np.flatnonzero(np.isin(activation.returning, wakes))
+        place = np.searchsorted(wakes, activation.returning[back])
+        offset, rate = activation.offsets(self._moment.time)
+        points[place] += offset[back]
+        speed[place] += rate[back]
+        self._pool.change(stay, wakes, points, speed, self._moment.roots)
+        activation.wake(wakes)
 
-    def _release(self, path: StepPath, time: float, shown: Float64Array, velocity: Float64Array) -> None:
+    def _release(self, path: StepPath, time: float, shown: Float64Array, gap: float) -> None:
         """Let hairs go back that neither touch anything nor would, if they followed their targets."""
-        activation, rows = self.activation, np.flatnonzero(self._active)
-        near = near_solids(self._state.points[rows], self._props(path, 1 - 1 / SAMPLES, 1.0), self._margin[rows])
+        activation, rows, points = self.activation, self._pool.rows, self._pool.state.points
+        near = near_solids(points, self._props(path, 1 - 1 / SAMPLES, 1.0), self._margin[rows])
         activation.touched[rows[near]] = time
-        leaves = self._active & (time - activation.touched >= activation.linger)
-        gap, speed = shown - self._target, self._blend * (self._state.velocity - velocity)
-        activation.release(leaves, time, gap, speed)
-        self._active &= ~leaves
+        leaves = np.flatnonzero(time - activation.touched[rows] >= activation.linger)
+        own = rows[leaves]
+        speed = self._blend[own] * (self._pool.state.velocity[leaves] - self._velocity(own, gap))
+        activation.release(own, time, shown[leaves] - self._target[own], speed)
 
     def _blended(self) -> Float64Array:
-        """What is shown of the hairs that are simulated, shape (A, V, 3)."""
-        params, rows = self.params, self._active
-        target, simulated = self._target[rows], self._state.points[rows]
-        free = (1 - params.show_boxes - params.show_mesh) * (simulated - target)
-        if self._support.boxes is not None and params.show_boxes > 0:
-            free += params.show_boxes * (self._support.boxes.places(rows)[rows] - target)
-        result: Float64Array = target + self._blend[rows] * free
+        """What is shown of the hairs in the pool, shape (A, V, 3)."""
+        params, pool, target = self.params, self._pool, self._aims[1]
+        free = (1 - params.show_boxes - params.show_mesh) * (pool.state.points - target)
+        support = pool.forces[0]
+        assert isinstance(support, HairSupport)
+        if support.boxes is not None and params.show_boxes > 0:
+            free += params.show_boxes * (support.boxes.places() - target)
+        result: Float64Array = target + self._blend[pool.rows] * free
         return result
 
     def memory(self) -> Memory:
@@ -231,30 +254,21 @@ class IndividualHairs:
             "time": np.array(self._moment.time),
             "pose": np.concatenate([pose.position, pose.rotation]),
             "target": self._target.copy(),
-            "shown": self._shown.copy(),
-            "active": self._active.copy(),
+            "changed": self._shown[0].copy(),
+            "shown": self._shown[1].copy(),
             "roots": np.concatenate([roots.positions, roots.rotations], axis=1),
         }
-        strand = {f"strand.{name}": array.copy() for name, array in self._state.arrays().items()}
-        activation = {f"activation.{name}": array for name, array in self.activation.memory().items()}
-        parts = {f"parts.{name}": array for name, array in checkpoints.save((self._solver, *self._parts)).items()}
-        return {**own, **strand, **activation, **parts}
+        activation = {ACTIVATION + name: array for name, array in self.activation.memory().items()}
+        return {**own, **activation, **{POOL + name: array for name, array in self._pool.memory().items()}}
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
         pose = Pose(memory["pose"][:3], memory["pose"][3:])
         roots = RootPose(memory["roots"][:, :3].copy(), memory["roots"][:, 3:].copy())
         self._moment = RootMoment(pose, float(memory["time"]), roots)
-        self._target, self._shown = memory["target"].copy(), memory["shown"].copy()
-        self._active[...] = memory["active"]
-        self._state = StrandState.from_arrays(_within(memory, "strand."))
-        self.activation.restore(_within(memory, "activation."))
-        checkpoints.load((self._solver, *self._parts), _within(memory, "parts."))
-
-
-def _within(memory: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """Arrays whose names begin with a prefix, without it."""
-    return {name.removeprefix(prefix): array for name, array in memory.items() if name.startswith(prefix)}
+        self._target, self._shown = memory["target"].copy(), (memory["changed"].copy(), memory["shown"].copy())
+        self.activation.restore(within(memory, ACTIVATION))
+        self._pool.restore(within(memory, POOL), roots)
 
 
 def _root_to_tip(segments: Float64Array, part: float) -> Float64Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,69 +19,21 @@ from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
 from mane.strand.surroundings import Surroundings
-from mane.volume.boxes import BoxParams
 from mane.volume.individual import IndividualHairs, IndividualParams
 from mane.volume.params import VolumeParams
+from mane.volume.pool import within
 from mane.volume.skin import VolumeSkin
-from mane.volume.support import SupportParams
 
 PREFIX = "hairs."
 
 
 @dataclass(frozen=True)
-class IndividualSkinParams(VolumeParams):
-    """Settings of `IndividualSkin`: those of `VolumeSkin`, and how single hairs are simulated.
-
-    Attributes:
-        strand_model: name of the strand model.
-        touching_only: simulate only hairs that touch a solid other than the body; false for all of them.
-        margin: distance from a solid at which a hair is simulated [m].
-        linger: how long it is after it has touched one [s].
-        return_time: in which it goes back to the mesh then [s].
-        kinematic_roots: part of the length, from the root, over which hair goes from following the mesh to being
-            simulated.
-        show_boxes: share of the boxes' position in what is shown, 0 to 1.
-        show_mesh: share of the mesh's position in what is shown, 0 to 1.
-        support_frequency: at which a vertex would swing on its spring to the mesh [Hz]; 0 for the stiffness as printed
-            (lee2018 4).
-        mesh_springs: factor on the springs to the mesh.
-        box_springs: factor on the springs to the boxes that hold a hair's shape; 0 for no boxes.
-        boxes: of a long hair, at most.
-    """
-
-    strand_model: str = "cosserat"
-    touching_only: bool = True
-    margin: float = 0.003
-    linger: float = 0.25
-    return_time: float = 0.5
-    kinematic_roots: float = 0.0
-    show_boxes: float = 0.0
-    show_mesh: float = 0.0
-    support_frequency: float = 4.0
-    mesh_springs: float = 1.0
-    box_springs: float = 1.0
-    boxes: int = 4
+class IndividualSkinParams(IndividualParams, VolumeParams):
+    """Settings of `IndividualSkin`: those of `VolumeSkin`, and how single hairs are simulated."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.boxes >= 1:
-            raise ValueError(f"boxes: must be at least 1, got {self.boxes}; box_springs = 0 is for none")
-        if not (np.isfinite(self.support_frequency) and self.support_frequency >= 0):
-            raise ValueError(f"support_frequency: must be at least 0 Hz, got {self.support_frequency}")
-        _ = self.individual
-
-    @property
-    def individual(self) -> IndividualParams:
-        """How single hairs are simulated."""
-        support = SupportParams(
-            frequency=self.support_frequency or None,
-            mesh_springs=self.mesh_springs,
-            box_springs=self.box_springs,
-            box=BoxParams(most=self.boxes),
-        )
-        shared = {one.name for one in fields(IndividualParams)} - {"model", "support"}
-        own = {name: getattr(self, name) for name in shared}
-        return IndividualParams(model=self.strand_model, support=support, **own)
+        VolumeParams.__post_init__(self)
+        IndividualParams.__post_init__(self)
 
 
 class IndividualSkin(VolumeSkin):
@@ -102,7 +54,8 @@ class IndividualSkin(VolumeSkin):
     Attributes:
         individual: the hairs that may be simulated.
 
-    Limitations: hairs do not touch each other; memory of all hairs that may be simulated is held all the time.
+    Limitations: hairs do not touch each other; material and rest shape of all hairs that may be simulated are held, a
+    state of those alone that are.
     """
 
     name = "individual"
@@ -134,7 +87,7 @@ class IndividualSkin(VolumeSkin):
             groom if hairs is None else groom.take(self._hairs),
             Material() if material is None else material,
             Surroundings(body, others),
-            self.params.individual,
+            self.params,
         )
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
@@ -147,7 +100,8 @@ class IndividualSkin(VolumeSkin):
 
     def _simulate(self, frame: GuideFrame, out: FloatArray) -> None:
         if not frame.is_rest_pose:
-            out[self._hairs] = self.individual.step(frame, out[self._hairs].astype(np.float64))
+            changed, points = self.individual.step(frame, out[self._hairs])
+            out[self._hairs[changed]] = points
 
     @property
     def remembers(self) -> bool:
@@ -161,8 +115,7 @@ class IndividualSkin(VolumeSkin):
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
         super().restore(memory)
-        own = {name.removeprefix(PREFIX): array for name, array in memory.items() if name.startswith(PREFIX)}
-        self.individual.restore(own)
+        self.individual.restore(within(memory, PREFIX))
 
     def reset(self) -> None:
         """Begin anew."""

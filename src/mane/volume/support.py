@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.contact.attraction._kernels import add_pull
-from mane.geometry.checks import require_positive
+from mane.geometry.checks import IntArray, require_positive
 from mane.stage.protocol import Memory
 from mane.strand.model import StrandModel
 from mane.strand.ports import Force, Load, StrandView
@@ -76,6 +76,7 @@ class HairSupport(Force):
     """
 
     name = "support"
+    version = 2  # boxes are remembered strand by strand
     is_mutual = False
 
     def __init__(self, targets: Targets, params: SupportParams | None = None) -> None:
@@ -88,11 +89,10 @@ class HairSupport(Force):
         params, rate = self.params, self.params.rates(model)
         self._to_mesh, self._to_boxes = rate * np.sqrt(params.mesh_springs), rate * np.sqrt(params.box_springs)
         self._is_known = np.zeros(model.strand_count, np.bool_)
-        if params.box_springs > 0:
-            stiffness = model.mass * self._to_boxes**2
-            damping = 2 * params.damping * model.mass * self._to_boxes
-            scale = stiffness.mean(axis=1) / (params.stiffness * params.box_springs)
-            self.boxes = ShapeBoxes(model, params.box, scale, stiffness, damping)
+        self.boxes = self._make_boxes(model)
+
+    def _make_boxes(self, model: StrandModel) -> ShapeBoxes | None:
+        return shape_boxes(model, self.params)
 
     def add(self, strands: StrandView, load: Load) -> None:
         """Step the boxes, and add the pull to targets and boxes as both are at the end of the step."""
@@ -136,3 +136,31 @@ class HairSupport(Force):
         self._is_known[...] = memory["is_known"]
         if self.boxes is not None:
             self.boxes.restore(memory)
+
+
+class SomeSupport(HairSupport):
+    """That of some of the strands, whose boxes are those of them all.
+
+    Args:
+        targets: of these strands, shape (A, V, 3); see `HairSupport`.
+        params: of the springs.
+        boxes: of all strands, or None without.
+        rows: these strands, shape (A,).
+    """
+
+    def __init__(self, targets: Targets, params: SupportParams, boxes: ShapeBoxes | None, rows: IntArray) -> None:
+        super().__init__(targets, params)
+        self._all_boxes, self._rows = boxes, rows
+
+    def _make_boxes(self, model: StrandModel) -> ShapeBoxes | None:
+        return None if self._all_boxes is None else self._all_boxes.taken(self._rows)
+
+
+def shape_boxes(model: StrandModel, params: SupportParams) -> ShapeBoxes | None:
+    """Boxes of strands, as stiff as their springs to them ask for; None without such springs."""
+    if params.box_springs == 0:
+        return None
+    rate = params.rates(model) * np.sqrt(params.box_springs)
+    stiffness = model.mass * rate**2
+    scale = stiffness.mean(axis=1) / (params.stiffness * params.box_springs)
+    return ShapeBoxes(model, params.box, scale, stiffness, 2 * params.damping * model.mass * rate)

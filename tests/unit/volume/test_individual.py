@@ -8,6 +8,7 @@ import pytest
 from mane.body.motion_keys import KeyframedMotion
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
+from mane.geometry.threads import using_threads
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.scene.simulation import Simulation
@@ -120,7 +121,7 @@ def test_returning_matches_position_and_velocity_at_both_ends():
     activation = Activation((2, 3), linger=0.1, return_time=0.4)
     random = np.random.default_rng(0)
     gap, speed = random.normal(size=(2, 2, 3, 3))
-    activation.release(np.array([True, True]), 1.0, gap, speed)
+    activation.release(np.array([0, 1]), 1.0, gap, speed)
     for time, position, velocity in ((1.0, gap, speed), (1.4, 0 * gap, 0 * speed)):
         offset, rate = activation.offsets(time)
         np.testing.assert_allclose(offset, position, atol=1e-12)
@@ -129,4 +130,36 @@ def test_returning_matches_position_and_velocity_at_both_ends():
     slope = (activation.offsets(1.1 + h)[0] - activation.offsets(1.1 - h)[0]) / (2 * h)
     np.testing.assert_allclose(slope, activation.offsets(1.1)[1], rtol=1e-6)
     activation.arrive(1.4)
-    assert not activation.is_in(Status.RETURNING).any()
+    assert len(activation.returning) == len(activation.rows(Status.RETURNING)) == 0
+
+
+def played(simulation, threads=1, until=14, skin=None, start=0):
+    """Hairs of some frames, and the skin that made them."""
+    skin = skin or make_skin("individual", carpet(), simulation, spacing=0.03, linger=0.1, return_time=0.3)
+    with using_threads(threads):
+        hairs = [skin(frame, copy=True) for frame in list(frames(simulation))[start:until]]
+    return np.stack(hairs), skin
+
+
+def test_hairs_that_are_simulated_are_the_same_bytes_on_any_number_of_threads_and_after_a_checkpoint(simulation):
+    """The pool of hairs changes in every frame here: 5 to 20 of them, and some have left."""
+    one, skin = played(simulation)
+    assert skin.individual.active_count > 0
+    two = played(simulation, threads=2)[0]
+    assert two.tobytes() == one.tobytes()
+    half, skin = played(simulation, until=10)
+    other = make_skin("individual", carpet(), simulation, spacing=0.03, linger=0.1, return_time=0.3)
+    other.restore(skin.memory())
+    rest = played(simulation, skin=other, start=10)[0]
+    assert np.concatenate([half, rest]).tobytes() == one.tobytes()
+
+
+def test_a_hair_in_the_pool_is_what_it_is_among_all(simulation):
+    """All hairs simulated, and three of them alone: the same bytes, though they share no arrays."""
+    few = np.array([13, 14, 15])
+    hairs = {}
+    for name, chosen in {"all": None, "few": few}.items():
+        skin = make_skin("individual", carpet(), simulation, spacing=0.03, touching_only=False, hairs=chosen)
+        hairs[name] = played(simulation, skin=skin)[0][:, few]
+    assert np.linalg.norm(hairs["few"] - carpet().as_uniform()[few], axis=3).max() > 0.005
+    assert hairs["few"].tobytes() == hairs["all"].tobytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,16 @@ class DeformingSurface:
         self._points = np.zeros((2, len(points), 3))
         self._first, self._members = _clusters(faces[: self._closed.bounding_count])
         self._clusters = _empty_clusters(len(self._first) - 1)
+
+    def seen_by(self, reach: ArrayLike) -> DeformingSurface:
+        """Return the same surface with other observers, that have seen nothing yet: rings of `reach` [m], (W, 4).
+
+        Both have one set of arrays: go on with the new one alone.
+        """
+        other = copy(self)
+        other._arrays = self._arrays._replace(observers=_observers(np.asarray(reach, np.float64)))
+        other._seen_times = (np.nan, np.nan)
+        return other
 
     def during(self, start: float, end: float) -> SurfaceArrays:
         """Return the surface from `start` to `end` [s]; the arrays are those of the last call, with other contents.

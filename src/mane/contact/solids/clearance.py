@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from functools import cached_property
+
 import numpy as np
 
 from mane.body._kernels_solid import SolidArrays
@@ -12,6 +15,7 @@ from mane.body.packed import PackedSolid
 from mane.body.solid import Solid
 from mane.contact.solids import _kernels_deforming as deforming
 from mane.contact.solids._kernels import SLACK
+from mane.geometry.checks import IntArray
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import MovingSolid, StrandView
 
@@ -41,7 +45,7 @@ def inner_places(feature: float, segment_length: float, thickness: float) -> int
 
 def safe_margin(model: StrandModel, thickness: float) -> float:
     """Distance between a solid and the paths of a strand beyond which they cannot touch [m]."""
-    return thickness + 2 * SLACK * float(model.rest_length.max())
+    return thickness + 2 * SLACK * model.longest_segment
 
 
 def not_measured(strand_count: int, vertex_count: int, is_deforming: bool = False) -> Float64Array:
@@ -82,7 +86,6 @@ class Clearance:
 
     Attributes:
         solid: whose it is.
-        measured: see `not_measured`; scratch that parts share, and that changes no result.
         feature: radius of the thinnest part [m].
     """
 
@@ -92,10 +95,27 @@ class Clearance:
         self._lowest: dict[int, Float64Array] = {}
         self._packed = PackedSolid.of(solid)
         self._surface = None if solid.animation is None else DeformingSurface(solid.animation, _reach_of(model))
-        self.measured = not_measured(model.strand_count, model.vertex_count, self._surface is not None)
-        if self._surface is not None:
-            self.measured[..., deforming.RING] = _rings_of(model)
         self.feature = self._packed.arrays.feature if self._surface is None else self._surface.feature
+
+    @cached_property
+    def measured(self) -> Float64Array:
+        """What was last measured of each vertex; see `not_measured`. Scratch that parts share; changes no result."""
+        measured = not_measured(self._model.strand_count, self._model.vertex_count, self._surface is not None)
+        if self._surface is not None:
+            measured[..., deforming.RING] = _rings_of(self._model)
+        return measured
+
+    def taken(self, rows: IntArray) -> Clearance:
+        """Return that of some of the strands, of which nothing is measured yet.
+
+        A surface that deforms is shared: whoever looked at it before must not do so again.
+        """
+        other = copy(self)
+        other.__dict__.pop("measured", None)
+        other._model = self._model.taken(rows)
+        other._lowest = {inner: lowest[rows] for inner, lowest in self._lowest.items()}
+        other._surface = None if self._surface is None else self._surface.seen_by(_reach_of(other._model))
+        return other
 
     def arrays(self, moving: MovingSolid, strands: StrandView, poses: Float64Array) -> SolidArrays | SurfaceArrays:
         """Return the solid during a step of `strands`, with its poses at both ends of it."""
@@ -106,6 +126,11 @@ class Clearance:
         roots = ((before.positions, before.rotations), (after.positions, after.rotations))
         self._surface.observe(poses, *roots)
         return arrays
+
+    def is_of(self, model: StrandModel) -> bool:
+        """Whether it has as many strands and vertices as a model."""
+        mine = self._model
+        return (mine.strand_count, mine.vertex_count) == (model.strand_count, model.vertex_count)
 
     def lowest(self, inner: int) -> Float64Array:
         """How far from the solid each place of a strand may be held at most [m], (G, places); see `_kernels`.
@@ -142,12 +167,34 @@ class Clearances:
 
     def of(self, solid: Solid, model: StrandModel) -> Clearance:
         """Return that of a solid."""
-        known, shape = self._known.get(id(solid)), (model.strand_count, model.vertex_count)
-        if known is None or known.solid is not solid or known.measured.shape[:2] != shape:
-            known = self._known[id(solid)] = Clearance(solid, model, is_body=self._is_body(solid))
+        known = self._known.get(id(solid))
+        if known is None or known.solid is not solid or not known.is_of(model):
+            known = self._known[id(solid)] = self._made(solid, model)
         return known
+
+    def _made(self, solid: Solid, model: StrandModel) -> Clearance:
+        return Clearance(solid, model, is_body=self._is_body(solid))
 
     def _is_body(self, solid: Solid) -> bool:
         """Whether guides grow on a solid: the body, or the same mesh while it comes from its rest pose (pre-roll)."""
         body = self._body
         return body is not None and (solid is body or (body.animation is not None and solid.mesh is body.mesh))
+
+
+class SomeClearances(Clearances):
+    """Those of some of the strands, at the price of these alone.
+
+    Args:
+        every: those of all strands; what is found out for all, such as how deep hair was groomed, is not found again.
+        model: all strands.
+        rows: some of them, shape (A,).
+    """
+
+    def __init__(self, every: Clearances, model: StrandModel, rows: IntArray) -> None:
+        super().__init__(every._body)
+        self._every, self._model, self._rows = every, model, rows
+
+    def _made(self, solid: Solid, model: StrandModel) -> Clearance:
+        whole = self._every.of(solid, self._model)
+        whole.lowest(inner_places(whole.feature, self._model.longest_segment, 0.0))
+        return whole.taken(self._rows)

@@ -255,8 +255,7 @@ class _OneSolid:
         self.clearance = clearances.of(self.solid, model)
         strands, vertices = model.strand_count, model.vertex_count
         # By the longest segment of all: with their own, shorter strands were 3 mm deep after some violent steps.
-        longest = float(model.rest_length.max())
-        self.inner = inner_places(self.clearance.feature, longest, thickness)
+        self.inner = inner_places(self.clearance.feature, model.longest_segment, thickness)
         self._lowest = self.clearance.lowest(self.inner)
         capacity = vertices + min(self.inner, kernels.INNER_CONTACTS) * model.segment_count
         self.last = ContactList.empty(strands, capacity)

@@ -151,6 +151,6 @@ class _Buffers:
 
     def __init__(self, solid: Solid, model: StrandModel, thickness: float, clearances: Clearances) -> None:
         self.solid, self.clearance = solid, clearances.of(solid, model)
-        self.inner = inner_places(self.clearance.feature, float(model.rest_length.max()), thickness)
+        self.inner = inner_places(self.clearance.feature, model.longest_segment, thickness)
         self.lowest = self.clearance.lowest(self.inner)
         self.margin = safe_margin(model, thickness)

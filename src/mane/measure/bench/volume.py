@@ -11,6 +11,7 @@ import numpy as np
 
 from mane.body.characters import make_character
 from mane.geometry.threads import most_threads, using_threads
+from mane.measure.bench.volume_hairs import add_rows
 from mane.measure.figures import Figures
 from mane.volume import _kernels_embed as kernels
 from mane.volume.driver import SkinDriver
@@ -106,6 +107,7 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
         spent.append(_add_frames(figures, coat, mesh, state.nodes, animation.precise_points(0.5), skin, quick))
     growth = (spent[1] / spent[0]) / (sizes[1] / sizes[0])
     figures.add("a quarter to the whole", "growth of a frame over that of points", growth, "1")
+    add_rows(figures, quick, tell)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     figures.add("process", "memory at most", peak, "GB", target=None if quick else MEMORY)
     return figures
