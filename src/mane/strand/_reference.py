@@ -11,10 +11,23 @@ from mane.strand.ports import Load
 
 def stage_theta(model: StrandModel, theta: float, spin: Float64Array, load: Load, *, dt: float, strand: int) -> float:
     """Part of the step that the stage of one strand takes; `theta` of a calm one."""
-    resisted = dt * load.resistance[strand, :, :3].sum(axis=1) / model.mass[strand]
     pushed = np.linalg.norm(load.force[strand], axis=1) / model.mass[strand]
     if model.root_kind[strand] != RootKind.FREE:
-        resisted[0] = pushed[0] = 0.0
+        pushed[0] = 0.0
     turn = dt**2 * (spin[strand] ** 2).sum(axis=1)
-    violence = max(resisted.max() / RESISTED, pushed.max() / PUSHED, turn.max() / CALM**2)
+    resisted = _resisted(model, load, dt, strand)
+    violence = max(resisted / RESISTED, pushed.max() / PUSHED, turn.max() / CALM**2)
     return float(theta + (1 - theta) * min(violence, 1.0))
+
+
+def is_resisted(model: StrandModel, load: Load, *, dt: float, strand: int) -> bool:
+    """Whether a step of one strand is all stage because something resists it."""
+    return _resisted(model, load, dt, strand) > RESISTED
+
+
+def _resisted(model: StrandModel, load: Load, dt: float, strand: int) -> float:
+    """What resists one vertex most, as a multiple of mass / dt."""
+    resisted = dt * load.resistance[strand, :, :3].sum(axis=1) / model.mass[strand]
+    if model.root_kind[strand] != RootKind.FREE:
+        resisted[0] = 0.0
+    return float(resisted.max())

@@ -113,6 +113,25 @@ def test_a_step_equals_the_dense_solve(root, loaded):
         np.testing.assert_allclose(out.cut_force[g], cut, atol=1e-6 * np.abs(cut).max())
 
 
+def test_a_strand_that_is_solved_anew_leaves_others_of_its_block_alone():
+    """Strands are stepped eight at a time; the third is caught, by what turns it far, and solved by other rounds."""
+    model = curls(5, 7)
+    solver = CosseratSolver(model)
+    rest = solver.rest_state(still(model))
+    load = Load.empty(5, 8)
+    load.resistance[2, 4, :3] = 300 * model.mass[2, 4] / 0.005
+    load.force[2, 4] = load.resistance[2, 4, :3] * [1.0, -0.5, 1.0]
+    together = rest.copy()
+    solver.step(rest, together, still(model), load, dt=0.005)
+    assert np.linalg.norm(together.points[2] - rest.points[2], axis=1).max() > 0.003
+    for g in range(5):
+        alone = rest.taken(np.array([g]))
+        roots = RootPose(model.rest_points[[g], 0], np.array([[0.0, 0.0, 0.0, 1.0]]))
+        solver.taken(np.array([g])).step(alone, alone, roots, load.taken(np.array([g])), dt=0.005)
+        np.testing.assert_array_equal(alone.points[0], together.points[g])
+        np.testing.assert_array_equal(alone.velocity[0], together.velocity[g])
+
+
 def test_sag_free_curls_stay_where_they_were_groomed():
     model, _ = stiffen_to_stand(curls(6, 40))  # some point upwards and would fall over
     solver = CosseratSolver(model)

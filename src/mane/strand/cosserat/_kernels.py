@@ -2,7 +2,9 @@
 
 A step is one implicit stage and a way on from it. The stage is implicit Euler over a part theta of the step, solved by
 two rounds with one factorised matrix; then everything goes on to the end of the step with the velocities of the stage.
-With a theta of one half that would be the implicit midpoint rule, with all of the step it is Euler's.
+With a theta of one half that would be the implicit midpoint rule, with all of the step it is Euler's. Strands that
+something holds back while they turn far are solved anew, with a matrix that is filled anew in every round
+(docs/decisions/0036).
 `_reference` is the same step with a dense matrix.
 """
 
@@ -22,6 +24,7 @@ from mane.strand.cosserat._kernels_rows import (
     R_X,
     RESIST,
     SPIN,
+    STIFF,
     STRIDE,
     Q,
     V,
@@ -30,7 +33,15 @@ from mane.strand.cosserat._kernels_rows import (
     turn_clamp,
 )
 from mane.strand.cosserat._kernels_solve import factorise, solve_backwards, solve_forwards
-from mane.strand.cosserat._kernels_stage import choose_stages, go_on, lay_vertices, predict
+from mane.strand.cosserat._kernels_stage import (
+    RENEWED_ROUNDS,
+    choose_stages,
+    go_on,
+    lay_vertices,
+    mark_far_turned,
+    predict,
+    renew_axes,
+)
 
 ONE, THREE, FOUR = np.uint64(1), np.uint64(3), np.uint64(4)
 
@@ -72,6 +83,36 @@ def load_roots(
     store3(buf, STRIDE + V, free * vx + held * (rx - x), free * vy + held * (ry - y), free * vz + held * (rz - z))
 
 
+@in_block
+def solve_stage(vertices, gravity, rounds, is_renewed, is_held, constants, buf):
+    """Solve a stage from its prediction on, with the matrix of the prediction or one that is renewed in every round."""
+    for number in range(rounds):
+        if number > 0 and is_renewed:
+            renew_axes(vertices, buf)
+        if number == 0 or is_renewed:
+            factorise(vertices, gravity, constants, buf)
+        else:
+            solve_forwards(vertices, gravity, constants, buf)
+        solve_backwards(vertices, constants, buf)
+        lay_vertices(vertices, is_held, constants, buf)
+
+
+@in_block
+def copy_numbers(source, target):
+    """Copy a buffer; as an assignment of arrays it would take long to compile."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@in_block
+def copy_marked_lanes(source, target):
+    """Copy the strands that `mark_far_turned` has marked, and no others: a strand is the same in any company."""
+    for lane in range(WIDTH):
+        if target[STIFF + np.uint64(lane)] > 0.0:
+            for i in range(lane, len(source), WIDTH):
+                target[i] = source[i]
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def step_direct(
     points,
@@ -100,16 +141,16 @@ def step_direct(
     cut_force_out,
     clamp_out,
 ):
-    """One step of all strands; `constants` (blocks, numbers), `scratch` one row per thread.
+    """One step of all strands; `constants` (blocks, numbers), `scratch` two rows per thread.
 
     Clamps were where `before` says and turn from there to where `rotations` of the roots take them. A stage takes
     `theta` of the step and is solved by `rounds` of linear solves.
     """
     vertices = points.shape[1]
     blocks = constants.shape[0]
-    threads = scratch.shape[0]
+    threads = scratch.shape[0] // 2
     for thread in prange(threads):
-        buf = scratch[thread]
+        buf, predicted = scratch[2 * thread], scratch[2 * thread + 1]
         for block in range(thread, blocks, threads):
             first, own = np.uint64(block * WIDTH), constants[block]
             copy_in(points, first, STRIDE, STRIDE + X, buf)
@@ -124,13 +165,13 @@ def step_direct(
             is_held = own[FREE : FREE + LANES].max() == 0.0
             choose_stages(vertices, dt, theta, own, buf)
             predict(vertices, own, buf)
-            for number in range(rounds):
-                if number == 0:
-                    factorise(vertices, gravity, own, buf)
-                else:
-                    solve_forwards(vertices, gravity, own, buf)
-                solve_backwards(vertices, own, buf)
-                lay_vertices(vertices, is_held, own, buf)
+            is_resisted = buf[STIFF : STIFF + LANES].max() > 0.0
+            if is_resisted:
+                copy_numbers(buf, predicted)
+            solve_stage(vertices, gravity, rounds, False, is_held, own, buf)
+            if is_resisted and mark_far_turned(vertices, buf):
+                solve_stage(vertices, gravity, RENEWED_ROUNDS, True, is_held, own, predicted)
+                copy_marked_lanes(predicted, buf)
             go_on(vertices, is_held, own, buf)
             copy_out(buf, first, STRIDE, STRIDE + X, points_out)
             copy_out(buf, first, STRIDE, STRIDE + V, velocity_out)

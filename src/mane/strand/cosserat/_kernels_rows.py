@@ -28,8 +28,9 @@ STRIDE = LANES * np.uint64(SCRATCH_ROWS)
 ONE = np.uint64(1)
 
 # Of the record before the root, which is no vertex: length of the stage [s], one over it, one over its part of the
-# step, what is left of the step [s].
-STAGE, INV_STAGE, INV_THETA, REMAINDER = row_offsets(1, 1, 1, 1, start=50)
+# step, what is left of the step [s]; by how much the load resists beyond what makes a step all stage, zero or less if
+# it does not.
+STAGE, INV_STAGE, INV_THETA, REMAINDER, STIFF = row_offsets(1, 1, 1, 1, 1, start=50)
 
 # Rows of the constants of a strand, likewise a record per vertex and one behind the tip: mass; whether something holds
 # the vertex, and one over its mass if nothing does; k, l, k / l, l / k, 1 / l of the segment and the sum of k / l of

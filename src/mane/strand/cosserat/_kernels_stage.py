@@ -6,9 +6,9 @@ import numpy as np
 
 from mane.simd.f64x8 import broadcast, load
 from mane.simd.jit import inline_fast
-from mane.simd.math import maximum, sqrt
+from mane.simd.math import maximum, minimum, sqrt
 from mane.simd.memory import store, use_wide_registers
-from mane.simd.rows import load3, load4, store3, store4
+from mane.simd.rows import LANES, load3, load4, store3, store4
 from mane.strand._kernels_small import cross, third_axis
 from mane.strand._kernels_stage import CALM, PUSHED, RESISTED
 from mane.strand.cosserat._kernels_rows import (
@@ -34,6 +34,7 @@ from mane.strand.cosserat._kernels_rows import (
     SPIN,
     SPRING,
     STAGE,
+    STIFF,
     STRETCH,
     STRIDE,
     TENSION,
@@ -43,6 +44,10 @@ from mane.strand.cosserat._kernels_rows import (
     in_block,
     turned,
 )
+
+# A segment that has turned by this much since its prediction [rad], on a strand whose load makes the step all stage by
+# its resistance, wants the matrix where it is now; in so many rounds.
+FAR, RENEWED_ROUNDS = 0.1, 3
 
 
 @in_block
@@ -66,6 +71,7 @@ def choose_stages(vertices, dt, theta, constants, buf):
     store(buf, INV_STAGE, 1.0 / (part * dt))
     store(buf, INV_THETA, 1.0 / part)
     store(buf, REMAINDER, (1.0 - part) * dt)
+    store(buf, STIFF, resisted * (dt / RESISTED) - 1.0)
 
 
 @in_block
@@ -107,6 +113,36 @@ def predict(vertices, constants, buf):
     tip = np.uint64(vertices) * STRIDE
     store3(buf, tip + X, x, y, z)
     store3(buf, tip + D_X, zero, zero, zero)
+
+
+@in_block
+def renew_axes(vertices, buf):
+    """Take axes and tensions from where a round has led, for a matrix there.
+
+    What catches hair draws it taut within the step. A matrix that knows nothing of that tension turns segments too far,
+    and more so in every round.
+    """
+    use_wide_registers()
+    zero = broadcast(0.0)
+    for j in range(np.uint64(vertices - 1)):
+        b = (j + ONE) * STRIDE
+        nx, ny, nz = load3(buf, b + CUT)
+        dx, dy, dz = third_axis(*load4(buf, b + Q))
+        store(buf, b + TENSION, maximum(nx * dx + ny * dy + nz * dz, zero))
+        store3(buf, b + AXIS, dx, dy, dz)
+
+
+@in_block
+def mark_far_turned(vertices, buf):
+    """Leave STIFF above zero for strands that are resisted and have turned by more than `FAR`; return whether any."""
+    use_wide_registers()
+    turn = broadcast(0.0)
+    for j in range(np.uint64(vertices - 1)):
+        tx, ty, tz = load3(buf, (j + ONE) * STRIDE + D_T)
+        turn = maximum(tx * tx + ty * ty + tz * tz, turn)
+    stiff = minimum(load(buf, STIFF), turn - FAR * FAR)
+    store(buf, STIFF, stiff)
+    return buf[STIFF : STIFF + LANES].max() > 0.0
 
 
 @inline_fast

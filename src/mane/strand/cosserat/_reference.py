@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mane.geometry import quaternion
-from mane.strand._reference import stage_theta
+from mane.strand._reference import is_resisted, stage_theta
+from mane.strand.cosserat._kernels_stage import FAR, RENEWED_ROUNDS
 from mane.strand.cosserat.solver import ROUNDS, SPIN_INERTIA, CosseratSolver
 from mane.strand.model import Float64Array, RootKind
 from mane.strand.ports import Load
@@ -22,6 +23,12 @@ def reference_step(
     stage = _Stage(solver, state, roots, load, dt, theta, strand)
     for _ in range(ROUNDS):
         stage.solve()
+    if is_resisted(model, load, dt=dt, strand=strand) and np.linalg.norm(stage.turned, axis=1).max() > FAR:
+        stage = _Stage(solver, state, roots, load, dt, theta, strand)
+        stage.solve()
+        for _ in range(RENEWED_ROUNDS - 1):
+            stage.renew()
+            stage.solve()
     rest = dt - stage.dt
     velocity = stage.velocity + stage.moved / stage.dt
     frames = quaternion.multiply(quaternion.exp(rest * (stage.spin + stage.turned / stage.dt)), stage.frames)
@@ -34,7 +41,7 @@ def reference_step(
 
 
 class _Stage:
-    """Implicit Euler over a part of the step, its matrix filled once at the prediction."""
+    """Implicit Euler over a part of the step, its matrix filled at the prediction, or where `renew` finds it."""
 
     def __init__(
         self,
@@ -65,6 +72,12 @@ class _Stage:
         self.axis = _axes(self.frames)  # where the matrix is filled
         strain = np.diff(self.points, axis=0) / rest.length[g][:, None] - self.axis  # hsu2024 eq. 1
         self.cut = model.stretch_stiffness[g][:, None] * strain
+        self.matrix = self._matrix()
+
+    def renew(self) -> None:
+        """Fill the matrix where the stage has come."""
+        self.axis = _axes(self.frames)
+        self.tension = np.maximum((self.cut * self.axis).sum(axis=1), 0.0)
         self.matrix = self._matrix()
 
     def x(self, j: int) -> slice:

@@ -103,11 +103,11 @@ class CosseratSolver(RodSolver):
         return other
 
     def _thread_scratch(self) -> Float64Array:
-        """One row per thread; zero where no strand ever writes, which stands for neighbours that are not there."""
-        threads = numba.get_num_threads()
-        if len(self._scratch) < threads:
-            self._scratch = zeros_aligned((threads, self._scratch.shape[1]))
-        return self._scratch[:threads]
+        """Two rows per thread; zero where no strand ever writes, which stands for neighbours that are not there."""
+        rows_needed = 2 * numba.get_num_threads()
+        if len(self._scratch) < rows_needed:
+            self._scratch = zeros_aligned((rows_needed, self._scratch.shape[1]))
+        return self._scratch[:rows_needed]
 
     def energy(self, state: StrandState) -> Float64Array:
         """Kinetic, elastic and gravitational energy of each strand [J], shape (G,)."""
