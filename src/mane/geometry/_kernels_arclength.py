@@ -34,3 +34,22 @@ def locate_lengths(arc, offsets, wanted, wanted_offsets, point, fraction):
             share = (wanted[k] - arc[i]) / step if step > 0.0 else 0.0
             point[k] = i
             fraction[k] = min(max(share, 0.0), 1.0)
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def interpolate_rows(
+    values,
+    point,
+    fraction,
+    # out
+    out,
+):
+    """Fill `out (K, C)` with `values (P, C)` at places `point (K,)` and `fraction (K,)`; ends are exact."""
+    for k in prange(len(point)):
+        i, share = point[k], fraction[k]
+        for c in range(values.shape[1]):
+            before, after = values[i, c], values[i + 1, c]
+            if share < np.float32(0.5):
+                out[k, c] = before + share * (after - before)
+            else:
+                out[k, c] = after - (np.float32(1.0) - share) * (after - before)

@@ -32,6 +32,11 @@ class CurveLocation:
         """Carry per-point values (P, ...) to the places, shape (K, ...); whole numbers take the nearer point's."""
         if values.dtype.kind != "f":
             return values[self.point + (self.fraction >= 0.5)]
+        if values.dtype == np.float32:
+            out = np.empty((len(self.point), *values.shape[1:]), np.float32)
+            rows = np.ascontiguousarray(values).reshape(len(values), -1)
+            kernels.interpolate_rows(rows, self.point, self.fraction, out.reshape(len(out), -1))
+            return out
         weight = self.fraction.reshape((-1,) + (1,) * (values.ndim - 1)).astype(values.dtype, copy=False)
         before, after = values[self.point], values[self.point + 1]
         # Written so that a fraction of exactly 0 or 1 returns the point itself, to the last bit.

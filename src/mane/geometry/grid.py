@@ -46,10 +46,17 @@ class UniformGrid:
         span = (np.array(self.values.shape) - 1) * self.cell_size
         return np.stack([self.origin, self.origin + span]).astype(np.float32)
 
+    def node_axes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Coordinates x (nx,), y (ny,) and z (nz,) of the nodes [m]."""
+        x, y, z = (
+            (self.origin[axis] + np.arange(self.values.shape[axis]) * self.cell_size).astype(np.float32)
+            for axis in range(3)
+        )
+        return x, y, z
+
     def node_positions(self) -> FloatArray:
         """Positions of all nodes [m], shape (nx, ny, nz, 3)."""
-        axes = [self.origin[axis] + np.arange(self.values.shape[axis]) * self.cell_size for axis in range(3)]
-        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).astype(np.float32)
+        return np.stack(np.meshgrid(*self.node_axes(), indexing="ij"), axis=-1)
 
     def sample(self, points: ArrayLike) -> FloatArray:
         """Return the field at `points` [m], shape (..., 3), as an array of shape (...)."""

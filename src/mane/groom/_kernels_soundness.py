@@ -4,6 +4,8 @@
 
 import math
 
+import numpy as np
+
 from mane.simd.jit import njit, prange
 
 
@@ -61,3 +63,25 @@ def measure_strands(
                     sharpest = min(sharpest, dot / (size * segment_length(points, before)))
                 before = i
         length[s], doubled[s], short[s], cosine[s] = total, none, few, sharpest
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def find_short(
+    points,
+    share,
+    floor,
+    # out
+    found,
+):
+    """Fill `found (S,)` with whether strands (S, V, 3) have segments that are `spacing.short_segments`."""
+    for s in prange(len(points)):
+        strand = points[s]
+        total, least, reach = 0.0, math.inf, float(np.finfo(np.float32).tiny)
+        for i in range(len(strand)):
+            for c in range(3):
+                reach = max(reach, abs(float(strand[i, c])))
+            if i:
+                size = segment_length(strand, i)
+                total += size
+                least = min(least, size)
+        found[s] = least < max(share * total / (len(strand) - 1), floor * reach)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray
+from mane.groom import _kernels_soundness as kernels
 from mane.groom.groom import Groom
 from mane.groom.resample import resample
 from mane.groom.soundness import SHORT_SHARE
@@ -13,7 +14,6 @@ from mane.groom.soundness import SHORT_SHARE
 # Segments below these shares of the coordinates have no direction in float32, whose last digit is 2^-24.
 HAIR_FLOOR, GUIDE_FLOOR = 2.0**-20, 2.0**-17
 GUIDE_SHARE = 0.05  # of the mean segment of a guide; with less, rounding shows in the loads that bend it
-ROWS_AT_ONCE = 8192  # strands that are looked at together, in double precision
 UP = (0.0, 1.0, 0.0)  # where a strand of one point goes
 
 
@@ -27,11 +27,9 @@ def short_segments(points: FloatArray, share: float, floor: float) -> tuple[NDAr
 
 def strands_with_short_segments(points: FloatArray, share: float, floor: float) -> NDArray[np.int64]:
     """Numbers of strands (S, V, 3) that have segments which are too short, rising."""
-    found = [
-        start + np.flatnonzero(short_segments(points[start : start + ROWS_AT_ONCE], share, floor)[0].any(axis=1))
-        for start in range(0, len(points), ROWS_AT_ONCE)
-    ]
-    return np.concatenate([np.zeros(0, np.int64), *found])
+    found = np.empty(len(points), np.bool_)
+    kernels.find_short(points, share, floor, found)
+    return np.flatnonzero(found)
 
 
 def spaced(points: FloatArray, share: float = SHORT_SHARE, floor: float = HAIR_FLOOR) -> NDArray[np.float64]:

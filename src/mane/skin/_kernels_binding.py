@@ -9,6 +9,8 @@ by exchanging one corner at a time.
 
 import math
 
+import numpy as np
+
 from mane.simd.jit import njit, prange
 
 # A triangle thinner than this (its area over the square of its longest side) has no usable coordinates.
@@ -17,6 +19,12 @@ THIN = 1e-9
 ON_THE_ROOT = 1e-6
 # A corner is exchanged for one that lies lower by more than this share of the extent squared: rounding is far below.
 LOWER = 1e-12
+# Roots on a square grid leave open which diagonal divides a square. Lifting each guide by up to this share of the
+# extent squared, always the same way, settles it for all hairs alike.
+NUDGE = 1e-7
+GOLDEN = 0.6180339887498949
+LEAST_SHARE = 0.1  # that the farthest candidate counts by where the plane of the skin is sought
+SWEEPS = 12  # of the Jacobi iteration, which doubles its digits with each; it ends where nothing is left
 
 
 @njit(cache=True, error_model="numpy")
@@ -124,10 +132,64 @@ def nearest_edge(xy, chosen, weight):
                 weight[0], weight[1], weight[2] = 1.0 - along, along, 0.0
 
 
+@njit(cache=True, error_model="numpy")
+def spread_axes(seen, height, extent, axes):
+    """Fill `axes (3, 3)`, columns, with the directions in which the candidates `seen (N, 3)` spread, and return which
+    of them is that in which they spread least. Nearer candidates count more. By Jacobi's rotations.
+    """
+    spread = np.zeros((3, 3))
+    middle, total = np.zeros(3), 0.0
+    for p in range(len(seen)):
+        share = 1.0 - (1.0 - LEAST_SHARE) * height[p] / extent
+        total += share
+        for c in range(3):
+            middle[c] += share * seen[p, c]
+    middle /= total
+    for p in range(len(seen)):
+        share = 1.0 - (1.0 - LEAST_SHARE) * height[p] / extent
+        for c in range(3):
+            for d in range(c, 3):
+                spread[c, d] += share * (seen[p, c] - middle[c]) * (seen[p, d] - middle[d])
+    for c in range(3):
+        for d in range(3):
+            axes[c, d] = 1.0 if c == d else 0.0
+            spread[d, c] = spread[c, d] if c <= d else spread[d, c]
+    for _ in range(SWEEPS):
+        if spread[0, 1] == 0.0 and spread[0, 2] == 0.0 and spread[1, 2] == 0.0:
+            break
+        for c, d in ((0, 1), (0, 2), (1, 2)):
+            rotate_away(spread, axes, c, d)
+    least = 0
+    for c in range(1, 3):
+        least = c if spread[c, c] < spread[least, least] else least
+    return least
+
+
+@njit(cache=True, error_model="numpy")
+def rotate_away(matrix, axes, c, d):
+    """Turn a symmetric `matrix (3, 3)` and its `axes (3, 3)` such that its entry (c, d) vanishes."""
+    off = matrix[c, d]
+    if abs(off) <= 1e-18 * (abs(matrix[c, c]) + abs(matrix[d, d])):
+        matrix[c, d] = matrix[d, c] = 0.0
+        return
+    ratio = 0.5 * (matrix[d, d] - matrix[c, c]) / off
+    tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
+    cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
+    sine = tangent * cosine
+    for k in range(3):
+        a, b = matrix[k, c], matrix[k, d]
+        matrix[k, c], matrix[k, d] = cosine * a - sine * b, sine * a + cosine * b
+    for k in range(3):
+        a, b = matrix[c, k], matrix[d, k]
+        matrix[c, k], matrix[d, k] = cosine * a - sine * b, sine * a + cosine * b
+        a, b = axes[k, c], axes[k, d]
+        axes[k, c], axes[k, d] = cosine * a - sine * b, sine * a + cosine * b
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def enclosing_triangles(
-    xy,
-    height,
+    roots,
+    own,
     index,
     # out
     chosen,
@@ -135,19 +197,34 @@ def enclosing_triangles(
 ):
     """Fill `chosen (S, 3)` with entries of `index (S, N)`, rising, and `weight (S, 3)` with their weights at the root.
 
-    `xy (S, N, 2)` are the candidates as seen from each root, `height (S, N)` what they are lifted by. Guides without
-    weight give way to repetitions of the last one with weight, so that hairs on one edge share their guide set.
+    `roots (S, 3)` and roots of guides `own (G, 3)` in metres; `index` are the candidates. They are looked at in the
+    plane of the skin, which needs no normals: it lies along the two directions in which they spread most. Guides
+    without weight give way to repetitions of the last one with weight, so that hairs on one edge share their guide set.
     """
-    for s in prange(len(xy)):
+    for s in prange(len(roots)):
+        count = index.shape[1]
+        seen, xy, height, axes = np.empty((count, 3)), np.empty((count, 2)), np.empty(count), np.empty((3, 3))
         nearest, extent = 0, 0.0
-        for p in range(xy.shape[1]):
-            nearest = p if height[s, p] < height[s, nearest] else nearest
-            extent = max(extent, height[s, p])
-        if height[s, nearest] <= ON_THE_ROOT**2 * extent:
+        for p in range(count):
+            height[p] = 0.0
+            for c in range(3):
+                seen[p, c] = np.float64(own[index[s, p], c]) - np.float64(roots[s, c])
+                height[p] += seen[p, c] * seen[p, c]
+            nearest = p if height[p] < height[nearest] else nearest
+            extent = max(extent, height[p])
+        if height[nearest] <= ON_THE_ROOT**2 * extent:
             chosen[s, :] = nearest
             weight[s, 0], weight[s, 1], weight[s, 2] = 1.0, 0.0, 0.0
-        elif not enclosing_triangle(xy[s], height[s], nearest, extent, chosen[s], weight[s]):
-            nearest_edge(xy[s], chosen[s], weight[s])
+        else:
+            least = spread_axes(seen, height, extent, axes)
+            first, second = (least + 1) % 3, (least + 2) % 3
+            for p in range(count):
+                x, y, z = seen[p, 0], seen[p, 1], seen[p, 2]
+                xy[p, 0] = x * axes[0, first] + y * axes[1, first] + z * axes[2, first]
+                xy[p, 1] = x * axes[0, second] + y * axes[1, second] + z * axes[2, second]
+                height[p] += NUDGE * extent * (index[s, p] * GOLDEN % 1.0)
+            if not enclosing_triangle(xy, height, nearest, extent, chosen[s], weight[s]):
+                nearest_edge(xy, chosen[s], weight[s])
         tidy(chosen[s], weight[s])
         for k in range(3):
             chosen[s, k] = index[s, chosen[s, k]]

@@ -6,7 +6,10 @@ import math
 
 import numpy as np
 
+from mane.simd.f64x8 import WIDTH, broadcast, empty_rows, load_row, store_row
 from mane.simd.jit import njit, prange
+from mane.simd.masks import select
+from mane.simd.math import maximum, minimum
 
 # How far from equal arc length the closest place of a guide is looked for, as a share of the guide's length.
 # A guide counts as ended from this part of its length on: a hair that is its own guide ends where the guide does, and
@@ -16,6 +19,11 @@ REACH = 0.3
 # A guide runs this much slower or faster than a hair beside it, at either end; beyond that, closest places are those of
 # something else (another turn of a curl) and only their mean is trusted.
 SLOWEST, FASTEST = 0.25, 4.0
+
+LANES = WIDTH  # segments of a guide that are looked at side by side
+BLOCK = 9 * LANES  # what is known of them
+SCRATCH = 2 * LANES  # what is found: the least distance squared, and the arc length there
+NOWHERE = 1e30  # [m]
 
 
 @njit(cache=True, error_model="numpy")
@@ -37,40 +45,79 @@ def seen_beside(points, s, i, root, transport, k):
 
 
 @njit(cache=True, error_model="numpy")
-def closest_arc(point, guide, arc, low, high):
-    """Arc length [m] of the place of a polyline that is closest to `point`, between arc lengths `low` and `high`."""
-    nearest, found = math.inf, low
-    for j in range(len(guide) - 1):
-        if arc[j + 1] < low or arc[j] > high:
-            continue
-        length = arc[j + 1] - arc[j]
-        dx, dy, dz = guide[j + 1, 0] - guide[j, 0], guide[j + 1, 1] - guide[j, 1], guide[j + 1, 2] - guide[j, 2]
-        px, py, pz = point[0] - guide[j, 0], point[1] - guide[j, 1], point[2] - guide[j, 2]
-        along = (px * dx + py * dy + pz * dz) / length if length > 0.0 else 0.0
-        along = min(max(along, max(low - arc[j], 0.0)), min(high - arc[j], length))
-        u = along / length if length > 0.0 else 0.0
-        ex, ey, ez = px - u * dx, py - u * dy, pz - u * dz
-        distance = ex * ex + ey * ey + ez * ez
-        if distance < nearest:
-            nearest, found = distance, arc[j] + along
-    return found
+def side_by_side(
+    guide,
+    arc,
+    # out
+    lanes,
+):
+    """Fill `lanes`, flat, with the segments of a guide (U, 3) with arc lengths (U,), `LANES` of them side by side.
+
+    Of each block, rows of `LANES` numbers: start, way to the end, arc length at the start and at the end, one over the
+    length; blocks begin behind `SCRATCH`. Where segments are missing, the last row of a guide is as far as can be.
+    """
+    for j in range((len(lanes) - SCRATCH) // BLOCK * LANES):
+        at = SCRATCH + j // LANES * BLOCK + j % LANES
+        is_there = j < len(guide) - 1
+        for c in range(3):
+            lanes[at + c * LANES] = guide[j, c] if is_there else NOWHERE
+            lanes[at + (3 + c) * LANES] = np.float64(guide[j + 1, c]) - guide[j, c] if is_there else 0.0
+        lanes[at + 6 * LANES] = arc[j] if is_there else NOWHERE
+        lanes[at + 7 * LANES] = arc[j + 1] if is_there else NOWHERE
+        length = arc[j + 1] - arc[j] if is_there else 0.0
+        lanes[at + 8 * LANES] = 1.0 / length if length > 0.0 else 0.0
 
 
 @njit(cache=True, error_model="numpy")
-def fit_course(points, arcs, guide, guide_arc, hairs, transport, k):
+def closest_arc(point, lanes, first, last, low, high):
+    """Arc length [m] of the place of a guide that is closest to `point`, between arc lengths `low` and `high`.
+
+    `lanes` as `side_by_side` fills them; blocks `first` to `last` have a segment in that range.
+    """
+    x, y, z = broadcast(point[0]), broadcast(point[1]), broadcast(point[2])
+    nearest, place = broadcast(math.inf), broadcast(low)
+    for block in range(first, last):
+        at = SCRATCH + block * BLOCK
+        begin, end, per_metre = load_row(lanes, at, 6), load_row(lanes, at, 7), load_row(lanes, at, 8)
+        px, py, pz = x - load_row(lanes, at, 0), y - load_row(lanes, at, 1), z - load_row(lanes, at, 2)
+        dx, dy, dz = load_row(lanes, at, 3), load_row(lanes, at, 4), load_row(lanes, at, 5)
+        u = (px * dx + py * dy + pz * dz) * per_metre * per_metre
+        u = maximum(u, maximum((low - begin) * per_metre, 0.0))
+        u = minimum(u, minimum((high - begin) * per_metre, 1.0))
+        ex, ey, ez = px - u * dx, py - u * dy, pz - u * dz
+        distance = ex * ex + ey * ey + ez * ez
+        is_closer = (distance < nearest) & (end >= low) & (begin <= high)
+        nearest = select(is_closer, distance, nearest)
+        place = select(is_closer, begin + u * (end - begin), place)
+    store_row(lanes, 0, 0, nearest)
+    store_row(lanes, 0, 1, place)
+    found = 0
+    for s in range(1, LANES):
+        found = s if lanes[s] < lanes[found] else found
+    return lanes[LANES + found]
+
+
+@njit(cache=True, error_model="numpy")
+def fit_course(points, arcs, guide, guide_arc, hairs, transport, k, lanes):
     """Fit s = (b + c a) a: the guide's arc length s that goes with a hair's arc length a; returns b and c.
 
     Least squares over the closest places of the guide, of all vertices of all `hairs`. Two numbers make it
-    smooth whatever the closest places do, which on curls jump from turn to turn.
+    smooth whatever the closest places do, which on curls jump from turn to turn. `lanes` is scratch.
     """
-    total = guide_arc[-1]
+    side_by_side(guide, guide_arc, lanes)
+    total, segments = guide_arc[-1], len(guide_arc) - 1
     a2, a3, a4, sa, sa2, longest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for s in hairs:
+        first, last = 0, 0  # segments in reach, the last one excluded; both rise along a hair
         for i in range(1, points.shape[1]):
             a = arcs[s, i]
-            point = seen_beside(points, s, i, guide[0], transport, k)
             low, high = max(a - REACH * total, 0.0), min(a + REACH * total, total)
-            closest = closest_arc(point, guide, guide_arc, low, high)
+            while first < segments - 1 and guide_arc[first + 1] < low:
+                first += 1
+            while last < segments and guide_arc[last] <= high:
+                last += 1
+            point = seen_beside(points, s, i, guide[0], transport, k)
+            closest = closest_arc(point, lanes, first // LANES, (last + LANES - 1) // LANES, low, high)
             if closest >= ENDED * total:  # the hair goes on where the guide ends: that says nothing about its course
                 break
             longest = max(longest, a)
@@ -116,11 +163,12 @@ def fill_parameters(
     """
     for m in prange(len(guide)):
         hairs = order[starts[m] : starts[m + 1]]
+        lanes = empty_rows((SCRATCH + (guide_arcs.shape[1] + LANES - 2) // LANES * BLOCK) // LANES)
         for k in range(guide.shape[1]):
             g = guide[m, k]
             arc = guide_arcs[g]
             last = len(arc) - 1
-            b, c = fit_course(points, arcs, guide_points[g], arc, hairs, transport, k)
+            b, c = fit_course(points, arcs, guide_points[g], arc, hairs, transport, k, lanes)
             j, reached = 0, 0.0
             for i in range(points.shape[1]):
                 a = mean_arc(arcs, hairs, i)

@@ -28,6 +28,24 @@ ZERO = np.float32(0.0)
 U = np.uint64
 
 
+@njit(cache=True, error_model="numpy", parallel=True)
+def fill_rows(
+    points,
+    pivot,
+    # out
+    rows,
+):
+    """Fill `rows (S, 3, W)` with all x, all y and all z of hairs (S, V, 3), as seen from `pivot (3,)`.
+
+    Where W is above V, the last vertex is repeated.
+    """
+    last = points.shape[1] - 1
+    for s in prange(len(points)):
+        for c in range(3):
+            for i in range(rows.shape[2]):
+                rows[s, c, i] = points[s, min(i, last), c] - pivot[c]
+
+
 @njit(cache=True, error_model="numpy")
 def fill_turns(
     rotations,

@@ -34,12 +34,8 @@ RECORDED_GUIDES = 3  # what other tools have room for
 # Guides around a root among which its triangle is looked for: enough for guides that are spread unevenly, few enough to
 # lie in about one plane.
 CANDIDATES = 24
-# Roots on a square grid leave open which diagonal divides a square. Lifting each guide by up to this share of the
-# extent squared, always the same way, settles it for all hairs alike.
-NUDGE = 1e-7
-GOLDEN = 0.6180339887498949
-# Hairs that are looked at together: what is known of their candidates meanwhile takes some 3 kB each.
-ROWS_AT_ONCE = 8192
+# Hairs that are looked at together: what is known of their candidates meanwhile takes some 1 kB each.
+ROWS_AT_ONCE = 32_768
 # A guide closer to a root than this share of the next one's distance is on the root.
 ON_THE_ROOT = 1e-6
 
@@ -175,22 +171,5 @@ def _triangles(roots: NDArray[np.float32], own: NDArray[np.float32]) -> tuple[In
         return chosen, weight
     _, index = PointIndex(own).nearest(roots, CANDIDATES)
     index.sort(axis=1)
-    seen = own.astype(np.float64)[index] - roots.astype(np.float64)[:, None]
-    height = (seen * seen).sum(axis=2)
-    plane = _tangent_coordinates(seen, height)
-    height += NUDGE * height.max(axis=1, keepdims=True) * (index * GOLDEN % 1.0) * (height > 0)
-    kernels.enclosing_triangles(plane, height, index, chosen, weight)
+    kernels.enclosing_triangles(roots, own, index, chosen, weight)
     return chosen, weight
-
-
-def _tangent_coordinates(seen: NDArray[np.float64], height: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Guides as seen from a root (S, N, 3) [m], squared distances (S, N); the same in the skin's plane, (S, N, 2).
-
-    The plane needs no normals: it lies along the two directions in which the guides around the root spread most, the
-    nearer ones counting more.
-    """
-    weight = 1 - 0.9 * height / np.maximum(height.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    middle = np.einsum("sn,sni->si", weight, seen) / weight.sum(axis=1, keepdims=True)
-    centred = seen - middle[:, None]
-    axes = np.linalg.eigh(np.einsum("sn,sni,snj->sij", weight, centred, centred, optimize=True))[1]
-    return np.ascontiguousarray(seen @ axes[:, :, 1:])

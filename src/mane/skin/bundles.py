@@ -11,6 +11,7 @@ What a kernel reads of the guides is then prepared once per bundle and frame, in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,14 +84,26 @@ def make_bundles(
 
 def _sorted_out(groom: Groom, binding: GuideBinding) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Bundle of each hair (S,) and guides of each bundle (M, K)."""
-    sets, of_hair = np.unique(binding.guides, axis=0, return_inverse=True)
-    of_hair = of_hair.reshape(-1)
+    sets, of_hair = _unique_rows(binding.guides)
     length = np.maximum(groom.lengths.astype(np.float64), np.finfo(np.float32).tiny)
     shortest = np.full(len(sets), np.inf)
     np.minimum.at(shortest, of_hair, length)
     size = np.floor(np.log(length / shortest[of_hair]) / np.log(LENGTH_RANGE)).astype(np.int64)
-    kinds, bundle = np.unique(np.stack([of_hair, size], axis=1), axis=0, return_inverse=True)
-    return bundle.reshape(-1).astype(np.int32), np.ascontiguousarray(sets[kinds[:, 0]])
+    kinds, bundle = _unique_rows(np.stack([of_hair, size], axis=1))
+    return bundle.astype(np.int32), np.ascontiguousarray(sets[kinds[:, 0]])
+
+
+def _unique_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    """Different rows of whole numbers (S, K), not negative, in their order, and which of them each row is (S,)."""
+    base = int(rows.max()) + 1
+    if base ** rows.shape[1] >= 2**63:
+        unique, number = np.unique(rows, axis=0, return_inverse=True)
+        return unique, number.reshape(-1)
+    key = np.zeros(len(rows), np.int64)  # rows as one number each sort in a tenth of the time
+    for column in rows.T:
+        key = key * base + column
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    return rows[first], number
 
 
 def _arcs(strands: Groom) -> NDArray[np.float64]:

@@ -51,9 +51,7 @@ class LinearBlend(BoundSkin):
     def _rows(self, points: FloatArray) -> FloatArray:
         """All x of a hair, then all y, then all z, as seen from the pivot; flat."""
         rows = empty_aligned((len(points), 3, points.shape[1] + self._padding), np.float32)
-        for c in range(3):
-            rows[:, c, : points.shape[1]] = points[:, :, c] - self._pivot[c]
-        rows[:, :, points.shape[1] :] = rows[:, :, points.shape[1] - 1, None]
+        kernels.fill_rows(points, self._pivot, rows)
         return rows.reshape(-1)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:

@@ -99,7 +99,7 @@ class HairSpacing:
 
     def __init__(self, groom: Groom) -> None:
         points = groom.as_uniform()
-        is_stub = np.linalg.norm(np.diff(points, axis=1), axis=2).sum(axis=1) < STUB
+        is_stub = groom.lengths < STUB
         self._rows = np.union1d(strands_with_short_segments(points, SHORT_SHARE, HAIR_FLOOR), np.flatnonzero(is_stub))
         self.groom, self._offset = groom, np.zeros((0, points.shape[1], 3))
         if len(self._rows):

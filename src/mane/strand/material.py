@@ -81,6 +81,11 @@ class Material:
         """Return the same material, damped with `ratio` (1 is critical) where it swings at `frequency` [Hz]."""
         return replace(self, damping=damping_time(ratio, frequency))
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether every property is a number: the same for all strands, from root to tip."""
+        return all(isinstance(getattr(self, one.name), int | float) for one in fields(self))
+
     def of_part(self, rows: slice, shape: tuple[int, int]) -> Material:
         """Return the material of some strands out of many of `shape` (G, V), where it varies from strand to strand."""
         parts: dict[str, Any] = {

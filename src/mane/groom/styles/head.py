@@ -42,8 +42,10 @@ class Head:
     @cached_property
     def guarded_field(self) -> UniformGrid:
         """The field with walls before the face and over each shoulder, so that hair falls beside them."""
-        positions = self.field.node_positions()
-        values = np.minimum.reduce([self.field.values, *(wall.value(positions) for wall in walls(self.bust))])
+        axes = self.field.node_axes()
+        values = self.field.values.copy()
+        for wall in walls(self.bust):
+            np.minimum(values, wall.values(axes), out=values)
         return UniformGrid(values, self.field.origin, self.field.cell_size)
 
     def roots(self, count: int, seed: int, *, keep: FloatArray | None = None) -> Roots:
@@ -174,11 +176,14 @@ class Wall:
     center: tuple[float, float, float]
     radii: tuple[float, float, float]
 
-    def value(self, points: FloatArray) -> FloatArray:
-        """Distance-like value [m], negative inside; points (..., 3)."""
-        radii = np.array(self.radii, np.float32)
-        scaled = np.linalg.norm((points - np.array(self.center, np.float32)) / radii, axis=-1)
-        result: FloatArray = ((scaled - 1) * radii.min()).astype(np.float32)
+    def values(self, axes: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
+        """Distance-like values [m], negative inside, on the grid of these x, y and z, shape (X, Y, Z)."""
+        radii, center = np.array(self.radii, np.float32), np.array(self.center, np.float32)
+        x, y, z = (((axis - center[c]) / radii[c]) ** 2 for c, axis in enumerate(axes))
+        scaled = np.sqrt((x[:, None, None] + y[:, None]) + z)
+        scaled -= np.float32(1)
+        scaled *= radii.min()
+        result: FloatArray = scaled
         return result
 
 

@@ -93,9 +93,14 @@ class PhysicalParams:
         return self.sweeps != 1 or self.warm_start == "previous"
 
     @property
+    def is_plain(self) -> bool:
+        """Whether there is one sweep, with neither eq. 12 nor eq. 22 as printed."""
+        return not (self.feels_beyond or self.stretch_by_blend or self.overshoots)
+
+    @property
     def carries_moments(self) -> bool:
         """Whether guides hand on their moments besides their forces."""
-        return self.load == "moment" and not (self.feels_beyond or self.stretch_by_blend or self.overshoots)
+        return self.load == "moment" and self.is_plain
 
     @property
     def drift_gain_used(self) -> float:

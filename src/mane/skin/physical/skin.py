@@ -19,13 +19,14 @@ from mane.skin.base import Skin
 from mane.skin.binding import Binding
 from mane.skin.inserted import Regrouped
 from mane.skin.linear_blend import LinearBlend
-from mane.skin.physical import _kernels, _kernels_general
+from mane.skin.physical import _kernels, _kernels_general, _kernels_rest
 from mane.skin.physical.blocks import HairBlocks
 from mane.skin.physical.chain import ChainSolve
 from mane.skin.physical.contact import leave_solids, leave_solids_repeatedly
 from mane.skin.physical.forces import InheritedForces, rotations_at_roots
 from mane.skin.physical.guidance import Guidance
 from mane.skin.physical.loads import GuideLoads
+from mane.skin.physical.mechanics import HairMechanics
 from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joined, pieces, solve_rest
 from mane.skin.root_carry import RootCarry
@@ -110,7 +111,8 @@ class PhysicalSkin(LinearBlend):
         ones = np.ones(guides.capacity) if guide_stiffening is None else guide_stiffening
         self._guide_stiffening = as_array("guide_stiffening", ones, (guides.capacity,), np.float64)
         require_finite("guide_stiffening", self._guide_stiffening)
-        self._strain = np.empty(groom.strand_count)
+        hairs = HairMechanics.of(material, groom, self._loads.forces.gravity)
+        bend, strain = self._scaled(hairs)
         self._lanes = HairBlocks.cut(self.bundles)
         self._data = self._lanes.empty_data(segments + 1)
         self._load_places = self._places_of_loads(self._parameter)
@@ -119,12 +121,15 @@ class PhysicalSkin(LinearBlend):
             self._loads.at_rest, np.tile([0.0, 0.0, 0.0, 1.0], (guides.capacity + 1, 1)), self._weight
         )
         solved = []
-        for rows in pieces(groom.strand_count, ROWS_AT_ONCE):
-            piece = self._bind(material, still, rows)
-            if self.params.feels_beyond:
-                solved.append(piece)
+        if self.params.is_plain:
+            self._pack(still, bend, strain)
+        else:
+            for rows in pieces(groom.strand_count, ROWS_AT_ONCE):
+                piece = self._bind(still, bend[rows], strain[rows], rows)
+                if self.params.feels_beyond:
+                    solved.append(piece)
         if not self.params.stretch_by_blend:
-            own = STRETCH_IN_STRAINS * self._strain
+            own = STRETCH_IN_STRAINS * strain
             self.safety.expect(1 - LENGTH_ERROR - own, 1 + LENGTH_ERROR + own)
         self._chain = ChainSolve(self._lanes, joined(solved), self.params) if solved else None
         if self._chain is not None:
@@ -134,26 +139,47 @@ class PhysicalSkin(LinearBlend):
             places = self._parameter[:, :, : segments + 1]
             self._guidance = Guidance.of(self._guide, places, self._load_places, guides.rest.shape[:2], self._keep)
 
-    def _bind(self, material: Material, still: InheritedForces, rows: slice) -> HairRest:
-        """Solve for the rest of some hairs and pack it; a few at a time, since double precision takes much room."""
-        numbers = np.arange(rows.start, rows.stop)
-        hairs = material.of_part(rows, self._points.shape[:2]).model(self.groom.take(numbers))
-        force, _ = still.of_hairs(rows)
-        weight = hairs.mass.sum(axis=1) * self._loads.forces.gravity
-        held = np.einsum("sk,sk->s", self._weight[rows], self._guide_stiffening[self._guides_of(rows)])
-        bend = held * hairs.bend_stiffness.mean(axis=1) / weight
-        strain = weight / hairs.stretch_stiffness.mean(axis=1)
+    def _scaled(self, hairs: HairMechanics) -> tuple[Float64Array, Float64Array]:
+        """Stiffness of hairs over their weight [m^2], as stiffened as their guides, and their strain, both (S,)."""
+        every = slice(0, self.groom.strand_count)
+        held = np.einsum("sk,sk->s", self._weight, self._guide_stiffening[self._guides_of(every)])
+        bend, strain = held * hairs.bend, hairs.strain
         if self.params.carries_moments:
-            factor = self._length_share(rows)
-            bend *= factor
+            factor = self._length_share(every)
             # Moments of short guides are many of their weights, and no tension: where they are not to bend a long hair
             # any more than its guides, they must not stretch it either.
-            strain /= np.maximum(factor, 1.0)
-        solved = solve_rest(hairs.rest_points, force, bend, strain, self.params)
-        self._strain[rows] = strain
+            bend, strain = bend * factor, strain / np.maximum(factor, 1.0)
+        return bend, strain
+
+    def _pack(self, still: InheritedForces, bend: Float64Array, strain: Float64Array) -> None:
+        """Solve for the rest of all hairs where one sweep is all there is."""
+        params = self.params
+        _kernels_rest.pack_blocks(
+            self.groom.as_uniform(),
+            still.force,
+            self._weight,
+            self.bundles.of_hair,
+            bend,
+            strain,
+            params.alpha * params.drift,
+            1 - params.alpha,
+            self._keep,
+            self._pivot,
+            self._lanes.hair,
+            self._data,
+        )
+
+    def _bind(self, still: InheritedForces, bend: Float64Array, strain: Float64Array, rows: slice) -> HairRest:
+        """Solve for the rest of some hairs and pack it; a few at a time, since double precision takes much room."""
+        points = self.groom.as_uniform()[rows].astype(np.float64)
+        force, _ = still.of_hairs(rows)
+        solved = solve_rest(points, force, bend, strain, self.params)
         self._stiffened += int((solved.bend > (1 + STIFFER) * bend).sum())
-        points, share = hairs.rest_points - self._pivot, 1 - self.params.alpha
-        self._lanes.pack(numbers, solved, points, self._weight[rows], share, self._keep, self._data)
+        points -= self._pivot
+        share = 1 - self.params.alpha
+        self._lanes.pack(
+            np.arange(rows.start, rows.stop), solved, points, self._weight[rows], share, self._keep, self._data
+        )
         return solved
 
     def _guides_of(self, rows: slice) -> NDArray[np.int32]:
