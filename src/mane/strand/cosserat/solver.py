@@ -76,6 +76,7 @@ class CosseratSolver(RodSolver):
     """
 
     name = "cosserat"
+    version = 2  # the matrix is renewed where hair is caught (docs/decisions/0036)
     settings = CosseratParams
 
     def __init__(self, model: StrandModel, **settings: Any) -> None:
