@@ -6,7 +6,8 @@ import { Hands } from "./hands";
 import { Panel, type State } from "./panel";
 import { Stage } from "./stage";
 
-const FRAME_SAMPLES = 256;
+const FRAME_SAMPLES = 256; // latencies that are kept
+const MOST_WAITING = 1024; // events whose picture has not come
 
 const canvas = document.querySelector("canvas") as HTMLCanvasElement;
 const stage = new Stage(canvas);
@@ -28,9 +29,14 @@ const panel = new Panel(document.querySelector("aside") as HTMLElement, {
   drawn: (share) => stage.drawShare(share),
 });
 
+function note(sequence: number): void {
+  if (sent.size >= MOST_WAITING) sent.clear(); // the server does not answer
+  sent.set(sequence, performance.now());
+}
+
 function event(): number {
   const sequence = connection.next();
-  sent.set(sequence, performance.now());
+  note(sequence);
   return sequence;
 }
 
@@ -57,7 +63,7 @@ const connection: Connection = new Connection(`ws://${location.host}/socket`, to
   onStatus: (status, why) => panel.connected(status, why),
 });
 const hands = new Hands(canvas, stage.camera, stage.orbit, stage.solids, connection);
-hands.onEvent = (sequence) => sent.set(sequence, performance.now());
+hands.onEvent = note;
 
 function loop(): void {
   requestAnimationFrame(loop);

@@ -13,6 +13,8 @@ export interface SliderState {
   value: number;
   unit: string;
   is_whole: boolean;
+  /** Whether whole numbers lie evenly on it; else by powers. */
+  is_even?: boolean;
 }
 
 export interface ChoiceState {
@@ -29,6 +31,7 @@ export interface State {
   pivot: [number, number, number];
   is_playing: boolean;
   is_recording: boolean;
+  can_record: boolean;
   can_save: boolean;
   sides: { skin: string; note: string }[];
   hairs: number;
@@ -53,18 +56,27 @@ function element<K extends keyof HTMLElementTagNameMap>(tag: K, name = "", text 
   return made;
 }
 
+/** What the server can save. */
+const SAVED = ["scene", "usd", "picture", "movie"];
+
 /** Number of steps of a slider between its ends; hairs and guides go by powers, since ten more matter less and less. */
 const STEPS = 1000;
 
+type Range = Pick<SliderState, "low" | "high" | "is_whole" | "is_even">;
+
+function goesByPowers(one: Range): boolean {
+  return one.is_whole && !one.is_even && one.low > 0;
+}
+
 /** Place 0 to 1 of a value on its slider. */
-export function placeOf(one: Pick<SliderState, "low" | "high" | "is_whole">, value: number): number {
-  if (one.is_whole && one.low > 0) return Math.log(value / one.low) / Math.log(one.high / one.low);
-  return (value - one.low) / (one.high - one.low);
+export function placeOf(one: Range, value: number): number {
+  if (goesByPowers(one)) return Math.log(value / one.low) / Math.log(one.high / one.low);
+  return (value - one.low) / Math.max(one.high - one.low, 1e-12);
 }
 
 /** Value at a place 0 to 1 of a slider. */
-export function valueAt(one: Pick<SliderState, "low" | "high" | "is_whole">, place: number): number {
-  const raw = one.is_whole && one.low > 0 ? one.low * (one.high / one.low) ** place : one.low + place * (one.high - one.low);
+export function valueAt(one: Range, place: number): number {
+  const raw = goesByPowers(one) ? one.low * (one.high / one.low) ** place : one.low + place * (one.high - one.low);
   const value = one.is_whole ? Math.round(raw) : raw;
   return Math.min(Math.max(value, one.low), one.high);
 }
@@ -100,7 +112,7 @@ export class Panel {
     this.name.id = "save-name";
     this.name.setAttribute("aria-label", "name of the file");
     saving.append(this.name);
-    for (const kind of ["scene", "usd", "picture"]) {
+    for (const kind of SAVED) {
       saving.append(this.button(`save-${kind}`, `save ${kind}`, () => actions.save(kind, this.name.value)));
     }
     root.append(element("h1", "", "mane salon"), this.status, bar, tools, this.views(), this.drawing(), this.settings, saving, this.notice, this.metrics);
@@ -113,6 +125,11 @@ export class Panel {
     made.addEventListener("click", pressed);
     this.buttons.set(id, made);
     return made;
+  }
+
+  private enable(id: string, isEnabled: boolean): void {
+    const button = this.buttons.get(id);
+    if (button) button.disabled = !isEnabled;
   }
 
   private press(tool: Tool): void {
@@ -170,17 +187,15 @@ export class Panel {
 
   /** Show settings; rows are made anew only where others are there than before. */
   take(state: State): void {
-    const layout = state.settings.map((one) => `${one.group}/${one.name}`).join();
+    const layout = state.settings.map((one) => `${one.group}/${one.name}` + (one.kind === "slider" ? `/${one.low}/${one.high}` : "")).join();
     if (layout !== this.layout) this.build(state);
     this.layout = layout;
     for (const one of state.settings) this.rows.get(one.name)?.show(one.value);
     this.buttons.get("command-play")?.setAttribute("aria-pressed", String(state.is_playing));
     this.buttons.get("command-pause")?.setAttribute("aria-pressed", String(!state.is_playing));
     this.buttons.get("command-record")?.setAttribute("aria-pressed", String(state.is_recording));
-    for (const kind of ["scene", "usd", "picture"]) {
-      const button = this.buttons.get(`save-${kind}`);
-      if (button) button.disabled = !state.can_save;
-    }
+    for (const kind of SAVED) this.enable(`save-${kind}`, state.can_save);
+    for (const action of ["record", "stop"]) this.enable(`command-${action}`, state.can_record);
     const notes = state.sides.map((side) => side.note).filter(Boolean);
     this.settings.title = notes.join("; ");
   }
@@ -202,6 +217,7 @@ export class Panel {
   }
 
   measure(numbers: Record<string, number>): void {
+    if ("frame" in numbers) this.rows.get("frame")?.show(numbers.frame);
     this.metrics.replaceChildren();
     for (const [name, value] of Object.entries(numbers)) {
       const row = element("tr");

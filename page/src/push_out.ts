@@ -84,7 +84,7 @@ export class Fields {
   });
 
   take(message: Field): void {
-    this.loaded.get(message.number)?.texture.dispose();
+    this.remove(message.number);
     const halves = new Uint16Array(message.distance.length);
     for (let i = 0; i < halves.length; i++) halves[i] = THREE.DataUtils.toHalfFloat(message.distance[i]);
     const [x, y, z] = message.nodes;
@@ -98,12 +98,14 @@ export class Fields {
     this.loaded.set(message.number, { number: message.number, texture, low, cell: message.cell });
   }
 
+  /** Forget a solid, which may have become another one. */
+  remove(number: number): void {
+    this.loaded.get(number)?.texture.dispose();
+    this.loaded.delete(number);
+  }
+
   keepFirst(count: number): void {
-    for (const [number, field] of this.loaded) {
-      if (number < count) continue;
-      field.texture.dispose();
-      this.loaded.delete(number);
-    }
+    [...this.loaded.keys()].filter((number) => number >= count).forEach((number) => this.remove(number));
   }
 
   resize(count: number): void {

@@ -110,7 +110,10 @@ export class Stage {
       this.look = message;
       this.pass?.take(message);
     }
-    if (message.kind === "solid") this.solids.take(message);
+    if (message.kind === "solid") {
+      this.solids.take(message);
+      this.fields.remove(message.number);
+    }
     if (message.kind === "field") this.fields.take(message);
     if (message.kind === "linear" && this.hair) this.carryBy(message.side, new LinearCarrier(this.hair, message));
     if (message.kind === "adaptive" && this.hair) this.carryBy(message.side, new AdaptiveCarrier(this.hair, message));

@@ -78,6 +78,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.render.looks import LOOKS as LOOKS
     from mane.render.looks import Look as Look
     from mane.render.renderer import render as render
+    from mane.salon.notebook import show as show
     from mane.scene.config import Scene as Scene
     from mane.scene.loop import bake_cache as bake_cache
     from mane.scene.loop import run_scene as run_scene
@@ -171,6 +172,7 @@ PUBLIC = {
     "Camera": "mane.render.camera",
     "Look": "mane.render.looks",
     "LOOKS": "mane.render.looks",
+    "show": "mane.salon.notebook",
 }
 MODULES = (
     "fluids",

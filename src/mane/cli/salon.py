@@ -17,19 +17,20 @@ machine alone; --host lets others see it, with a token that is part of the addre
 """
 EXAMPLES = """\
 examples:
-  mane salon                                    a head of waves, a comb, a ball and a rod
+  mane salon                                    a head of waves, comb, brush, hand, ball and rod
   mane salon curls.toml --set guides.count=64   a scene; its motions play until a hand takes over
   mane salon groom.usd                          a groom file
-  mane salon hair.model --groom head.usd        a learned model
+  mane salon shake.cache                        frames that were simulated before: play, scrub, step
+  mane salon hair.model --groom head.usd        a learned model with its sliders; without a groom its own guides
   mane salon --skin adaptive --split linear     two skins side by side
-  mane salon -o out                             lets the page save scenes, grooms and pictures there
+  mane salon -o out                             lets the page save scenes, grooms, pictures and movies there
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the subcommand."""
     parser = add_command(subparsers, "salon", "hair in the browser, combed by hand", DESCRIPTION, EXAMPLES)
-    parser.add_argument("thing", metavar="FILE", nargs="?", type=Path, help="a scene, a groom or a model")
+    parser.add_argument("thing", metavar="FILE", nargs="?", type=Path, help="a scene, a groom, a cache or a model")
     parser.add_argument("--groom", metavar="FILE", type=Path, help="groom that a learned model belongs to")
     parser.add_argument("--skin", metavar="NAME", help="how guides carry every hair, as [skin] method")
     parser.add_argument("--split", metavar="NAME", default="none", help="skin of the right half of a split view")
@@ -46,18 +47,18 @@ def run(args: argparse.Namespace) -> int:
     """Serve until somebody ends it."""
     with busy("opening the salon"):
         from mane.salon.doors import require_extra, require_page
-        from mane.salon.scenes import salon_scene
+        from mane.salon.scenes import salon_program
 
         require_extra()
         require_page()
         skin = [] if args.skin is None else [f"skin.method={args.skin}"]
-        scene = salon_scene(args.thing, [*args.settings, *skin], groom=args.groom)
+        program = salon_program(args.thing, [*args.settings, *skin], groom=args.groom)
     if args.output is not None:
         args.output.mkdir(parents=True, exist_ok=True)
     from mane.salon.doors import OpenSalon
 
     with OpenSalon(
-        scene, folder=args.output, second=args.split, host=args.host, port=args.port, threads=args.threads
+        program, folder=args.output, second=args.split, host=args.host, port=args.port, threads=args.threads
     ) as salon:
         progress_line(f"salon at {salon.address}   (Ctrl-C ends it)")
         if not args.no_browser:

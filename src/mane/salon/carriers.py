@@ -7,7 +7,8 @@ here for as many hairs as a person asks for, and arrive as points in 16 bits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from mane.scene.hair_stage import HairStage
 from mane.skin.adaptive.near import NearSets
 from mane.skin.adaptive.skin import AdaptiveSkin
 from mane.skin.bound import BoundSkin
+from mane.skin.table import SKINS
 from mane.stage.clock import StageClock
 from mane.strand.frame import GuideFrame
+from mane.strand.ports import GuideLoad
 from mane.strand.source import GuideSource
 
 UNITS = 65535  # of 16 bits
@@ -34,10 +37,12 @@ class Carrier(ABC):
     Attributes:
         note: what a person should know of it, or "".
         changed: hairs that hang on other guides than in the frame before.
+        price: what the last frame cost besides, by name.
     """
 
     note = ""
     changed = 0
+    price: Mapping[str, float] = {}
 
     def __init__(self, side: int, stage: HairStage) -> None:
         self.side, self.stage = side, stage
@@ -49,6 +54,10 @@ class Carrier(ABC):
     def of_frame(self, number: int, frame: GuideFrame) -> Topics:
         """Topics and messages of one frame."""
         return iter(())
+
+    def load(self, frame: GuideFrame) -> GuideLoad | None:
+        """What the hair of the last frame does to its guides in the next step; None for most skins."""
+        return None
 
     def reset(self) -> None:
         """Begin anew."""
@@ -101,6 +110,26 @@ def packed_points(side: int, number: int, points: FloatArray) -> bytes:
     step = max(float((high - low).max()) / UNITS, 1e-9)
     packed = np.rint((points - low) / np.float32(step)).clip(0, UNITS).astype(np.uint16)
     return encode("points", side=side, number=number, strands=len(points), low=low, step=step, packed=packed)
+
+
+class TwoWayCarrier(PointsCarrier):
+    """A skin that pushes its guides: all hairs are carried here, since any of them may push; some are sent."""
+
+    def __init__(self, side: int, stage: HairStage, strands: int) -> None:
+        super().__init__(side, stage, strands)
+        count = stage.skin.groom.strand_count
+        self.note = f"{stage.skin.name} carries all {count:,} hairs on the server, and sends {strands:,}"
+
+    def of_frame(self, number: int, frame: GuideFrame) -> Topics:
+        """The first of all points, in 16 bits each."""
+        started = perf_counter()
+        points = self.stage(frame)
+        self.price = {"all hairs for two-way correction [ms]": 1e3 * (perf_counter() - started)}
+        yield f"carrier {self.side}", packed_points(self.side, number, points[: self._strands])
+
+    def load(self, frame: GuideFrame) -> GuideLoad | None:
+        """Forces on the guides."""
+        return self.stage.skin.world_load(frame)
 
 
 class AdaptiveCarrier(Carrier):
@@ -174,5 +203,7 @@ def make_carrier(
             if made is not None:
                 return made
     strands = min(server_strands, groom.strand_count)
+    if SKINS.find(scene.skin.method).may_return_load and side == 0:
+        return TwoWayCarrier(side, HairStage(scene, groom, source, clock), strands)
     some = groom.take(np.arange(strands))
     return PointsCarrier(side, HairStage(scene, some, source, clock), strands)

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import TracebackType
 
 from mane.salon.guard import Guard
+from mane.salon.programs import Program, SimulationProgram
 from mane.salon.server import PAGE, Salon, free_port, make_server
-from mane.salon.worker import Worker
+from mane.salon.worker import ThreadWorker, Worker
 from mane.scene.config import Scene
 
 START_SECONDS = 20.0
@@ -33,7 +34,7 @@ class OpenSalon:
     """A salon from when it is made until it is closed; also a context manager.
 
     Args:
-        scene: what is simulated.
+        program: what is shown, or the scene that is simulated.
         folder: where pages may save files; None for nowhere.
         second: skin of the right half of a split view, or "none".
         host: address to listen at; any but loopback needs the token that is part of `address`.
@@ -48,7 +49,7 @@ class OpenSalon:
 
     def __init__(
         self,
-        scene: Scene,
+        program: Program | Scene,
         *,
         folder: Path | None = None,
         second: str = "none",
@@ -59,7 +60,8 @@ class OpenSalon:
     ) -> None:
         require_extra()
         self.guard = Guard.at(host, port or free_port(host), frame_ancestors=frame_ancestors)
-        self.worker = Worker(scene, folder, second, threads=threads)
+        make = ThreadWorker if isinstance(program, SimulationProgram) else Worker
+        self.worker = make(program, folder, second, threads=threads)
         self._server = make_server(Salon(self.worker, self.guard), host, self.guard.port)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()

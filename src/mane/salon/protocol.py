@@ -118,7 +118,7 @@ FROM_PAGE = (
         "save",
         "write a file into the folder of the salon",
         (
-            Field("kind", TEXT, "scene, usd or picture"),
+            Field("kind", TEXT, "scene, usd, picture or movie"),
             Field("name", TEXT, "letters, digits, - and _"),
             Field("eye", "f32[]", "of the camera [m]", 3),
             Field("target", "f32[]", "that it looks at [m]", 3),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mane.geometry.checks import require_choice
 from mane.groom.styles import STYLES
 from mane.render.looks import LOOKS
 from mane.scene.config import Scene
+from mane.scene.learned import load_hair_model, source_kind
 from mane.scene.scene_file import with_values
 from mane.skin.table import SKINS
 from mane.strand.material import MATERIALS
@@ -17,6 +18,7 @@ from mane.strand.model import STANDARD_FRICTION
 from mane.strand.solver import SOLVERS
 
 LABEL = "the salon"
+HAND_PROPS = ("comb", "hairbrush", "hand")
 GRAVITY = 9.81  # [m/s^2]
 # Styles of a human head: the others grow on bodies of their own.
 HEAD_STYLES = tuple(name for name in STYLES if name not in ("carpet", "ball", "fox"))
@@ -60,7 +62,10 @@ class Slider:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several names; fields as in `Slider`, `key` the dotted key of the scene."""
+    """One of several names; fields as in `Slider`, `key` the dotted key of the scene.
+
+    `is_drawn` says that it changes only how hair is carried and shown, whatever makes the guides move.
+    """
 
     name: str
     label: str
@@ -68,6 +73,7 @@ class Choice:
     key: str
     entries: tuple[str, ...]
     fits: Callable[[Scene], bool] = lambda scene: True
+    is_drawn: bool = False
 
     def read(self, scene: Scene) -> str:
         """The entry that a scene has."""
@@ -88,12 +94,36 @@ class Choice:
         return with_values(scene, given, LABEL)
 
 
+class PropChoice(Choice):
+    """What a hand holds: the prop of the first of [[solids]], which stays where it is."""
+
+    def read(self, scene: Scene) -> str:
+        """The prop that a scene has."""
+        return str(scene.solids[0].prop)
+
+    def chosen(self, scene: Scene, value: str) -> Scene:
+        """Return the scene with another prop."""
+        require_choice(self.label, value, self.entries)
+        first = replace(scene.solids[0], prop=value, settings={})
+        return replace(scene, solids=(first, *scene.solids[1:]))
+
+
+def _has_prop(scene: Scene) -> bool:
+    return bool(scene.solids) and scene.solids[0].prop in HAND_PROPS
+
+
 def _is_style(scene: Scene) -> bool:
     return scene.groom.style is not None
 
 
 def _is_simulated(scene: Scene) -> bool:
-    return scene.source.kind == "simulation" and not scene.guides.sliders
+    return source_kind(scene) == "simulation"
+
+
+def _feels_wind(scene: Scene) -> bool:
+    if scene.guides.model is None or _is_simulated(scene):
+        return True
+    return bool(load_hair_model(scene.path(scene.guides.model)).space.has_wind)
 
 
 def _has_option(name: str) -> Callable[[Scene], bool]:
@@ -218,38 +248,68 @@ SLIDERS: tuple[Slider, ...] = (
         _speed,
         lambda scene, value: {"wind.velocity": [value, 0.0, 0.0]},
         " m/s",
-        fits=_is_simulated,
+        fits=_feels_wind,
     ),
 )
 CHOICES: tuple[Choice, ...] = (
+    PropChoice("prop", "in hand", "props", "solids", HAND_PROPS, _has_prop),
     Choice("style", "style", "hair", "groom.style", HEAD_STYLES, _is_style),
-    Choice("look", "colour", "hair", "camera.look", tuple(LOOKS)),
+    Choice("look", "colour", "hair", "camera.look", tuple(LOOKS), is_drawn=True),
     Choice("material", "material", "motion", "strand.material", tuple(MATERIALS), _is_simulated),
     Choice("model", "strand model", "motion", "strand.model", tuple(SOLVERS), _is_simulated),
-    Choice("skin", "skin", "skin", "skin.method", SIDE_SKINS[1:]),
+    Choice("skin", "skin", "skin", "skin.method", SIDE_SKINS[1:], is_drawn=True),
 )
 
 
-def described(scene: Scene, more: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
-    """Settings that a scene has, as the page gets them."""
+def sliders_of(scene: Scene) -> list[Slider]:
+    """Sliders that a scene has: those of every scene that fit, and those of a model that is played."""
+    return [one for one in SLIDERS if one.fits(scene)] + _model_sliders(scene)
+
+
+def _model_sliders(scene: Scene) -> list[Slider]:
+    """Sliders of a learned model: keys of [guides] sliders, 0 to 1 from its first level to its last."""
+    if scene.guides.model is None or _is_simulated(scene):
+        return []
+    model = load_hair_model(scene.path(scene.guides.model))
+
+    def made(name: str, low: float, high: float) -> Slider:
+        def write(scene: Scene, value: float) -> dict[str, Any]:
+            return {"guides.sliders": {**scene.guides.sliders, name: value}}
+
+        def read(scene: Scene) -> float:
+            value = scene.guides.sliders.get(name, 0.0)
+            return float(value) if isinstance(value, int | float) else 0.0  # a map, or keyframes
+
+        return Slider(f"model_{name}", name, "model", low, high, read, write)
+
+    return [made(factor.name, *factor.range) for factor in model.factors]
+
+
+def described(scene: Scene, more: Sequence[Mapping[str, Any]] = (), *, is_drawn: bool = False) -> list[dict[str, Any]]:
+    """Settings that a scene has, as the page gets them; only those of how it is drawn, where that is asked for."""
     sliders = [
-        {
-            "kind": "slider",
-            "name": one.name,
-            "label": one.label,
-            "group": one.group,
-            "low": one.low,
-            "high": one.high,
-            "value": one.read(scene),
-            "unit": one.unit,
-            "is_whole": one.is_whole,
-        }
-        for one in SLIDERS
-        if one.fits(scene)
+        slider_described(one.name, one.label, one.group, one.low, one.high, one.read(scene), one.unit, one.is_whole)
+        for one in ([] if is_drawn else sliders_of(scene))
     ]
-    found = [one for one in CHOICES if one.fits(scene)]
+    found = [one for one in CHOICES if one.fits(scene) and (one.is_drawn or not is_drawn)]
     choices = [choice_described(one.name, one.label, one.group, one.entries, one.read(scene)) for one in found]
     return [*choices, *sliders, *map(dict, more)]
+
+
+def slider_described(
+    name: str,
+    label: str,
+    group: str,
+    low: float,
+    high: float,
+    value: float,
+    unit: str = "",
+    is_whole: bool = False,
+    is_even: bool = False,
+) -> dict[str, Any]:
+    """A slider as the page gets it; whole numbers go by powers unless they are even steps."""
+    numbers = {"low": low, "high": high, "value": value, "unit": unit, "is_whole": is_whole, "is_even": is_even}
+    return {"kind": "slider", "name": name, "label": label, "group": group, **numbers}
 
 
 def choice_described(name: str, label: str, group: str, entries: Sequence[str], value: str) -> dict[str, Any]:
@@ -259,7 +319,7 @@ def choice_described(name: str, label: str, group: str, entries: Sequence[str], 
 
 def find_slider(scene: Scene, name: str) -> Slider:
     """The slider of that name; ValueError where the scene has none."""
-    found = {one.name: one for one in SLIDERS if one.fits(scene)}
+    found = {one.name: one for one in sliders_of(scene)}
     require_choice("slider", name, list(found))
     return found[name]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mane.body._kernels_shapes import CAPSULE
 from mane.body.motion import Pose
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray
@@ -81,6 +82,7 @@ def solid_message(number: int, name: str, solid: Solid, *, is_prop: bool) -> byt
     return encode("solid", number=number, name=name, is_prop=int(is_prop), points=points, faces=mesh.faces)
 
 
+RADIUS_OF_CAPSULE = 7  # its column in a packed shape
 FIELD_NODES = 96  # along the longest side
 FIELD_MARGIN = 0.02  # [m] around the solid
 FINEST_CELL = 0.002  # [m]
@@ -89,8 +91,8 @@ FINEST_CELL = 0.002  # [m]
 def field_message(number: int, solid: Solid) -> bytes:
     """Distances to a solid on a grid that a graphics card reads between the nodes."""
     low, high = (bound.astype(np.float64) for bound in solid.at(0.0).surface.bounds)
+    cell = _cell(low, high)
     low, high = low - FIELD_MARGIN, high + FIELD_MARGIN
-    cell = max(float((high - low).max()) / (FIELD_NODES - 1), FINEST_CELL)
     nodes = np.ceil((high - low) / cell).astype(np.int64) + 1
     axes = [low[c] + cell * np.arange(nodes[c]) for c in range(3)]
     z, y, x = np.meshgrid(axes[2], axes[1], axes[0], indexing="ij")
@@ -99,12 +101,23 @@ def field_message(number: int, solid: Solid) -> bytes:
     return encode("field", number=number, low=low, cell=cell, nodes=nodes, distance=distance)
 
 
+THINNEST = 2.0  # cells that the thinnest part of a solid must be thick in radius
+
+
 def has_field(solid: Solid) -> bool:
     """Whether a grid can show a solid: it does not deform, is finite, and none of its parts is too thin."""
     if solid.animation is not None:
         return False
     if solid.shape is None:
         return True
-    kinds, _ = solid.shape.pack()
-    bounds = solid.shape.bounds
-    return len(kinds) == 1 and bool(np.isfinite(bounds).all())
+    bounds = np.asarray(solid.shape.bounds)
+    if not np.isfinite(bounds).all():
+        return False
+    kinds, numbers = solid.shape.pack()
+    radius = numbers[kinds == CAPSULE, RADIUS_OF_CAPSULE].min(initial=np.inf)
+    return len(kinds) == 1 or bool(radius >= THINNEST * _cell(*bounds))
+
+
+def _cell(low: FloatArray, high: FloatArray) -> float:
+    """Between nodes of the grid of a solid with these bounds [m]."""
+    return max(float((high - low).max() + 2 * FIELD_MARGIN) / (FIELD_NODES - 1), FINEST_CELL)

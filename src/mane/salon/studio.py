@@ -1,13 +1,12 @@
 """`Studio`: the simulation side of the salon, one object in one process: messages of pages in, frames out.
 
 It takes a scene apart no further than any script would: the scene's own source makes guides, its motions are replaced
-by hands (`LiveMotion`), and what a page needs of a frame is put on topics, of which a page gets the newest.
+by hands (`Holding`), and what a page needs of a frame is put on topics, of which a page gets the newest (`Display`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,21 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from mane.body.motion import Motion, Pose
-from mane.body.neck import find_neck
-from mane.contact.air.drag import Drag
 from mane.geometry.checks import FloatArray, require_choice
 from mane.groom.groom import Groom
 from mane.salon import recording, settings, shown
 from mane.salon.carriers import Carrier, make_carrier
-from mane.salon.hands import Grab, Jet
-from mane.salon.live_motion import LiveMotion
+from mane.salon.display import Display, Emit
+from mane.salon.holding import Holding
+from mane.salon.movies import MovieJob, Order
 from mane.salon.pictures import draw_picture, write_groom_of
-from mane.salon.protocol import encode
-from mane.scene.build import Assembly, build
+from mane.salon.programs import CacheProgram, Program, Reel, as_program
 from mane.scene.config import Scene
-from mane.scene.hair import Hair
-from mane.scene.simulation import Simulation
+from mane.scene.handled import Hands, go_on
+from mane.scene.scene_file import with_values
 from mane.stage.clock import StageClock
 from mane.strand.frame import GuideFrame
 from mane.strand.source import GuideSource
@@ -37,43 +33,44 @@ from mane.strand.stepping import SolverDiverged
 
 METRICS_EVERY = 0.25  # [s]
 SERVER_STRANDS = 2_000  # hairs that a skin carries which a page cannot carry
+SLOWEST = 0.02  # of real time
 NO_SKIN = "none"
-Emit = Callable[[str, bytes], None]
+Actions = dict[str, Callable[..., Any]]
 
 
 class Studio:
     """Hair that hands act on.
 
     Args:
-        scene: what is simulated; its frame rate is the step.
+        program: what is shown, or the scene that is simulated; its frame rate is the step.
         emit: takes a topic and the newest message of it.
         folder: where files are saved that a page asks for; None for nowhere.
         second: skin of the right half of a split view, or "none".
 
     Attributes:
+        scene: with all settings as they are now.
         is_playing: whether time goes on.
         speed: of time, 1 for real time.
         sequence: number of the newest event of a page that the last frame has seen.
+        groom: all hairs, in the order in which pages have them.
+        carriers: what carries them, on one side or two.
     """
 
-    def __init__(self, scene: Scene, emit: Emit, folder: Path | None = None, second: str = NO_SKIN) -> None:
-        self.scene, self._emit, self._folder = scene, emit, folder
+    def __init__(self, program: Program | Scene, emit: Emit, folder: Path | None = None, second: str = NO_SKIN) -> None:
+        self._program = as_program(program)
+        self.scene, self._display, self._folder = self._program.scene, Display(emit), folder
         self.is_playing, self.speed = True, 1.0
         self.sequence, self._newest, self._coming = 0, 0, 0
         self._second, self._server_strands = second, SERVER_STRANDS
-        self._number, self._notices, self._told = 0, 0, 0.0
-        self._grab: Grab | None = None
-        self._jet: Jet | None = None
-        self._recording = False
-        self._steps = 0
-        self._assembly = self._built(scene)
-        self._set_up(None)
+        self._told, self._steps = 0.0, 0
+        self._tape: recording.Tape | None = None
+        self._movie: MovieJob | None = None
+        self._deeds = list(self._program.deeds)
+        self._assembly = self._program.build(self.scene, StageClock())
+        self._set_up()
         self._show_everything()
 
     # -- building ----------------------------------------------------------------------------------------------------
-
-    def _built(self, scene: Scene, hair: Hair | None = None, guides: Any = None) -> Assembly:
-        return build(scene, StageClock(), hair=hair, guides=guides)
 
     @property
     def source(self) -> GuideSource:
@@ -90,44 +87,24 @@ class Studio:
         """Length of a step [s]."""
         return 1.0 / self.scene.frames.rate
 
-    def _set_up(self, before: Studio | None) -> None:
+    @property
+    def reel(self) -> Reel | None:
+        """The cache that is played, or None."""
+        return self.source if isinstance(self.source, Reel) else None
+
+    def _set_up(self) -> None:
         """Put hands in place of the motions of the scene, and begin at rest."""
-        source = self.source
-        self._own_head = source.head if self.scene.head.motion != "still" else None
-        first = 1 if source.has_body else 0
-        self._props = range(first, len(source.solids))
-        self._own_motions: dict[int, Motion | None] = {n: source.solids[n].motion for n in self._props}
-        start = Pose.identity() if source.head is None else source.head.pose(0.0)
-        self.head = LiveMotion(start, 0.0, self.dt)
-        body = source.provide("body")
-        mesh = None if body is None else body.mesh
-        made_in_code = self.scene.groom.style is not None
-        self.pivot = np.zeros(3) if made_in_code else find_neck(mesh, source.guides.rest[source.guides.active, 0])
-        self.hands: dict[int, LiveMotion] = {}
-        for number in self._props:
-            own = self._own_motions[number]
-            pose = Pose.identity() if own is None else own.pose(0.0)
-            self.hands[number] = LiveMotion(pose, 0.0, self.dt)
-        self._take_hold()
-        self._frame = source.reset(self.head.pose(0.0))
-        self._bind()
-
-    def _take_hold(self) -> None:
-        """Let the source go by the hands."""
-        source = self.source
-        source.head = self.head
-        for number, hand in self.hands.items():
-            source.solids[number].motion = hand
-        self._jet = None
-        if isinstance(source, Simulation):
-            for part in source.parts:
-                if isinstance(part, Drag):
-                    self._jet, self._drag = Jet(part.wind), part
-                    break
-
-    def _bind(self) -> None:
+        source, self.holding, self.hands = self.source, None, None
+        if self._program.is_live:
+            plays_head = self.scene.head.motion != "still" or not self._program.is_scene
+            self.holding = Holding(source, self.scene, self.dt, plays_head=plays_head)
+            self.hands = Hands(source)
+        self._frame = source.reset(None if self.holding is None else self.holding.head.pose(0.0))
         self.groom = shown.shuffled(self._assembly.hair, self.scene.seed)
         self._make_carriers()
+
+    holding: Holding | None
+    hands: Hands | None
 
     def _make_carriers(self) -> None:
         clock, source = self._assembly.clock, self.source
@@ -139,122 +116,95 @@ class Studio:
     # -- what pages see ----------------------------------------------------------------------------------------------
 
     def _show_everything(self) -> None:
-        self._emit("hair", shown.hair_message(self.groom, self.source.guides))
+        self._display.hair(self.groom, self.source)
         self._show_look()
-        names = ["body"] * self.source.has_body + [one.prop or one.shape or "mesh" for one in self.scene.solids]
-        for number, solid in enumerate(self.source.solids):
-            is_prop = number in self._props
-            self._emit(f"solid {number}", shown.solid_message(number, names[number], solid, is_prop=is_prop))
-            if number in self.source.touched and shown.has_field(solid):
-                self._emit(f"field {number}", shown.field_message(number, solid))
+        self._show_solids()
         self._show_carriers()
 
+    def _show_solids(self) -> None:
+        names = ["body"] * self.source.has_body + [one.prop or one.shape or "mesh" for one in self.scene.solids]
+        names += ["solid"] * (len(self.source.solids) - len(names))
+        self._display.solids(self.source, names, () if self.holding is None else self.holding.props)
+
     def _show_look(self) -> None:
-        self._emit("look", shown.look_message(self.groom, shown.look_of(self.scene)))
+        self._display.look(self.groom, shown.look_of(self.scene))
 
     def _show_carriers(self) -> None:
-        for side in range(2):
-            for topic in (f"carrier {side}", f"sets {side}"):
-                self._emit(topic, b"")
-        for carrier in self.carriers:
-            for topic, message in carrier.fixed():
-                self._emit(topic, message)
+        self._display.carriers(self.carriers)
         self._show_state()
         self._show_frame()
 
-    def _show_state(self) -> None:
-        more = [
-            settings.choice_described("second", "split view", "skin", settings.SIDE_SKINS, self._second),
-            {
-                "kind": "slider",
-                "name": "server_strands",
-                "label": "hairs of the server",
-                "group": "skin",
-                "low": 100,
-                "high": 20_000,
-                "value": self._server_strands,
-                "unit": "",
-                "is_whole": True,
-            },
-            {
-                "kind": "slider",
-                "name": "speed",
-                "label": "speed of time",
-                "group": "time",
-                "low": 0.02,
-                "high": 1.0,
-                "value": self.speed,
-                "unit": " x",
-                "is_whole": False,
-            },
-        ]
-        state = {
-            "settings": settings.described(self.scene, more),
-            "pivot": [float(x) for x in self.pivot],
-            "is_playing": self.is_playing,
-            "is_recording": self._recording,
-            "can_save": self._folder is not None,
-            "sides": [{"skin": one.stage.skin.name, "note": one.note} for one in self.carriers],
-            "hairs": self.groom.strand_count,
-            "guides": self.source.guides.count,
-            "solids": len(self.source.solids),
-        }
-        self._emit("state", encode("state", json=json.dumps(state)))
-
     def _show_frame(self) -> None:
-        frame = self._frame
-        self._number += 1
-        for carrier in self.carriers:
-            for topic, message in carrier.of_frame(self._number, frame):
-                self._emit(topic, message)
-        message = encode(
-            "frame",
-            number=self._number,
-            sequence=self.sequence,
-            time=frame.time,
-            head=np.concatenate([frame.head.position, frame.head.rotation]),
-            points=frame.points,
-            solids=np.array([[*pose.position, *pose.rotation] for pose in frame.solid_poses], np.float32),
+        self._display.frame(self._frame, self.carriers, self.sequence)
+
+    def _own_sliders(self) -> list[dict[str, Any]]:
+        """Sliders of the salon itself, which no scene has."""
+        slider = settings.slider_described
+        own = [
+            slider("server_strands", "hairs of the server", "skin", 100, 20_000, self._server_strands, is_whole=True),
+            slider("speed", "speed of time", "time", SLOWEST, 1.0, self.speed, " x"),
+        ]
+        reel = self.reel
+        if reel is not None:
+            last = reel.first + reel.count - 1
+            own.append(slider("frame", "frame", "time", reel.first, last, reel.number, is_whole=True, is_even=True))
+        return own
+
+    def _show_state(self) -> None:
+        second = settings.choice_described("second", "split view", "skin", settings.SIDE_SKINS, self._second)
+        more = [second, *self._own_sliders()]
+        pivot = np.zeros(3) if self.holding is None else self.holding.pivot
+        self._display.state(
+            {
+                "settings": settings.described(self.scene, more, is_drawn=not self._program.is_scene),
+                "pivot": [float(x) for x in pivot],
+                "is_playing": self.is_playing,
+                "is_recording": self._tape is not None and self._tape.is_running,
+                "can_record": self._program.is_live and self._program.is_scene,
+                "can_save": self._folder is not None,
+                "sides": [{"skin": one.stage.skin.name, "note": one.note} for one in self.carriers],
+                "hairs": self.groom.strand_count,
+                "guides": self.source.guides.count,
+                "solids": len(self.source.solids),
+            }
         )
-        self._emit("frame", message)
 
     def tell(self, text: str, *, is_error: bool = False) -> None:
         """Show a line to whoever looks."""
-        self._notices += 1
-        self._emit("notice", encode("notice", number=self._notices, is_error=int(is_error), text=text))
+        self._display.tell(text, is_error=is_error)
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     def step(self) -> None:
         """Go one step on, whether time goes on by itself or not."""
         started = time.perf_counter()
-        end = self._frame.time + self.dt
-        if self._own_head is not None:
-            self.head.target = self._own_head.pose(end + self.dt)
-        for number, own in self._own_motions.items():
-            if own is not None:
-                self.hands[number].target = own.pose(end + self.dt)
-        for motion in (self.head, *self.hands.values()):
-            motion.advance()
-            if not self._recording:
-                motion.forget_past()
-        self._pull()
+        self._do_again()
+        if self.holding is not None and self.hands is not None:
+            is_recording = self._tape is not None and self._tape.is_running
+            self.holding.advance(self._frame.time + self.dt, keep=is_recording)
+            self.hands.act(self._frame, self.dt, self.carriers[0].load(self._frame))
         try:
-            self._frame = self.source.step()
+            frame = self.source.step()
         except SolverDiverged as error:
             self.tell(f"{error}; the hair is back at rest", is_error=True)
             self.reset()
             return
+        if frame.time <= self._frame.time:  # a cache begins anew
+            self._forget()
+        self._frame = frame
         self.sequence, self._coming = self._coming, self._newest
         made = time.perf_counter()
         self._show_frame()
         self._measure(made - started, time.perf_counter() - made)
 
-    def _pull(self) -> None:
-        if isinstance(self.source, Simulation):
-            self.source.receive(None if self._grab is None else self._grab.load(self._frame.points, self.dt))
-        if self._jet is not None:
-            self._drag.wind = self._jet if self._jet.is_on else None
+    def _do_again(self) -> None:
+        """Do what a recording did at this time."""
+        while self._deeds and self._deeds[0].time <= self._frame.time + 0.5 * self.dt:
+            deed = self._deeds.pop(0)
+            if deed.kind == "set":
+                self._change(with_values(self.scene, deed.values, "the recording"))
+            elif self.hands is not None:
+                self.hands.do(deed, self._frame)
 
     def _measure(self, simulated: float, carried: float) -> None:
         self._steps += 1
@@ -274,17 +224,41 @@ class Studio:
             numbers["stretch [%]"] = round(100 * report.stretch, 4)
             numbers["penetration [mm]"] = round(1e3 * report.penetration, 4)
         numbers["hairs that changed guides"] = sum(carrier.changed for carrier in self.carriers)
-        self._emit("metrics", encode("metrics", json=json.dumps(numbers)))
+        for carrier in self.carriers:
+            numbers |= {name: round(value, 2) for name, value in carrier.price.items()}
+        if self.reel is not None:
+            numbers["frame"] = self.reel.number
+        self._display.metrics(numbers)
         self._told, self._steps = now, 0
 
-    def reset(self) -> None:
-        """Put the hair back to rest where the head is now, at time 0."""
-        self._grab = None
-        for motion in (self.head, *self.hands.values()):
-            motion.restart(motion.poses[-1], 0.0)
-        self._frame = self.source.reset(self.head.pose(0.0))
+    def tend(self) -> None:
+        """Look after what goes on beside the simulation: a movie that is being drawn."""
+        if self._movie is None:
+            return
+        for text, is_error in self._movie.news():
+            self.tell(text, is_error=is_error)
+        if self._movie.is_over:
+            self._movie = None
+
+    def close(self) -> None:
+        """Let whatever makes the guides move be as it was, for a script that goes on with it."""
+        if self.holding is not None and self.hands is not None:
+            self.hands.leave()
+            self.holding.give_back(self.source)
+
+    def _forget(self) -> None:
         for carrier in self.carriers:
             carrier.reset()
+
+    def reset(self) -> None:
+        """Put the hair back to rest where the head is now, at time 0; a cache begins anew."""
+        self._end_tape("the hair is back at rest")
+        if self.hands is not None and self.holding is not None:
+            self.hands.rest()
+            self.holding.restart()
+        self._deeds = list(self._program.deeds)
+        self._frame = self.source.reset(None if self.holding is None else self.holding.head.pose(0.0))
+        self._forget()
         self._show_frame()
 
     # -- what pages ask for ------------------------------------------------------------------------------------------
@@ -298,15 +272,29 @@ class Studio:
             self._show_state()
 
     def _on_slide(self, name: str, value: float, sequence: int) -> None:
-        if name == "speed":
-            self.speed = float(np.clip(value, 0.02, 1.0))
-        elif name == "server_strands":
-            self._server_strands = int(np.clip(value, 100, 20_000))
-            self._make_carriers()
-            self._show_carriers()
+        own: Actions = {"speed": self._set_speed, "server_strands": self._set_server_strands}
+        if self.reel is not None:
+            own["frame"] = self._seek
+        if name in own:
+            own[name](value)
         else:
+            self._require_scene(name)
             self._change(settings.find_slider(self.scene, name).moved(self.scene, value))
         self._newest = sequence
+
+    def _set_speed(self, value: float) -> None:
+        self.speed = float(np.clip(value, SLOWEST, 1.0))
+
+    def _set_server_strands(self, value: float) -> None:
+        self._server_strands = int(np.clip(value, 100, 20_000))
+        self._make_carriers()
+        self._show_carriers()
+
+    def _seek(self, value: float) -> None:
+        assert self.reel is not None
+        self._frame = self.reel.seek(round(value))
+        self._forget()
+        self._show_frame()
 
     def _on_choose(self, name: str, value: str, sequence: int) -> None:
         if name == "second":
@@ -315,60 +303,75 @@ class Studio:
             self._make_carriers()
             self._show_carriers()
         else:
-            self._change(settings.find_choice(self.scene, name).chosen(self.scene, value))
+            choice = settings.find_choice(self.scene, name)
+            if not choice.is_drawn:
+                self._require_scene(name)
+            self._change(choice.chosen(self.scene, value))
         self._newest = sequence
+
+    def _require_scene(self, name: str) -> None:
+        if not self._program.is_scene:
+            raise ValueError(f"{name}: cannot be changed here; the guides come from a cache or from a script")
 
     def _change(self, scene: Scene) -> None:
         """Go over to another scene, and make anew no more than what differs."""
         old = self.scene
-        if self._recording:
-            self._recording = False
-            self.tell("the recording has ended, since a setting has changed")
-        if scene.groom != old.groom or scene.seed != old.seed or scene.guides != old.guides:
-            same_hair = self._assembly.hair if scene.groom == old.groom else None
-            assembly = self._built(scene, same_hair)
-            poses = self.head.poses[-1], {number: hand.poses[-1] for number, hand in self.hands.items()}
-            self.scene, self._assembly = scene, assembly
-            self._set_up(None)
-            self._restore_poses(*poses)
-            self._show_everything()
+        same_guides = dataclasses.replace(scene.guides, sliders=old.guides.sliders) == old.guides
+        if scene.groom != old.groom or scene.seed != old.seed or not same_guides:
+            self._make_anew(scene)
             return
         if dataclasses.replace(scene, skin=old.skin, camera=old.camera) != old:
             self._rebuild(scene)
         self.scene = scene
         if scene.camera != old.camera:
             self._show_look()
-        if scene.skin != old.skin or scene.contact != old.contact or scene.strand != old.strand:
+        if scene.solids != old.solids:
+            self._show_solids()
+        if any(getattr(scene, table) != getattr(old, table) for table in ("skin", "contact", "strand", "solids")):
             self._make_carriers()
             self._show_carriers()
         self._show_state()
 
-    def _restore_poses(self, head: Pose, hands: Mapping[int, Pose]) -> None:
-        """Let head and props be where they were."""
-        self.head.restart(head, 0.0)
-        self.head.target = head
-        for number, pose in hands.items():
-            if number in self.hands:
-                self.hands[number].restart(pose, 0.0)
-                self.hands[number].target = pose
-        self._frame = self.source.reset(self.head.pose(0.0))
+    def _make_anew(self, scene: Scene) -> None:
+        """Make other hair, with head and props where they were."""
+        self._end_tape("other hair was made")
+        same_hair = self._assembly.hair if scene.groom == self.scene.groom else None
+        assembly = self._program.build(scene, StageClock(), hair=same_hair)
+        held = None if self.holding is None else self.holding.held
+        self.scene, self._assembly = scene, assembly
+        self._set_up()
+        if self.holding is not None and held is not None:
+            self.holding.put(held)
+            self._frame = self.source.reset(self.holding.head.pose(0.0))
+        self._show_everything()
 
     def _rebuild(self, scene: Scene) -> None:
         """Make the source anew with the same guides; hair moves on from where it is."""
-        before, motions = self.source, (self._own_head, self._own_motions)
-        self._assembly = self._built(scene, self._assembly.hair, self._assembly.guides)
-        self._own_head, self._own_motions = motions
-        self._take_hold()
-        memory = before.memory()
-        if _shapes(memory) == _shapes(self.source.memory()):
-            self.source.restore(memory)
-        else:  # the state of another strand model: the hair begins anew at rest
-            for motion in (self.head, *self.hands.values()):
-                motion.restart(motion.poses[-1], 0.0)
-            self._frame = self.source.reset(self.head.pose(0.0))
+        before = self.source
+        assembly = self._program.build(scene, StageClock(), hair=self._assembly.hair, guides=self._assembly.guides)
+        if self.holding is None or self.hands is None:
+            return
+        self._assembly = assembly
+        self.holding.take(self.source)
+        self.hands.take(self.source)
+        if scene.solids != self.scene.solids:
+            self._end_tape("another thing was taken in hand")
+        if go_on(before, self.source):
+            if self._tape is not None:
+                self._tape.changed(self._frame.time, self.scene, scene)
+            return
+        # The state of another strand model: the hair begins anew at rest.
+        self._end_tape("the hair began anew")
+        self.holding.restart()
+        self._frame = self.source.reset(self.holding.head.pose(0.0))
+
+    def _end_tape(self, why: str) -> None:
+        if self._tape is not None and self._tape.is_running:
+            self.tell(f"the recording has ended, since {why}")
+            self._tape.end()
 
     def _on_command(self, action: str) -> None:
-        actions: dict[str, Callable[[], None]] = {
+        actions: Actions = {
             "play": lambda: self._play(True),
             "pause": lambda: self._play(False),
             "step": self.step,
@@ -384,71 +387,92 @@ class Studio:
         self.is_playing = is_playing
 
     def _record(self) -> None:
+        if self.holding is None or not self._program.is_scene:
+            raise ValueError("record: only what a scene simulates can be recorded")
+        self._tape = None
         self.reset()
-        self._recording = True
+        self._tape = recording.Tape(self.scene, self.holding)
         self.is_playing = True
 
     def _stop(self) -> None:
-        self._recording = False
+        if self._tape is not None:
+            self._tape.end()
         self.is_playing = False  # so that what was recorded stays as it is until it is saved
 
+    def _live(self) -> tuple[Holding, Hands]:
+        if self.holding is None or self.hands is None:
+            raise ValueError("a cache is played as it is; its scene can be combed: mane salon SCENE.toml")
+        return self.holding, self.hands
+
     def _on_move(self, number: int, position: Any, rotation: Any, sequence: int) -> None:
-        if number not in self.hands:
-            raise ValueError(f"solid {number} is none that can be moved")
-        self._own_motions[number] = None
-        self.hands[number].target = _pose(position, rotation)
+        self._live()[0].move(number, position, rotation)
         self._newest = sequence
 
     def _on_turn(self, position: Any, rotation: Any, sequence: int) -> None:
-        turned = _pose(np.zeros(3), rotation)
-        self._own_head = None
-        self.head.target = Pose(self.pivot + position - turned.apply(self.pivot), turned.rotation)
+        self._live()[0].turn(position, rotation)
         self._newest = sequence
 
     def _on_grab(self, is_held: int, point: Any, target: Any, sequence: int) -> None:
+        hands = self._live()[1]
         self._newest = sequence
-        if not is_held:
-            self._grab = None
-            return
-        if not isinstance(self.source, Simulation):
-            raise ValueError("hair that is not simulated cannot be grabbed")
-        if self._grab is None:
-            masses = self.source.strands.mass
-            grab = Grab(self._frame.points, masses, np.asarray(point, np.float32), self._frame.active)
-            self._grab = None if grab.is_empty else grab
-        if self._grab is not None:
-            self._grab.target = np.asarray(target, np.float64)
+        self._deeds.clear()
+        if is_held:
+            hands.pull(self._frame, point, target)
+        else:
+            hands.release()
+        if self._tape is not None:
+            self._tape.pulled(self._frame.time, point, target, is_held=bool(is_held))
 
     def _on_blow(self, origin: Any, velocity: Any, sequence: int) -> None:
-        if self._jet is None:
-            raise ValueError("this hair feels no wind")
-        self._jet.origin, self._jet.speed = np.asarray(origin, np.float64), np.asarray(velocity, np.float64)
+        self._live()[1].blow(origin, velocity)
+        self._deeds.clear()
+        if self._tape is not None:
+            self._tape.blown(self._frame.time, origin, velocity)
         self._newest = sequence
 
+    # -- files -------------------------------------------------------------------------------------------------------
+
     def _on_save(self, kind: str, name: str, eye: Any, target: Any, fov: float) -> None:
-        require_choice("save", kind, ("scene", "usd", "picture"))
-        if kind == "scene":
-            first = 1 if self.source.has_body else 0
-            hands = {number - first: hand for number, hand in self.hands.items()}
-            path = recording.write_recording(self._folder, name, self.scene, self.head, hands)
-        elif kind == "usd":
-            path = recording.checked_path(self._folder, name, ".usdc")
-            write_groom_of(path, *self._hair_now())
+        savers: Actions = {
+            "scene": lambda: self._save_scene(name),
+            "usd": lambda: self._save_groom(name),
+            "picture": lambda: self._save_picture(name, eye, target, fov),
+            "movie": lambda: self._save_movie(name, eye, target),
+        }
+        require_choice("save", kind, list(savers))
+        path = savers[kind]()
+        if path is not None:
+            self.tell(f"saved {path.name}")
+
+    def _save_scene(self, name: str) -> Path:
+        recording.checked_path(self._folder, name, ".toml")
+        if self._tape is None:
+            raise ValueError("nothing is recorded yet; press record, move something, and stop")
+        return self._tape.write(self._folder, name, self.scene)
+
+    def _save_groom(self, name: str) -> Path:
+        path = recording.checked_path(self._folder, name, ".usdc")
+        write_groom_of(path, *self._hair_now())
+        return path
+
+    def _save_picture(self, name: str, eye: Any, target: Any, fov: float) -> Path:
+        path = recording.checked_path(self._folder, name, ".png")
+        draw_picture(path, *self._hair_now(), self.scene, self.source, self._frame, eye, target, fov)
+        return path
+
+    def _save_movie(self, name: str, eye: Any, target: Any) -> None:
+        """Begin to draw what was recorded, or the cache, in a process of its own."""
+        path = recording.checked_path(self._folder, name, ".mp4")
+        if self._movie is not None:
+            raise ValueError(f"{self._movie.name} is still being drawn; wait for it")
+        if isinstance(self._program, CacheProgram):
+            order = Order.seen_from(path, self._program.path, eye, target, self.scene)
         else:
-            path = recording.checked_path(self._folder, name, ".png")
-            draw_picture(path, *self._hair_now(), self.scene, self.source, self._frame, eye, target, fov)
-        self.tell(f"saved {path.name}")
+            order = Order.seen_from(path, self._save_scene(name), eye, target)
+        self._movie = MovieJob(order)
+        self.tell(f"{path.name} is being drawn")
 
     def _hair_now(self) -> tuple[FloatArray, Groom]:
         """All hairs of the left side at this frame, (S, V, 3) [m], and the groom that they are."""
         stage = self.carriers[0].stage
         return stage(self._frame), stage.drawn(self.source.rest)
-
-
-def _pose(position: Any, rotation: Any) -> Pose:
-    quaternion = np.asarray(rotation, np.float64)
-    return Pose(np.asarray(position, np.float64), quaternion / np.linalg.norm(quaternion))
-
-
-def _shapes(memory: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: array.shape for name, array in memory.items()}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mane.salon.board import Board
+from mane.salon.programs import Program
 from mane.scene.config import Scene
 
 IDLE = 0.02  # [s] between looks at the pipe while time stands still
@@ -18,13 +19,11 @@ MOST_WAITING = 512  # events: more than a hand makes while a head is bound
 # Of these only the newest counts: where a thing is held, and where a slider is.
 REPLACED = ("move", "turn", "slide", "grab", "blow")
 Event = tuple[str, Mapping[str, Any]]
+END: Event = ("!end", {})  # ends a studio that cannot be terminated
 
 
-def serve(scene: Scene, folder: Path | None, second: str, pipe: Connection, threads: int | None = None) -> None:
+def serve(program: Any, folder: Path | None, second: str, pipe: Connection, threads: int | None = None) -> None:
     """Run a studio until the pipe closes: events come in, topics with messages go out."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     if threads is not None:
         import numba
 
@@ -36,22 +35,38 @@ def serve(scene: Scene, folder: Path | None, second: str, pipe: Connection, thre
 
     try:
         try:
-            studio = Studio(scene, emit, folder, second)
+            studio = Studio(program, emit, folder, second)
         except (ValueError, OSError, MemoryError) as error:
             emit("!error", " ".join(str(error).split()).encode())
             return
-        _run(studio, pipe)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
+        try:
+            _run(studio, pipe)
+        finally:
+            studio.close()
+    except (EOFError, OSError):
         return  # the server is gone
+    finally:
+        pipe.close()
+
+
+def serve_alone(*arguments: Any) -> None:
+    """`serve` in a process of its own."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
+    serve(*arguments)
 
 
 def _run(studio: Any, pipe: Connection) -> None:
     due = time.perf_counter()
     while True:
+        studio.tend()
         wait = max(due - time.perf_counter(), 0.0) if studio.is_playing else IDLE
         if pipe.poll(wait):
-            name, values = pipe.recv()
-            studio.apply(name, values)
+            event = pipe.recv()
+            if event == END:
+                return
+            studio.apply(*event)
             if pipe.poll(0) or not studio.is_playing:
                 continue
         now = time.perf_counter()
@@ -69,7 +84,7 @@ class Worker:
     """A studio in a process of its own, with its messages on a board.
 
     Args:
-        scene: what is simulated.
+        program: what is shown, or the scene that is simulated.
         folder: where files are saved; None for nowhere.
         second: skin of the right half of a split view, or "none".
         on_message: called, in a thread of the worker's, when there is something new on the board.
@@ -82,19 +97,15 @@ class Worker:
 
     def __init__(
         self,
-        scene: Scene,
+        program: Program | Scene,
         folder: Path | None = None,
         second: str = "none",
         *,
         on_message: Callable[[], None] | None = None,
         threads: int | None = None,
     ) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, other = context.Pipe()
-        arguments = (scene, folder, second, other, threads)
-        self._process = context.Process(target=serve, args=arguments, daemon=True, name="mane salon")
-        self._process.start()
-        other.close()
+        self._pipe, other = multiprocessing.Pipe()
+        self._start(other, (program, folder, second, other, threads))
         self.board = Board()
         self.error: str | None = None
         self.on_message = on_message
@@ -104,10 +115,22 @@ class Worker:
         for target in (self._receive, self._send):
             threading.Thread(target=target, daemon=True).start()
 
+    def _start(self, other: Connection, arguments: tuple[Any, ...]) -> None:
+        context = multiprocessing.get_context("spawn")
+        process = context.Process(target=serve_alone, args=arguments, daemon=True, name="mane salon")
+        process.start()
+        other.close()
+        self._studio: Any = process
+
+    def _end(self) -> None:
+        self._studio.terminate()
+        self._studio.join(5.0)
+        self._pipe.close()
+
     @property
     def is_alive(self) -> bool:
         """Whether the simulation is there."""
-        return self._process.is_alive()
+        return bool(self._studio.is_alive())
 
     def send(self, name: str, values: Mapping[str, Any]) -> None:
         """Hand an event to the studio; never waits. Of positions only the newest is kept."""
@@ -120,11 +143,12 @@ class Worker:
             self._ready.notify()
 
     def _send(self) -> None:
-        while not self._closed:
+        closed = False
+        while not closed:
             with self._ready:
                 while not self._events and not self._closed:
                     self._ready.wait()
-                events, self._events = self._events, []
+                events, self._events, closed = self._events, [], self._closed
             try:
                 for event in events:
                     self._pipe.send(event)
@@ -148,12 +172,22 @@ class Worker:
             self.on_message()
 
     def close(self) -> None:
-        """End the process."""
+        """End the studio."""
         with self._ready:
-            self._closed = True
+            self._closed, self._events = True, [END]
             self._ready.notify()
-        self._process.terminate()
-        self._process.join(5.0)
+        self._end()
+
+
+class ThreadWorker(Worker):
+    """A studio in a thread, for a simulation that a script made and that only its own process has."""
+
+    def _start(self, other: Connection, arguments: tuple[Any, ...]) -> None:
+        self._studio = threading.Thread(target=serve, args=arguments, daemon=True, name="mane salon")
+        self._studio.start()
+
+    def _end(self) -> None:
+        self._studio.join(5.0)
         self._pipe.close()
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "FramesTable",
     "GroomTable",
     "GuidesTable",
+    "HandsTable",
     "HeadTable",
     "InteractionTable",
     "OutputTable",
@@ -333,6 +334,17 @@ class InteractionTable:
 
 
 @dataclass(frozen=True)
+class HandsTable:
+    """What hands did to the hair besides moving head and solids.
+
+    Attributes:
+        file: of the salon's recording (.json): locks that were pulled, air that was blown, settings that were changed
+    """
+
+    file: str | None = None
+
+
+@dataclass(frozen=True)
 class SkinTable:
     """How guides carry every hair. Settings of the method are further keys of the table.
 
@@ -377,6 +389,7 @@ class Scene:
         air: the air as a fluid
         air_fields: what drives that air besides the wind
         interactions: what else acts on the guides, in this order
+        hands: what hands did to them
         skin: how guides carry every hair
         finish: what is done to every hair after that
         passes: what else is done to it, in this order, after push_out and before subdivide of [finish]
@@ -402,6 +415,7 @@ class Scene:
     air: AirTable = field(default_factory=AirTable)
     air_fields: tuple[AirFieldTable, ...] = ()
     interactions: tuple[InteractionTable, ...] = ()
+    hands: HandsTable = field(default_factory=HandsTable)
     skin: SkinTable = field(default_factory=SkinTable)
     finish: FinishTable = field(default_factory=FinishTable)
     passes: tuple[PassTable, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +16,9 @@ from mane.groom.guides import Guides
 from mane.io.bodies import FileClock
 from mane.scene import parts
 from mane.scene.bodies import SceneBody, make_body
-from mane.scene.config import Scene
+from mane.scene.config import HandsTable, Scene
 from mane.scene.config_body import CHARACTERS
+from mane.scene.deeds import read_deeds
 from mane.scene.learned import kind_of, load_hair_model, slider_values, source_kind
 from mane.scene.options import require_taken
 from mane.scene.scene_file import naming_location
@@ -51,7 +53,18 @@ class SceneContext:
         return getattr(self, need)
 
     def make_source(self) -> GuideSource:
-        """Make what produces the guide frames of the scene."""
+        """Make what produces the guide frames of the scene, hands included."""
+        file = self.scene.hands.file
+        if file is None:
+            return self._make_source()
+        from mane.scene.handled import HandledSource
+
+        with naming_location(self.scene.locations, "hands"):
+            deeds = read_deeds(self.scene.path(file))
+        alone = replace(self.scene, hands=HandsTable())
+        return HandledSource(alone, lambda scene: SceneContext(scene, self.guides).make_source(), deeds)
+
+    def _make_source(self) -> GuideSource:
         table = self.scene.source
         with naming_location(self.scene.locations, "guides"):
             source = SOURCES.find(source_kind(self.scene))

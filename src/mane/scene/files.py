@@ -24,6 +24,7 @@ FILE_KEYS: dict[str, Callable[[str], bool]] = {
     "guides.slider_file": _always,
     "body.mesh": is_mesh_file,
     "body.animation": _always,
+    "hands.file": _always,
     "head.motion": is_motion_file,
     "solids.*.mesh": _always,
     "solids.*.animation": _always,

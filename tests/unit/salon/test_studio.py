@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,9 +7,12 @@ import pytest
 from mane.salon.carriers import AdaptiveCarrier, LinearCarrier, PointsCarrier
 from mane.salon.protocol import TO_PAGE, decode
 from mane.salon.recording import checked_path
-from mane.salon.scenes import salon_scene
+from mane.salon.scenes import salon_program, salon_scene
+from mane.salon.shown import has_field
 from mane.salon.studio import Studio
 from mane.scene.build import build
+from mane.scene.config import HandsTable
+from mane.scene.deeds import read_deeds
 from mane.scene.scene_file import parse_scene, read_scene
 from mane.scene.written import scene_text
 
@@ -143,7 +147,7 @@ def test_a_lock_is_pulled_and_let_go(shared):
     pulled = studio.frame.points[3, -1] - still[3, -1]
     assert pulled[2] > 0.02
     studio.apply("grab", {"is_held": 0, "point": tip, "target": tip, "sequence": 1})
-    assert studio._grab is None
+    assert not studio.hands.is_holding
 
 
 def test_air_is_blown_at_hair(shared):
@@ -222,3 +226,109 @@ def test_a_scene_is_written_and_read_again():
 def test_names_of_files_cannot_leave_the_folder(tmp_path, name):
     with pytest.raises(ValueError, match="name"):
         checked_path(tmp_path, name, ".toml")
+
+
+@pytest.mark.parametrize("prop", ["hairbrush", "hand", "comb"])
+def test_another_thing_is_taken_in_hand_while_hair_moves(shared, prop):
+    shared.studio.step()
+    before, when = shared.studio.frame.points.copy(), shared.studio.frame.time
+    shared.studio.apply("choose", {"name": "prop", "value": prop, "sequence": 1})
+    assert shared.settings()["prop"]["value"] == prop
+    assert shared.topics["solid 1"]["name"] == prop
+    assert np.array_equal(shared.studio.frame.points, before)
+    shared.studio.step()
+    assert shared.studio.frame.time > when
+    # A hand is thick enough for distances on a grid; teeth and bristles are not.
+    assert has_field(shared.studio.source.solids[1]) == (prop == "hand")
+
+
+def test_pulling_blowing_and_sliders_are_recorded(tmp_path):
+    page = Page(tmp_path)
+    studio = page.studio
+    studio.apply("command", {"action": "record"})
+    tip = studio.frame.points[3, -1].copy()
+    seen = [studio.frame.points.copy()]
+    for step in range(16):
+        if 2 <= step < 8:
+            target = tip + np.float32([0.0, 0.01 * step, 0.02])
+            studio.apply("grab", {"is_held": 1, "point": tip, "target": target, "sequence": 1})
+        if step == 8:
+            studio.apply("grab", {"is_held": 0, "point": tip, "target": tip, "sequence": 1})
+        if step == 5:
+            studio.apply("slide", {"name": "damping", "value": 4.0, "sequence": 1})
+            studio.apply("slide", {"name": "wind", "value": 3.0, "sequence": 1})
+        if step in (7, 12):
+            velocity = [0.0, 0.0, -9.0 if step == 7 else 0.0]
+            studio.apply("blow", {"origin": [0, 0, 0.6], "velocity": velocity, "sequence": 1})
+        studio.step()
+        seen.append(studio.frame.points.copy())
+    studio.apply("command", {"action": "stop"})
+    for _ in range(30):
+        studio.step()  # what comes after the recording is none of it
+    studio.apply("save", {"kind": "scene", "name": "done", "eye": [0, 0, 1], "target": [0, 0, 0], "fov": 30.0})
+    assert page.notices == ["saved done.toml"]
+    scene = read_scene(tmp_path / "done.toml")
+    source = build(scene).source
+    again = [source.reset().points.copy()]
+    for step in range(scene.frames.count - 1):
+        if step == 6:  # a lock is held, and settings have changed
+            checkpoint = source.checkpoint()
+        again.append(source.step().points.copy())
+    for one, other in zip(again, seen, strict=False):
+        assert np.abs(one - other).max() < 1e-7
+    assert len(again) == len(seen) - 1
+    other = build(scene).source
+    other.load_checkpoint(checkpoint)
+    assert np.array_equal(other.step().points, again[7])
+    # The same in the salon: it is done again until a hand takes over.
+    salon = Page()
+    salon.studio = Studio(salon_program(tmp_path / "done.toml"), salon.take)
+    for points in again[1:]:
+        salon.studio.step()
+        assert np.abs(salon.studio.frame.points - points).max() < 1e-7
+
+
+def test_without_what_hands_did_the_motion_is_another(tmp_path):
+    """What the test above compares is not the same anyway."""
+    page = Page(tmp_path)
+    page.studio.apply("command", {"action": "record"})
+    tip = page.studio.frame.points[3, -1].copy()
+    for _ in range(6):
+        page.studio.apply("grab", {"is_held": 1, "point": tip, "target": tip + 0.05, "sequence": 1})
+        page.studio.step()
+    page.studio.apply("save", {"kind": "scene", "name": "pulled", "eye": [0, 0, 1], "target": [0, 0, 0], "fov": 30.0})
+    scene = read_scene(tmp_path / "pulled.toml")
+    sources = [build(scene).source, build(replace(scene, hands=HandsTable())).source]
+    ends = [[source.step() for _ in range(4)][-1].points for source in sources]
+    assert np.abs(ends[0] - ends[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "is no recording of hands"),
+        ('{"mane_hands": 9, "deeds": []}', "format 1, got 9"),
+        ('{"mane_hands": 1, "deeds": [{"time": 1, "kind": "kick"}]}', "kick"),
+        ('{"mane_hands": 1, "deeds": [{"time": 1, "kind": "release"}, {"time": 0, "kind": "release"}]}', "not fall"),
+    ],
+)
+def test_a_file_of_hands_that_is_none_is_named(tmp_path, text, reason):
+    (tmp_path / "x.hands.json").write_text(text)
+    with pytest.raises(ValueError, match=rf"x\.hands\.json: .*{reason}"):
+        read_deeds(tmp_path / "x.hands.json")
+
+
+def test_two_way_correction_carries_all_hairs_and_tells_its_price():
+    page = Page(settings=["skin.method=adaptive_two_way"])
+    studio = page.studio
+    studio.apply("slide", {"name": "server_strands", "value": 100.0, "sequence": 1})
+    assert page.topics["carrier 0"]["strands"] == 100
+    assert studio.carriers[0].stage.skin.groom.strand_count == 200
+    loads = []
+    for step in range(25):
+        page.hold(2, [0.1 - 0.012 * step, 0.02, 0.1])  # the ball goes into the hair
+        studio._told = 0.0  # metrics of every step
+        studio.step()
+        loads.append(studio.carriers[0].load(studio.frame))
+    assert any(load is not None and np.abs(load.force).max() > 0 for load in loads)
+    assert json.loads(page.topics["metrics"]["json"])["all hairs for two-way correction [ms]"] > 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,6 +39,18 @@ class Grab:
         self._offset = (points - point).astype(np.float64)
         self.target = np.array(point, np.float64)
 
+    @classmethod
+    def restored(cls, memory: Mapping[str, NDArray[Any]]) -> Grab:
+        """Return the one that `memory` was of."""
+        grab = cls.__new__(cls)
+        grab._stiffness, grab._offset = np.array(memory["stiffness"]), np.array(memory["offset"])
+        grab.target = np.array(memory["target"])
+        return grab
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """What is held, and where to."""
+        return {"stiffness": self._stiffness.copy(), "offset": self._offset.copy(), "target": self.target.copy()}
+
     @property
     def is_empty(self) -> bool:
         """Whether there was no hair."""
@@ -54,20 +69,25 @@ class Jet:
 
     Args:
         wind: what blows besides, or None.
+
+    Attributes:
+        wind: the same.
+        origin: where air is blown from [m], shape (3,).
+        speed: of the air there [m/s], shape (3,).
     """
 
     def __init__(self, wind: Wind | None) -> None:
-        self._wind = wind
+        self.wind = wind
         self.origin, self.speed = np.zeros(3), np.zeros(3)
 
     @property
     def is_on(self) -> bool:
         """Whether there is any air to be felt."""
-        return self._wind is not None or bool(self.speed.any())
+        return self.wind is not None or bool(self.speed.any())
 
     def velocity(self, points: Float64Array, time: float) -> Float64Array:
         """Velocity of the air [m/s], shape (P, 3), at `points` [m], shape (P, 3)."""
-        air = np.zeros_like(points) if self._wind is None else self._wind.velocity(points, time)
+        air = np.zeros_like(points) if self.wind is None else self.wind.velocity(points, time)
         strength = float(np.linalg.norm(self.speed))
         if strength == 0:
             return air
