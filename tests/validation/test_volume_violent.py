@@ -44,7 +44,7 @@ def test_two_thousand_violent_frames(dynamic):
     body = flung(FRAMES)
     groom = styles.make("ball", strands=200, vertices=10, seed=3, length=0.05)
     simulation = Simulation(select_guides(groom, 6, seed=1), body=body, preroll=0.0)
-    skin = make_skin("volume", groom, simulation, spacing=0.025, dynamic=dynamic)
+    skin = make_skin("volume", groom, simulation, spacing=0.035, dynamic=dynamic)
     first = skin.motion.carrier if dynamic else skin.motion
     rest = np.linalg.norm(np.diff(groom.as_uniform(), axis=1), axis=2)
     inverted, fallen = 0, 0

@@ -47,6 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Make a mesh, step it through the shot and write it."""
     from mane.cli._measuring import progress_line
+    from mane.volume.around import covered_share
     from mane.volume.file import kdsm_path, write_kdsm
     from mane.volume.shot import record_shot
     from mane.volume.springs import SpringParams
@@ -65,12 +66,14 @@ def run(args: argparse.Namespace) -> int:
             progress_line(f"stepping the mesh: {done} of {count} samples")
 
     shot = record_shot(body, mesh, params, rate=args.rate, duration=args.duration, tell=tell)
-    file = write_kdsm(args.output, mesh, shot.times, shot.samples, skin=body.skin, rate=args.rate)
+    file = write_kdsm(args.output, mesh, shot.times, shot.samples, body=body, rate=args.rate)
+    covered = covered_share(body)
     facts = {
         "file": str(file),
         "nodes": mesh.node_count,
         "tetrahedra": mesh.tet_count,
         "copies": mesh.copied_count,
+        "covered_skin": covered,
         "samples": len(shot.times),
         "density": params.density(mesh.lattice.spacing),
         "smallest_ratio": float(shot.smallest_ratio.min()),
@@ -85,6 +88,11 @@ def run(args: argparse.Namespace) -> int:
             f"{facts['samples']} samples; J at least {facts['smallest_ratio']:.2f}, at most {facts['most_inverted']} "
             f"inverted at once, {facts['left_inverted']} left so\n{file}\n"
         )
+        if covered > 0:
+            sys.stdout.write(
+                f"{args.body}: passes through itself in the rest pose: {100 * covered:.2g} % of its skin lies inside "
+                "other skin; hair there follows its own part, and stays inside\n"
+            )
     return 0
 
 
@@ -113,11 +121,12 @@ def _mesh(args: argparse.Namespace, body: Any) -> Any:
     from mane.volume.mesh import mesh_around_body
 
     spacing = default_spacing(body.skin.points) if args.spacing is None else args.spacing
+    groom = None if args.groom is None else _groom(args)
     if args.cage is not None:
         from mane.io.meshes import read_mesh
 
-        return mesh_around_body(body, spacing=spacing, reach=spacing, cage=read_mesh(args.cage))
-    if args.reach is None and args.groom is None:
+        return mesh_around_body(body, spacing=spacing, reach=spacing, cage=read_mesh(args.cage), groom=groom)
+    if args.reach is None and groom is None:
         raise ValueError("--reach: must say how far from the skin hair is, where there is no --groom and no --cage")
-    reach = args.reach if args.groom is None else hair_reach(_groom(args), body) + SPARE * spacing
-    return mesh_around_body(body, spacing=spacing, reach=reach)
+    reach = args.reach if groom is None else hair_reach(groom, body) + SPARE * spacing
+    return mesh_around_body(body, spacing=spacing, reach=reach, groom=groom)

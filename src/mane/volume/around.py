@@ -9,11 +9,11 @@ from mane.body.solid import Solid
 from mane.geometry.checks import IntArray
 from mane.groom.binding import bind_roots
 from mane.groom.groom import Groom
-from mane.volume.mesh import TetMesh, mesh_around_body, mesh_around_hair
+from mane.volume.mesh import POINTS_PER_BLOCK, TetMesh, mesh_around_body, mesh_around_hair
 
 CELLS = 30  # across the groom, where nobody says how fine the mesh is
 SPARE = 0.25  # beyond the hair that is farthest from the skin, over the spacing
-POINTS_PER_BLOCK = 1_000_000
+ABOVE = 0.05  # a triangle, over its size, where it is asked whether other skin covers it
 
 
 def default_spacing(points: np.ndarray) -> float:
@@ -26,7 +26,8 @@ def mesh_for(groom: Groom, body: Solid | None, spacing: float | None = None, cag
     spacing = default_spacing(groom.points) if spacing is None else spacing
     if body is None or body.animation is None:
         return mesh_around_hair(groom, spacing)
-    return mesh_around_body(body, spacing=spacing, reach=hair_reach(groom, body) + SPARE * spacing, cage=cage)
+    reach = hair_reach(groom, body) + SPARE * spacing
+    return mesh_around_body(body, spacing=spacing, reach=reach, cage=cage, groom=groom)
 
 
 def hair_reach(groom: Groom, body: Solid) -> float:
@@ -44,3 +45,13 @@ def root_patches(groom: Groom, body: Solid | None, mesh: TetMesh) -> IntArray | 
     heaviest = binding.barycentric.argmax(axis=1)[:, None]
     corner = np.take_along_axis(skin.faces[binding.triangle], heaviest, axis=1)[:, 0]
     return mesh.patch_of_vertex[corner]
+
+
+def covered_share(body: Solid) -> float:
+    """Part of the skin's area that lies inside other skin in the rest pose: a body that passes through itself."""
+    skin = body.skin
+    if skin is None:
+        return 0.0
+    above = skin.points[skin.faces].mean(axis=1) + ABOVE * np.sqrt(skin.face_areas)[:, None] * skin.face_normals
+    is_covered = body.rest_distance(above.astype(np.float32)) < 0
+    return float(skin.face_areas[is_covered].sum() / skin.face_areas.sum())

@@ -6,6 +6,8 @@ nearest to it is exact where the body moves rigidly, has no fold of its own, and
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -30,7 +32,10 @@ class Driver(Protocol):
         """Zero-length springs that hold the mesh to the body, or None."""
 
     def nodes(self, points: Float64Array) -> Float64Array:
-        """All nodes as the body alone would carry them [m], shape (N, 3); those of driven ones count."""
+        """All nodes as the body alone would carry them [m], shape (N, 3)."""
+
+    def driven(self, points: Float64Array) -> Float64Array:
+        """The same, of which the rows of driven nodes alone count."""
 
     def places(self, points: Float64Array) -> Float64Array | None:
         """Where the zero-length springs pull to [m], or None without them."""
@@ -53,6 +58,10 @@ class RigidDriver:
         result: Float64Array = self._rest @ points[:3].T + points[3]
         return result
 
+    def driven(self, points: Float64Array) -> Float64Array:
+        """All nodes, driven or not."""
+        return self.nodes(points)
+
     def places(self, points: Float64Array) -> None:
         """There are no springs to a skin."""
 
@@ -70,25 +79,62 @@ class SkinDriver:
     """
 
     def __init__(self, mesh: TetMesh, skin: Mesh, params: SpringParams) -> None:
-        self._rest = skin.points.astype(np.float64)
-        self._node_rest = mesh.nodes
-        self._vertices, self._weights = _fit_weights(mesh, self._rest)
-        middle = np.einsum("nk,nkd->nd", self._weights, self._rest[self._vertices])
-        self._offset = self._rest[self._vertices] - middle[:, None]
-        self._from_middle = mesh.nodes - middle
+        rest = skin.points.astype(np.float64)
+        self._fit = _RigidFit(*_fit_weights(mesh, rest), rest, mesh.nodes)
+        self._rows, self._count = np.flatnonzero(mesh.is_driven), mesh.node_count
+        self._driven_fit = self._fit.taken(self._rows)
         self._attached, self.attachment = _attach_skin(mesh, skin, params)
 
     def nodes(self, points: Float64Array) -> Float64Array:
         """All nodes by the rotation and shift that fit the skin vertices around them best."""
-        near = points[self._vertices]
-        middle = np.einsum("nk,nkd->nd", self._weights, near)
-        moment = np.einsum("nk,nki,nkj->nij", self._weights, near - middle[:, None], self._offset, optimize=True)
-        result: Float64Array = middle + np.einsum("nij,nj->ni", _rotations(moment), self._from_middle)
-        return result
+        return self._fit.at(points)
+
+    def driven(self, points: Float64Array) -> Float64Array:
+        """The same, of which the rows of driven nodes alone count; others are zero."""
+        nodes = np.zeros((self._count, 3))
+        nodes[self._rows] = self._driven_fit.at(points)
+        return nodes
 
     def places(self, points: Float64Array) -> Float64Array:
         """The vertices of the skin that springs hold on to."""
         return points[self._attached]
+
+
+@dataclass(frozen=True, eq=False)
+class _RigidFit:
+    """Nodes that follow the skin vertices around them, each by the rotation and shift that fit these best.
+
+    Attributes:
+        vertices: that each node follows, shape (N, K).
+        weights: of these, shape (N, K).
+        skin: at rest [m], shape (V, 3).
+        rest: nodes at rest [m], shape (N, 3).
+    """
+
+    vertices: IntArray
+    weights: Float64Array
+    skin: Float64Array
+    rest: Float64Array
+
+    def taken(self, rows: IntArray) -> _RigidFit:
+        """Return that of some of the nodes."""
+        return _RigidFit(self.vertices[rows], self.weights[rows], self.skin, self.rest[rows])
+
+    @cached_property
+    def _at_rest(self) -> tuple[Float64Array, Float64Array]:
+        """Vertices and nodes, seen from the middle of what each node follows."""
+        near = self.skin[self.vertices]
+        middle = np.einsum("nk,nkd->nd", self.weights, near)
+        return near - middle[:, None], self.rest - middle
+
+    def at(self, points: Float64Array) -> Float64Array:
+        """Nodes when the skin is at `points` (V, 3) [m], shape (N, 3)."""
+        offset, from_middle = self._at_rest
+        near = points[self.vertices]
+        middle = np.einsum("nk,nkd->nd", self.weights, near)
+        moment = np.einsum("nk,nki,nkj->nij", self.weights, near - middle[:, None], offset, optimize=True)
+        result: Float64Array = middle + np.einsum("nij,nj->ni", _rotations(moment), from_middle)
+        return result
 
 
 def _fit_weights(mesh: TetMesh, skin: Float64Array) -> tuple[IntArray, Float64Array]:

@@ -15,15 +15,18 @@ from numpy.typing import NDArray
 
 from mane.body.cache import content_key
 from mane.body.mesh import Mesh
+from mane.body.solid import Solid
 from mane.geometry.checks import IntArray
 from mane.volume.lattice import Float64Array, Lattice
 from mane.volume.mesh import TetMesh
 from mane.volume.motion import PlayedMesh
 
-VERSION = 1
+VERSION = 2  # says which shot of a body it is of
 ROOT, TETS, SURFACE = "/Kdsm", "/Kdsm/Tets", "/Kdsm/Surface"
 SUFFIXES = (".usd", ".usda", ".usdc")
 PREFIX = "mane:"
+PROBES, PROBE_TIMES = 16, 5  # vertices of the skin and times by which another shot of the same body is told
+NEAR = 1e-3  # [m] by which these may differ
 INTEGERS = ("keys", "patch_of_vertex", "copy_keys", "copy_tets", "node_pairs", "is_driven")
 
 
@@ -44,7 +47,7 @@ def write_kdsm(
     times: Float64Array,
     samples: NDArray[np.floating],
     *,
-    skin: Mesh | None,
+    body: Solid | None,
     rate: float = 24.0,
     start: float = 1.0,
 ) -> Path:
@@ -55,7 +58,7 @@ def write_kdsm(
         mesh: at rest.
         times: of the samples [s], shape (F,).
         samples: nodes at these times [m], shape (F, N, 3).
-        skin: of the body at rest, by which another shot is told.
+        body: that the mesh was stepped along with, by which another body and another shot of it are told.
         rate: time codes per second.
         start: time code at 0 s.
     """
@@ -91,7 +94,8 @@ def write_kdsm(
             inner.Set(vectors(nodes), code)
             outer.Set(vectors(nodes[used]), code)
         tets.CreateExtentAttr(vectors(extent_of(np.asarray(samples[0], np.float32), 0.0)))
-        _author_mesh(tets.GetPrim(), mesh, skin)
+        _author_mesh(tets.GetPrim(), mesh, None if body is None else body.skin)
+        _author_probes(tets.GetPrim(), body, np.asarray(times, np.float64))
     export_layer(layer, target)
     return target
 
@@ -115,15 +119,58 @@ def _author_mesh(prim: Any, mesh: TetMesh, skin: Mesh | None) -> None:
         prim.CreateAttribute(PREFIX + name, kinds.Int64Array, True).Set(Vt.Int64Array.FromNumpy(values))
 
 
-def read_kdsm(path: str | os.PathLike[str], skin: Mesh | None = None) -> PlayedMesh:
+def _author_probes(prim: Any, body: Solid | None, times: Float64Array) -> None:
+    """Say where some vertices of the skin are at some times of the shot."""
+    from pxr import Sdf, Vt
+
+    from mane.io.usd.files import vectors
+
+    if body is None or body.animation is None:
+        return
+    chosen = times[np.unique(np.linspace(0, len(times) - 1, PROBE_TIMES).round().astype(np.int64))]
+    kinds = Sdf.ValueTypeNames
+    prim.CreateAttribute(PREFIX + "probe_times", kinds.DoubleArray, True).Set(Vt.DoubleArray.FromNumpy(chosen))
+    points = probes_of(body, chosen).reshape(-1, 3).astype(np.float32)
+    prim.CreateAttribute(PREFIX + "probes", kinds.Float3Array, True).Set(vectors(points))
+
+
+def probes_of(body: Solid, times: Float64Array) -> Float64Array:
+    """Some vertices of a body's skin at times [s], shape (times, vertices, 3)."""
+    assert body.animation is not None
+    vertices = np.linspace(0, body.animation.mesh.vertex_count - 1, PROBES).round().astype(np.int64)
+    found = []
+    for time in times.tolist():
+        points = body.animation.precise_points(time)[vertices]
+        found.append(points if body.motion is None else body.motion.pose(time).apply(points))
+    return np.stack(found)
+
+
+def _check_shot(file: Path, prim: Any, body: Solid) -> None:
+    """Refuse a mesh that was stepped along with another body, or along with this one in another shot."""
+    if prim.GetAttribute(PREFIX + "skin").Get() != skin_key(body.skin):
+        raise ValueError(f"{file}: belongs to another body than this one; write it again by `mane volume`")
+    times, probes = (prim.GetAttribute(PREFIX + name).Get() for name in ("probe_times", "probes"))
+    if body.animation is None or times is None or probes is None:
+        return
+    here = probes_of(body, np.array(times, np.float64))
+    off = np.linalg.norm(here - np.array(probes, np.float64).reshape(here.shape), axis=2).max(axis=1)
+    wrong = np.flatnonzero(~(off <= NEAR))
+    if len(wrong):
+        raise ValueError(
+            f"{file}: belongs to another shot of this body, whose skin is {1e3 * off[wrong[0]]:.3g} mm off at "
+            f"{times[int(wrong[0])]:g} s; write it again by `mane volume`"
+        )
+
+
+def read_kdsm(path: str | os.PathLike[str], body: Solid | None = None) -> PlayedMesh:
     """Read a mesh over a shot.
 
     Args:
         path: as `write_kdsm` was given it.
-        skin: of the body that hair grows on, which must be that of the shot.
+        body: that hair grows on, which must be that of the shot, and move as it does there.
 
     Raises:
-        ValueError: the file is no such mesh, is damaged, or belongs to another body; in one line.
+        ValueError: the file is no such mesh, is damaged, or belongs to another body or shot; in one line.
     """
     from mane.io.usd.diagnostics import reading
     from mane.io.usd.stage import open_stage
@@ -137,8 +184,8 @@ def read_kdsm(path: str | os.PathLike[str], skin: Mesh | None = None) -> PlayedM
         version = prim.GetAttribute(PREFIX + "version").Get()
         if version != VERSION:
             raise ValueError(f"{file}: is of version {version}, and {VERSION} is read; write it again by `mane volume`")
-        if skin is not None and prim.GetAttribute(PREFIX + "skin").Get() != skin_key(skin):
-            raise ValueError(f"{file}: belongs to another body than this one; write it again by `mane volume`")
+        if body is not None:
+            _check_shot(file, prim, body)
         return _read_prim(file, stage, prim)
 
 

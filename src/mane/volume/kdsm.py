@@ -81,7 +81,9 @@ class Kdsm:
     def _moved(
         self, x: Float64Array, v: Float64Array, points: Float64Array, dt: float
     ) -> tuple[Float64Array, Float64Array]:
-        moved, after = self._springs.step(x, v, dt, driven=self.driver.nodes(points), places=self.driver.places(points))
+        moved, after = self._springs.step(
+            x, v, dt, driven=self.driver.driven(points), places=self.driver.places(points)
+        )
         ratio = self.mesh.volume_ratios(moved)
         recovered, left = recover(self.mesh, moved)
         if recovered is not moved:

@@ -14,12 +14,14 @@ from mane.body.mesh import Mesh
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, IntArray, require_positive
 from mane.groom.groom import Groom
+from mane.volume import _kernels_recovery as kernels
 from mane.volume.lattice import Float64Array, Lattice, edges_of
 from mane.volume.patches import PER_REACH, PER_SPACING, Copies, SkinPatches, make_copies, make_patches, one_patch
 
 # Tetrahedra whose nodes are all deeper below the skin than this are of no use to hair; over the lattice spacing.
 DEPTH = 0.35
 STEP_ALONG = 0.4  # between points that the mesh must hold, over the lattice spacing
+POINTS_PER_BLOCK = 1_000_000
 HALO = 0.9  # from the middle of a tetrahedron to a point in it, at most; over the lattice spacing
 
 
@@ -96,14 +98,18 @@ class TetMesh:
         """Deformation gradient F of each tetrahedron, shape (T, 3, 3)."""
         return self.edge_matrices(nodes) @ self.inverse_edges
 
-    def volume_ratios(self, nodes: NDArray[Any], rows: IntArray | None = None) -> Float64Array:
-        """Volume of each tetrahedron, or of `rows`, over that at rest: J, the determinant of F; below 0 if inverted."""
-        tets, rest = (self.tets, self.volumes) if rows is None else (self.tets[rows], self.volumes[rows])
-        first = nodes[tets[:, 0]]
-        a, b, c = (nodes[tets[:, corner]] - first for corner in (1, 2, 3))
-        across = np.cross(a, b)
-        ratios: Float64Array = np.einsum("ti,ti->t", across, c) / (6 * rest)
+    def volume_ratios(self, nodes: NDArray[Any]) -> Float64Array:
+        """Volume of each tetrahedron over that at rest, (T,): J, the determinant of F; below 0 if inverted."""
+        ratios = np.empty(self.tet_count)
+        kernels.fill_volume_ratios(np.ascontiguousarray(nodes, np.float64), self.tets, self.volumes, ratios)
         return ratios
+
+    @cached_property
+    def tets_of_nodes(self) -> tuple[IntArray, IntArray]:
+        """Where the tetrahedra of each node begin in a list of them, shape (N + 1,), and that list, shape (4 T,)."""
+        order = np.argsort(self.tets, axis=None, kind="stable")
+        starts = np.searchsorted(self.tets.reshape(-1)[order], np.arange(self.node_count + 1))
+        return starts, order // 4
 
     def affine_maps(self, nodes: NDArray[Any]) -> FloatArray:
         """Map of each tetrahedron from rest to `nodes`, rows of F beside the shift, shape (T, 3, 4), float32."""
@@ -137,7 +143,13 @@ class TetMesh:
 
 
 def mesh_around_body(
-    body: Solid, *, spacing: float, reach: float, cage: Mesh | None = None, copies: bool = True
+    body: Solid,
+    *,
+    spacing: float,
+    reach: float,
+    cage: Mesh | None = None,
+    copies: bool = True,
+    groom: Groom | None = None,
 ) -> TetMesh:
     """Fill the air around a body at rest, and the body itself just below its skin, with tetrahedra.
 
@@ -147,6 +159,7 @@ def mesh_around_body(
         reach: how far from the skin hair may be [m].
         cage: fill this closed mesh instead, which must enclose the body's skin where hair grows.
         copies: keep parts of the body apart that do not hang together; without, one node at each lattice point.
+        groom: hair that the mesh has to hold, also deep within a body that passes through itself.
     """
     skin = body.skin
     if skin is None:
@@ -162,6 +175,8 @@ def mesh_around_body(
     middles = place[row].mean(axis=1)
     kept = (distance[row] < reach).any(axis=1) if cage is None else _in_cage(cage, place, row)
     kept &= (distance[row] > -DEPTH * spacing).any(axis=1)
+    if groom is not None:
+        kept |= np.isin(keys, _keys_of_hair(lattice, groom))
     if not kept.any():
         where = f"reach: {reach:g} m around the body" if cage is None else "cage: what it encloses outside of the body"
         raise ValueError(f"{where} holds no tetrahedron of {spacing:g} m; make spacing smaller")
@@ -185,6 +200,13 @@ def mesh_around_hair(groom: Groom, spacing: float) -> TetMesh:
     none, pairs = np.zeros(0, np.int64), np.zeros((0, 2), np.int64)
     corners = tets.reshape(-1, 4).astype(np.int32)
     return TetMesh(lattice, lattice.positions(nodes), corners, keys, none, none, none, is_driven, pairs)
+
+
+def _keys_of_hair(lattice: Lattice, groom: Groom) -> IntArray:
+    """Keys of the tetrahedra that hold hair, in any order."""
+    starts = range(0, groom.point_count, POINTS_PER_BLOCK)
+    parts = [np.unique(lattice.keys_of(groom.points[at : at + POINTS_PER_BLOCK])) for at in starts]
+    return np.concatenate(parts)
 
 
 def _along_strands(groom: Groom, step: float) -> FloatArray:

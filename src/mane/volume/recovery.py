@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import splu
 
+from mane.volume import _kernels_recovery as kernels
 from mane.volume.lattice import Float64Array
 from mane.volume.mesh import TetMesh
 
 SMALLEST_RATIO = 0.02  # of a tetrahedron's volume to that at rest, below which it is brought back
 # That tetrahedra are brought back to, at least and at most, and how far beyond that nodes go, in the first round and in
 # the last: large corrections settle most in a few rounds, small ones what these cannot agree on.
-STRETCHES, LAST_STRETCHES = (0.4, 2.5), (0.1, 8.0)
-RELAXATIONS = (1.8, 0.9)
+STRETCHES, RELAXATIONS = ((0.4, 2.5), (0.1, 8.0)), (1.8, 0.9)
+SCHEDULE = (STRETCHES, RELAXATIONS)
 ROUNDS, PATIENCE = 300, 8  # in all, and those in which driven nodes stay
 EVERY = 30  # rounds that do not settle it, what is around is smoothed, each time farther
 
@@ -28,28 +29,37 @@ def recover(mesh: TetMesh, x: Float64Array) -> tuple[Float64Array, int]:
     free ones alone do not settle it: the skin itself folds there. `x` is left alone.
     """
     bad = np.flatnonzero(mesh.volume_ratios(x) < SMALLEST_RATIO)
-    x = x.copy() if len(bad) else x
-    for number in range(ROUNDS):
+    if len(bad) == 0:
+        return x, 0
+    x = np.ascontiguousarray(x).copy()
+    late = np.arange(ROUNDS)[:, None] / ROUNDS
+    first, last = (np.array([*stretches, relaxation]) for stretches, relaxation in zip(*SCHEDULE, strict=True))
+    rounds = (1 - late) * first + late * last
+    bad = _bring_back(mesh, x, bad, rounds[:PATIENCE], mesh.is_driven)
+    nobody = np.zeros_like(mesh.is_driven)
+    for start in range(PATIENCE, ROUNDS, EVERY):
+        bad = _bring_back(mesh, x, bad, rounds[start : start + EVERY], nobody)
         if len(bad) == 0:
-            return x, 0
-        moved = _touching(mesh, bad)
-        if number % EVERY == EVERY - 1:
-            _smooth(mesh, x, bad, rings=(number + 1) // EVERY)
-        late = number / ROUNDS
-        stretches = (1 - late) * np.array(STRETCHES) + late * np.array(LAST_STRETCHES)
-        relaxation = (1 - late) * RELAXATIONS[0] + late * RELAXATIONS[1]
-        _improve(mesh, x, moved, stretches, relaxation, mesh.is_driven if number < PATIENCE else None)
-        # What shares no node with these has not changed, and is as right as it was.
-        changed = _touching(mesh, moved)
-        bad = changed[mesh.volume_ratios(x, changed) < SMALLEST_RATIO]
+            break
+        if start + EVERY < ROUNDS:
+            _smooth(mesh, x, bad, rings=1 + start // EVERY)
     return x, len(bad)
+
+
+def _bring_back(
+    mesh: TetMesh, x: Float64Array, bad: NDArray[np.int64], rounds: Float64Array, is_held: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Rounds of the iteration, in place; return the tetrahedra that are still bad."""
+    shapes = (mesh.tets, mesh.nodes, mesh.inverse_edges, mesh.volumes)
+    found: NDArray[np.int64] = kernels.bring_back(bad, *shapes, *mesh.tets_of_nodes, is_held, SMALLEST_RATIO, rounds, x)
+    return found
 
 
 def _touching(mesh: TetMesh, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Tetrahedra that have a node in common with some others, themselves among them."""
-    touched = np.zeros(mesh.node_count, np.bool_)
-    touched[mesh.tets[rows]] = True
-    return np.flatnonzero(touched[mesh.tets].any(axis=1))
+    seen = np.zeros(mesh.tet_count, np.bool_)
+    found: NDArray[np.int64] = kernels.touching(mesh.tets, *mesh.tets_of_nodes, rows, seen)
+    return found
 
 
 def _smooth(mesh: TetMesh, x: Float64Array, bad: NDArray[np.int64], rings: int) -> None:
@@ -78,31 +88,3 @@ def _smooth(mesh: TetMesh, x: Float64Array, bad: NDArray[np.int64], rings: int) 
     given = laplacian[:, len(inner) :] @ (x[outer] - around @ fit)
     affine = np.column_stack([mesh.nodes[inner], np.ones(len(inner))]) @ fit
     x[inner] = affine - splu(laplacian[:, : len(inner)].tocsc()).solve(np.ascontiguousarray(given))
-
-
-def _improve(
-    mesh: TetMesh,
-    x: Float64Array,
-    rows: NDArray[np.int64],
-    stretches: Float64Array,
-    relaxation: float,
-    held: NDArray[np.bool_] | None,
-) -> None:
-    """Move the nodes of some tetrahedra, in place, towards shapes that are right way out."""
-    tets = mesh.tets[rows]
-    corners, rest = x[tets], mesh.nodes[tets]
-    gradient = (corners[:, 1:] - corners[:, :1]).transpose(0, 2, 1) @ mesh.inverse_edges[rows]
-    u, size, vt = np.linalg.svd(gradient)
-    size[np.linalg.det(gradient) < 0, 2] *= -1
-    u[np.linalg.det(u) < 0, :, 2] *= -1
-    vt[np.linalg.det(vt) < 0, 2] *= -1
-    wanted = (u * np.clip(size, *stretches)[:, None, :]) @ vt
-    goal = np.einsum("tij,taj->tai", wanted, rest - rest.mean(axis=1, keepdims=True))
-    goal += corners.mean(axis=1, keepdims=True)
-    total, count = np.zeros_like(x), np.zeros(len(x))
-    np.add.at(total, tets, goal - corners)
-    np.add.at(count, tets, 1.0)
-    moved = count > 0
-    if held is not None:
-        moved &= ~held
-    x[moved] += relaxation * total[moved] / count[moved, None]

@@ -99,7 +99,7 @@ class VolumeSkin(Skin):
             return stepped_mesh(self.groom, self._body, self.params)
         from mane.volume.file import read_kdsm
 
-        return read_kdsm(mesh, None if self._body is None else self._body.skin)
+        return read_kdsm(mesh, self._body)
 
     def _bind(self, level: Level | None) -> None:
         made, params = self.motion.mesh, self.params

@@ -5,6 +5,7 @@ import pytest
 
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
+from mane.volume._kernels_recovery import nearest_shape
 from mane.volume.driver import SkinDriver
 from mane.volume.kdsm import Kdsm
 from mane.volume.mesh import mesh_around_body
@@ -141,3 +142,24 @@ def test_inverted_tetrahedra_are_brought_back(ball):
     same, none = recover(mesh, mesh.nodes)
     assert same is mesh.nodes
     assert none == 0
+
+
+def test_the_nearest_shape_is_that_of_clamped_singular_values():
+    """Against NumPy's decomposition, and for matrices that have lost a direction: the right way out, within bounds."""
+    random = np.random.default_rng(0)
+    for number in range(200):
+        f = random.normal(size=(3, 3)) * random.choice([0.01, 1.0, 10.0])
+        if number % 10 == 0:
+            f = np.outer(f[0], f[1]) if number % 20 else np.zeros((3, 3))
+        wanted = np.empty((3, 3))
+        nearest_shape(f, 0.4, 2.5, np.empty((3, 3, 3)), wanted)
+        stretches = np.linalg.svd(wanted)[1]
+        assert np.linalg.det(wanted) > 0
+        assert stretches.min() > 0.4 - 1e-9
+        assert stretches.max() < 2.5 + 1e-9
+        if number % 10:
+            u, size, vt = np.linalg.svd(f)
+            flips = np.array([1.0, 1.0, np.sign(np.linalg.det(u))]), np.array([1.0, 1.0, np.sign(np.linalg.det(vt))])
+            size = size * flips[0] * flips[1]
+            expected = (u * flips[0] * np.clip(size, 0.4, 2.5)) @ (flips[1][:, None] * vt)
+            np.testing.assert_allclose(wanted, expected, atol=1e-6)

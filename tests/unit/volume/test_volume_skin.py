@@ -190,7 +190,7 @@ def test_a_shot_on_disk_plays_as_it_was_stepped(scene, tmp_path):
     mesh = scene.skin.motion.mesh
     shot = record_shot(scene.body, mesh, duration=0.25)
     assert shot.left.max() == 0
-    path = write_kdsm(tmp_path / "shot.kdsm", mesh, shot.times, shot.samples, skin=scene.body.skin)
+    path = write_kdsm(tmp_path / "shot.kdsm", mesh, shot.times, shot.samples, body=scene.body)
     assert path.name == "shot.kdsm.usdc"
     played = scene.bound(mesh=str(tmp_path / "shot.kdsm"))
     stepped = scene.bound()
@@ -207,9 +207,9 @@ def test_a_shot_on_disk_plays_as_it_was_stepped(scene, tmp_path):
 
 def test_files_of_another_body_or_damaged_ones_are_refused_in_one_line(scene, tmp_path):
     mesh = scene.skin.motion.mesh
-    path = write_kdsm(tmp_path / "a.usda", mesh, np.zeros(1), mesh.nodes[None], skin=scene.body.skin)
+    path = write_kdsm(tmp_path / "a.usda", mesh, np.zeros(1), mesh.nodes[None], body=scene.body)
     with pytest.raises(ValueError, match="belongs to another body") as error:
-        read_kdsm(path, Sphere((0.0, 0.0, 0.0), 0.06).mesh(12))
+        read_kdsm(path, Solid(Sphere((0.0, 0.0, 0.0), 0.06).mesh(12)))
     assert "\n" not in str(error.value)
     text = path.read_text()
     (tmp_path / "b.usda").write_text(text.replace("mane:keys", "mane:kays"))
