@@ -13,10 +13,13 @@ import math
 import numpy as np
 
 from mane.simd.jit import njit, prange
+from mane.simd.memory import prefetch_read
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
 OPAQUE = np.float32(0.003)  # what shows through less than this cannot be seen
 ROOT, TIP = 1, 2  # marks of a segment that begins or ends a strand
+WIDE, POINT = 3, 4  # place of the width among the numbers of a point, and how many these are
+AHEAD = 12  # segments of a tile lie all over memory, and are asked for this many before they are drawn
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -152,22 +155,22 @@ def fill_items(
 
 
 @njit(cache=True, error_model="numpy")
-def _before(screen, color, wide, a, b):
+def _before(points, color, a, b):
     """Whether segment `a` goes before `b` of the same depth: by everything that can be seen of them."""
     for i, j in ((a, b), (a + 1, b + 1)):
         for c in range(3):
-            if screen[i, c] != screen[j, c]:
-                return screen[i, c] > screen[j, c] if c == 2 else screen[i, c] < screen[j, c]
+            if points[i, c] != points[j, c]:
+                return points[i, c] > points[j, c] if c == 2 else points[i, c] < points[j, c]
         for c in range(3):
             if color[i, c] != color[j, c]:
                 return color[i, c] < color[j, c]
-        if wide[i] != wide[j]:
-            return wide[i] < wide[j]
+        if points[i, WIDE] != points[j, WIDE]:
+            return points[i, WIDE] < points[j, WIDE]
     return False
 
 
 @njit(cache=True, error_model="numpy")
-def _sink(screen, color, wide, items, start, count, root):
+def _sink(points, color, items, start, count, root):
     """Restore the heap below `root`; the segment that goes last is on top."""
     low = np.uint64(0xFFFFFFFF)
     while True:
@@ -175,17 +178,17 @@ def _sink(screen, color, wide, items, start, count, root):
         if child >= count:
             return
         if child + 1 < count and _before(
-            screen, color, wide, np.int64(items[start + child] & low), np.int64(items[start + child + 1] & low)
+            points, color, np.int64(items[start + child] & low), np.int64(items[start + child + 1] & low)
         ):
             child += 1
-        if not _before(screen, color, wide, np.int64(items[start + root] & low), np.int64(items[start + child] & low)):
+        if not _before(points, color, np.int64(items[start + root] & low), np.int64(items[start + child] & low)):
             return
         items[start + root], items[start + child] = items[start + child], items[start + root]
         root = child
 
 
 @njit(cache=True, error_model="numpy")
-def sort_tile(screen, color, wide, items, start, end):
+def sort_tile(points, color, items, start, end):
     """Sort the items of one tile by depth, and those of equal depth by geometry (a heap sort: no worst case)."""
     items[start:end].sort()
     run = start
@@ -195,18 +198,18 @@ def sort_tile(screen, color, wide, items, start, end):
         count = k - run
         if count > 1:
             for root in range(count // 2 - 1, -1, -1):
-                _sink(screen, color, wide, items, run, count, root)
+                _sink(points, color, items, run, count, root)
             for last in range(count - 1, 0, -1):
                 items[run], items[run + last] = items[run + last], items[run]
-                _sink(screen, color, wide, items, run, last, 0)
+                _sink(points, color, items, run, last, 0)
         run = k
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def _draw_segment(
-    screen, color, wide, opacity, i, ends, left, top, columns, rows, solid, grazing, clear, light
+    points, color, opacity, i, ends, left, top, columns, rows, solid, grazing, clear, light
 ):  # fmt: skip
-    """Put one segment behind what the tile already holds; return how many samples became opaque.
+    """Put one segment behind what the tile already holds; return how many samples became opaque, and whether it shows.
 
     Each column (or row, for a steep segment) of samples that the segment crosses is covered to the extent that it
     crosses it: the share of the column along, and across the exact overlap of the line with each sample. So the sum
@@ -214,7 +217,7 @@ def _draw_segment(
     shares enter as exponents, so that together they cover what one segment through the whole column would.
     """
     zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
-    x0, y0, x1, y1 = screen[i, 0] - left, screen[i, 1] - top, screen[i + 1, 0] - left, screen[i + 1, 1] - top
+    x0, y0, x1, y1 = points[i, 0] - left, points[i, 1] - top, points[i + 1, 0] - left, points[i + 1, 1] - top
     majors, minors = columns, rows
     steep = abs(y1 - y0) > abs(x1 - x0)
     if steep:
@@ -222,13 +225,13 @@ def _draw_segment(
         majors, minors = minors, majors
     run = x1 - x0
     if run == zero:
-        return 0
+        return 0, False
     inverse = one / run
     slope = (y1 - y0) * inverse
     lengthening = np.float32(math.sqrt(one + slope * slope))
-    near0, near1 = screen[i, 2] * grazing, screen[i + 1, 2] * grazing
+    near0, near1 = points[i, 2] * grazing, points[i + 1, 2] * grazing
     low, high = max(min(x0, x1), zero), min(max(x0, x1), np.float32(majors))
-    closed = 0
+    closed, is_touched, channels = 0, False, min(len(light), 3)
     for step in range(int(low), min(int(math.ceil(high)), majors)):
         a, b = max(low, np.float32(step)), min(high, np.float32(step + 1))
         share = b - a
@@ -237,7 +240,7 @@ def _draw_segment(
         t = min(max((half * (a + b) - x0) * inverse, zero), one)
         # A strand's own end really is an end; elsewhere the neighbour covers the rest of the column.
         is_end = (ends & ROOT and math.floor(x0) == step) or (ends & TIP and math.floor(x1) == step)
-        extent = (wide[i] + t * (wide[i + 1] - wide[i])) * lengthening
+        extent = (points[i, WIDE] + t * (points[i + 1, WIDE] - points[i, WIDE])) * lengthening
         fullest = min(extent, one)
         reach = half * (one + extent)
         middle = y0 + t * (y1 - y0) - half
@@ -255,14 +258,15 @@ def _draw_segment(
             if share < one:
                 alpha = share * alpha if is_end else one - np.float32((one - alpha) ** share)
             weight = through * alpha
-            for c in range(3):
+            is_touched = True
+            for c in range(channels):
                 light[3 * sample + c] += weight * (color[i, c] + t * (color[i + 1, c] - color[i, c]))
             through -= weight
             if through < OPAQUE:
                 through = zero
                 closed += 1
             clear[sample] = through
-    return closed
+    return closed, is_touched
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -285,40 +289,76 @@ def _resolve(light, clear, solid_light, solid_cover, left, top, right, bottom, s
                 image[row, column, c] = total * inverse
 
 
+@njit(cache=True, error_model="numpy")
+def _keep_seen(seen, items, start, end):
+    """Move the items of segments that are seen to the front of `items[start:end]`; returns where they end."""
+    kept = start
+    for j in range(start, end):
+        i = np.int64(items[j] & np.uint64(0xFFFFFFFF))
+        if seen[i] and seen[i + 1]:
+            items[kept] = items[j]
+            kept += 1
+    return kept
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def draw_tiles(
-    screen, color, wide, opacity, ends, items, tile_start, order, first_tile, tile, supersample, grazing,
-    solid_nearness, solid_light, solid_cover, image,
+    points, color, seen, opacity, ends, items, tile_start, order, first_tile, tile, supersample, grazing,
+    solid_nearness, solid_light, solid_cover, touched, clear_share, image,
 ):  # fmt: skip
     """Sort and draw the tiles from `first_tile` on; `items[tile_start[k]:tile_start[k + 1]]` are the k-th one's.
 
-    `ends` (N,) marks each segment with `ROOT` and `TIP`; `order` (tiles,) is the order of work. `solid_*` hold
-    the solids per sample; a solid hides what is behind it.
+    `points` (N, 4) are column, row, nearness and width [samples]. `ends` (N,) marks each segment with `ROOT` and `TIP`;
+    `order` (tiles,) is the order of work. `solid_*` hold the solids per sample; a solid hides what is behind it. Fills
+    `image` (H, W, 4), or, where that is empty, `touched` (N,) with which points belong to a segment that shows and
+    `clear_share` (rows, columns) with what of each sample the hair leaves open, for which no colours are needed.
     """
     height, width = solid_nearness.shape
     columns = (width + tile - 1) // tile
-    low = np.uint64(0xFFFFFFFF)
+    low, depth = np.uint64(0xFFFFFFFF), np.uint64(32)
+    is_drawn = image.shape[0] > 0
+    numbers, colors = points.reshape(-1), color.reshape(-1)
     for k in prange(order.shape[0]):
         number = order[k]
         left, top = (first_tile + number) % columns * tile, (first_tile + number) // columns * tile
         right, bottom = min(left + tile, width), min(top + tile, height)
         count = (right - left) * (bottom - top)
         clear = np.ones(count, np.float32)
-        light = np.zeros(3 * count, np.float32)
+        light = np.zeros(3 * count if is_drawn else 0, np.float32)
         start, end = tile_start[number], tile_start[number + 1]
         if end > start:
             solid = np.empty(count, np.float32)
             for y in range(top, bottom):
                 for x in range(left, right):
                     solid[(y - top) * (right - left) + x - left] = solid_nearness[y, x]
-            sort_tile(screen, color, wide, items, start, end)
-            still_open = count
+            end = _keep_seen(seen, items, start, end)
+            sort_tile(points, color, items, start, end)
+            still_open, was_touched = count, False
             for j in range(start, end):
                 i = np.int64(items[j] & low)
-                still_open -= _draw_segment(
-                    screen, color, wide, opacity, i, ends[i], np.float32(left), np.float32(top), right - left,
+                ahead = np.int64(items[min(j + AHEAD, end - 1)] & low)
+                prefetch_read(numbers, POINT * ahead)
+                if is_drawn:
+                    prefetch_read(colors, 3 * ahead)
+                closed, is_touched = _draw_segment(
+                    points, color, opacity, i, ends[i], np.float32(left), np.float32(top), right - left,
                     bottom - top, solid, grazing, clear, light,
                 )  # fmt: skip
-                if still_open == 0:
+                still_open -= closed
+                if is_drawn:
+                    if still_open == 0:
+                        break
+                    continue
+                # Of segments in one place any may come first once their colours are known.
+                is_touched = is_touched or (was_touched and items[j] >> depth == items[j - 1] >> depth)
+                if is_touched:
+                    touched[i] = touched[i + 1] = True
+                elif still_open == 0:
                     break
-        _resolve(light, clear, solid_light, solid_cover, left, top, right, bottom, supersample, image)
+                was_touched = is_touched
+        if is_drawn:
+            _resolve(light, clear, solid_light, solid_cover, left, top, right, bottom, supersample, image)
+        else:
+            for y in range(top, bottom):
+                for x in range(left, right):
+                    clear_share[y, x] = clear[(y - top) * (right - left) + x - left]

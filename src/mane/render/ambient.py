@@ -18,6 +18,7 @@ from mane.render.camera import any_across, basis
 from mane.render.shadow import thread_parts
 from mane.render.solids import Surfaces
 from mane.render.strands import SmoothStrands
+from mane.render.view import bounds_of
 
 DIRECTIONS = 48
 DEPTH_MAP_TEXELS = 192  # of one direction
@@ -42,7 +43,7 @@ class Sky:
         self._radius, self._centre = self._solid_bounds()
 
     def _fill_density(self, strands: SmoothStrands) -> None:
-        low, high = strands.points.min(axis=0), strands.points.max(axis=0)
+        low, high = bounds_of(strands.points)
         cell = max(float((high - low).max()) / CELLS, 1e-6)
         self._low = (low - 0.5 * cell).astype(np.float32)
         self._per_metre = np.float32(1.0 / cell)

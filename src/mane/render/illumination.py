@@ -113,13 +113,14 @@ class Illumination:
             shaded[part] = out
         return shaded
 
-    def shade_solids(self, seen: SeenSurfaces, eye: FloatArray) -> FloatArray:
-        """Linear light of the solids at every sample, zero where there is none, shape (H, W, 3).
+    def shade_solids(self, seen: SeenSurfaces, is_open: NDArray[np.bool_], eye: FloatArray) -> FloatArray:
+        """Linear light of the solids at every sample, zero where there is none or it is not open, shape (H, W, 3).
 
-        `seen` carries `surface_sky` as its extra values.
+        `seen` carries `surface_sky` as its extra values; `is_open` says which samples hair does not close, (H, W) or
+        (1, 1) for all.
         """
         shaded = np.zeros((seen.owner.size, 3), np.float32)
-        samples = np.flatnonzero(seen.owner.reshape(-1) >= 0)
+        samples = np.flatnonzero((seen.owner >= 0) & is_open)
         for start in range(0, len(samples), CHUNK):
             chunk = samples[start : start + CHUNK]
             surface = seen.at(chunk)

@@ -98,8 +98,44 @@ def _grazing(focal: float) -> np.float32:
     return np.float32(1.0 + GRAZING_SAMPLES / focal)
 
 
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """What of the hair shows, and what it leaves open.
+
+    Attributes:
+        touched: which points belong to a segment that shows, shape (N,); the others need no colour.
+        clear: share of each sample that the hair leaves open, shape (H, W).
+    """
+
+    touched: NDArray[np.bool_]
+    clear: FloatArray
+
+
+def find_coverage(
+    strands: DrawnStrands, nearness: FloatArray, *, supersample: int, focal: float, most_items: int = MOST_ITEMS
+) -> tuple[Coverage, Binned]:
+    """Find what hair shows behind other hair and the solids; its colours do not matter.
+
+    Most of a full head is hidden by the rest of it, and what is hidden need not be lit. Arguments as in `draw`, where
+    what is returned besides saves time.
+    """
+    binned = Binned.of_strands(strands, nearness.shape, supersample, most_items)
+    coverage = Coverage(np.zeros(len(strands.screen), np.bool_), np.empty(nearness.shape, np.float32))
+    nothing = np.empty((0, 0, 4), np.float32)
+    _draw_batches(
+        strands, DrawnSolids(nearness, nothing[..., :3], nothing[..., 0]), binned, supersample, focal, coverage, nothing
+    )
+    return coverage, binned
+
+
 def draw(
-    strands: DrawnStrands, solids: DrawnSolids, *, supersample: int, focal: float, most_items: int = MOST_ITEMS
+    strands: DrawnStrands,
+    solids: DrawnSolids,
+    *,
+    supersample: int,
+    focal: float,
+    most_items: int = MOST_ITEMS,
+    binned: Binned | None = None,
 ) -> FloatArray:
     """Draw strands over solids.
 
@@ -109,29 +145,83 @@ def draw(
         supersample: samples per pixel along x and along y.
         focal: of the view [samples].
         most_items: bounds the memory of the sort; the picture does not depend on it.
+        binned: of the same strands, less of which may be seen now; None finds it.
 
     Returns:
         Premultiplied linear light and coverage, shape (height, width, 4).
     """
     height, width = solids.nearness.shape
-    tile = TILE_PIXELS * supersample
+    if binned is None:
+        binned = Binned.of_strands(strands, (height, width), supersample, most_items)
     image = np.empty((height // supersample, width // supersample, 4), np.float32)
-    tiles = -(-width // tile) * -(-height // tile)
-    counts = np.zeros((CHUNKS, tiles), np.int32)
-    geometry = (strands.screen, strands.seen, strands.wide, strands.offsets, width, height, tile)
-    kernels.count_items(*geometry, counts)
-    nearest, per_nearness = _depth_scale(strands.screen)
-    ends = strands.ends
-    for first, end in _batches(counts.sum(axis=0, dtype=np.int64), most_items):
-        places, tile_start = _places(counts[:, first:end])
-        items = np.empty(tile_start[-1], np.uint64)
-        kernels.fill_items(*geometry, first, end, nearest, per_nearness, places, items)
-        kernels.draw_tiles(
-            strands.screen, strands.color, strands.wide, np.float32(strands.opacity), ends, items, tile_start,
-            _even_order(np.diff(tile_start)), first, tile, supersample, _grazing(focal),
-            solids.nearness, solids.light, solids.cover, image,
-        )  # fmt: skip
+    unused = Coverage(np.zeros(0, np.bool_), np.empty((0, 0), np.float32))
+    _draw_batches(strands, solids, binned, supersample, focal, unused, image)
     return image
+
+
+@dataclass(eq=False)
+class Binned:
+    """Segments by the tiles that they touch, batch by batch.
+
+    Attributes:
+        seen: which points are of segments that were counted, shape (N,).
+        counts: segments of each chunk of strands in each tile, shape (chunks, tiles).
+        ranges: first and last tile, which is excluded, of each batch.
+        points: column, row, nearness and width of each point, shape (N, 4).
+        nearest: largest nearness of a point.
+        per_nearness: what spreads the nearness of all points over 32 bits.
+        items: of the batch, where there is only one and it was filled; else None.
+    """
+
+    seen: NDArray[np.bool_]
+    counts: NDArray[np.int32]
+    ranges: list[tuple[int, int]]
+    points: FloatArray
+    nearest: float
+    per_nearness: float
+    items: NDArray[np.uint64] | None = None
+
+    @classmethod
+    def of_strands(cls, strands: DrawnStrands, shape: tuple[int, ...], supersample: int, most_items: int) -> Binned:
+        """Count the segments in the tiles of a picture of `shape` (H, W) samples."""
+        height, width = shape
+        tile = TILE_PIXELS * supersample
+        counts = np.zeros((CHUNKS, -(-width // tile) * -(-height // tile)), np.int32)
+        kernels.count_items(strands.screen, strands.seen, strands.wide, strands.offsets, width, height, tile, counts)
+        ranges = _batches(counts.sum(axis=0, dtype=np.int64), most_items)
+        points = np.concatenate([strands.screen, strands.wide[:, None]], axis=1)
+        return cls(strands.seen, counts, ranges, points, *_depth_scale(strands.screen))
+
+
+def _draw_batches(
+    strands: DrawnStrands,
+    solids: DrawnSolids,
+    binned: Binned,
+    supersample: int,
+    focal: float,
+    coverage: Coverage,
+    image: FloatArray,
+) -> None:
+    """Fill `image`, or `coverage` where that is empty."""
+    height, width = solids.nearness.shape
+    tile = TILE_PIXELS * supersample
+    ends = strands.ends
+    for first, end in binned.ranges:
+        places, tile_start = _places(binned.counts[:, first:end])
+        items = binned.items
+        if items is None:
+            items = np.empty(tile_start[-1], np.uint64)
+            kernels.fill_items(
+                strands.screen, binned.seen, strands.wide, strands.offsets, width, height, tile, first, end,
+                binned.nearest, binned.per_nearness, places, items,
+            )  # fmt: skip
+        kernels.draw_tiles(
+            binned.points, strands.color, strands.seen, np.float32(strands.opacity), ends, items, tile_start,
+            _even_order(np.diff(tile_start)), first, tile, supersample, _grazing(focal),
+            solids.nearness, solids.light, solids.cover, coverage.touched, coverage.clear, image,
+        )  # fmt: skip
+        if len(binned.ranges) == 1:
+            binned.items = items
 
 
 def _depth_scale(screen: FloatArray) -> tuple[float, float]:

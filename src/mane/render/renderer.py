@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -27,7 +28,7 @@ from mane.render.develop import BACKDROP, TONES, develop
 from mane.render.illumination import Illumination
 from mane.render.lights import AmbientLight, DirectionalLight, Light, PointLight, three_point
 from mane.render.looks import LOOKS, Look
-from mane.render.raster import DrawnSolids, DrawnStrands, draw, find_seen
+from mane.render.raster import DrawnSolids, DrawnStrands, draw, find_coverage, find_seen
 from mane.render.solids import CLAY, Body, Surfaces
 from mane.render.strand_numbers import strand_numbers, uniform
 from mane.render.strands import SmoothStrands, strand_widths
@@ -162,21 +163,23 @@ def _draw_scene(
         groom, wider = simplified(groom, view, finest, pixel=supersample, width=hair_width)
         strands = SmoothStrands.of_groom(groom, view, pixel=supersample, width=hair_width, wider=wider)
     illumination = Illumination(lights, strands, surfaces)
-    solids = DrawnSolids.none(view.width, view.height)
+    solids, seen = DrawnSolids.none(view.width, view.height), None
     if surfaces is not None:
         seen = surfaces.seen_by(view, illumination.surface_sky())
-        cover = (seen.owner >= 0).astype(np.float32)
-        solids = DrawnSolids(seen.nearness, illumination.shade_solids(seen, view.origin), cover)
-    drawn = DrawnStrands.none()
+        solids = replace(solids, nearness=seen.nearness, cover=(seen.owner >= 0).astype(np.float32))
+    drawn, clear, binned = DrawnStrands.none(), np.ones((1, 1), np.float32), None
+    sampling: dict[str, Any] = {"supersample": supersample, "focal": float(view.focal)}
     if groom is not None and strands is not None:
         screen = view.project(strands.points)
         wide = strands.width * (view.focal * screen[:, 2])
-        seen_hair = find_seen(
-            screen, wide, strands.offsets, solids.nearness, supersample=supersample, focal=float(view.focal)
-        )
-        color = illumination.shade_hair(groom, looks, seen_hair, view.origin)
-        drawn = DrawnStrands(screen, color, seen_hair, wide, strands.offsets)
-    return draw(drawn, solids, supersample=supersample, focal=float(view.focal))
+        seen_hair = find_seen(screen, wide, strands.offsets, solids.nearness, **sampling)
+        drawn = DrawnStrands(screen, np.zeros_like(screen), seen_hair, wide, strands.offsets)
+        coverage, binned = find_coverage(drawn, solids.nearness, **sampling)
+        color = illumination.shade_hair(groom, looks, coverage.touched, view.origin)
+        drawn, clear = replace(drawn, color=color, seen=coverage.touched), coverage.clear
+    if seen is not None:
+        solids = replace(solids, light=illumination.shade_solids(seen, clear > 0, view.origin))
+    return draw(drawn, solids, binned=binned, **sampling)
 
 
 def is_blank(image: NDArray[Any], background: ArrayLike | str) -> bool:

@@ -112,6 +112,12 @@ class View:
         return float((depth if self.is_perspective else 1.0) / self.focal)
 
 
+def bounds_of(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest corner of points (N, 3) in the world, both (3,)."""
+    low, high = _local_bounds(points, np.zeros(3), np.eye(3))
+    return low.astype(np.float32), high.astype(np.float32)
+
+
 def _local_bounds(
     points: FloatArray, origin: NDArray[Any], axes: NDArray[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

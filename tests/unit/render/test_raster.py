@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mane.render.raster import DrawnSolids, DrawnStrands, draw, find_seen
+from mane.render.raster import DrawnSolids, DrawnStrands, draw, find_coverage, find_seen
 
 FOCAL = 1000.0
 
@@ -204,3 +204,24 @@ def test_leaving_out_what_solids_hide_changes_nothing(supersample, on_threads):
     assert 0.4 < seen.mean() < 0.95
     options = {"solids": solids, "supersample": supersample}
     np.testing.assert_array_equal(picture(replace(drawn, seen=seen), **options), picture(drawn, **options))
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("most_items", [500, 10**6])
+def test_leaving_out_what_hair_hides_changes_nothing(ties, most_items, on_threads):
+    """Colours are known of what shows alone: fewer points, the same picture, also in batches and in any order."""
+    screen, color = random_strands(11, count=4000, ties=ties)
+    drawn = drawn_from(screen, color, np.arange(len(screen)))
+    solids = DrawnSolids.none(96, 80)
+    solids.nearness[:, 40:] = 1.2
+    options = {"supersample": 2, "focal": FOCAL, "most_items": most_items}
+    colourless = replace(drawn, color=np.zeros_like(drawn.color))
+    found = on_threads(lambda: vars(find_coverage(colourless, solids.nearness, **options)[0]))
+    cover, binned = find_coverage(colourless, solids.nearness, **options)
+    assert np.array_equal(cover.touched, found["touched"])
+    assert 0.1 < cover.touched.mean() < (0.97 if ties else 0.7)
+    shown = replace(drawn, seen=cover.touched, color=np.where(cover.touched[:, None], drawn.color, np.nan))
+    whole = draw(drawn, solids, **options)
+    np.testing.assert_array_equal(draw(shown, solids, binned=binned, **options), whole)
+    left_open = cover.clear.reshape(40, 2, 48, 2).mean(axis=(1, 3))
+    np.testing.assert_allclose(1 - left_open, whole[:, :, 3], atol=1e-6)
