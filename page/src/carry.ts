@@ -32,36 +32,43 @@ uniform sampler2D rest, rows, places, guideRest, shifts, masks, masksBefore, off
 uniform mat3 turn;
 uniform vec3 move;
 uniform float decay;
-uniform int vertices, guides;
+uniform int vertices, guides, own;
 layout(location = 0) out vec4 point;
 layout(location = 1) out vec4 offset;
 const float NEAR = 1e-5; // [m] as in skin/adaptive/_kernels_blend.py
-vec3 blended(int hair, int vertex, vec3 own, int mask) {
+/** Displacement of a vertex; \`heaviest\` is the guide that carries most and its share, \`set\` a number of the guides. */
+vec3 blended(int hair, int vertex, vec3 at, int mask, out float heaviest, out float set) {
   vec3 sum = vec3(0.0);
-  float total = 0.0;
+  float total = 0.0, most = 0.0, owner = 0.0;
+  set = 0.0;
   for (int a = 0; a < guides; a++) {
     if ((mask >> a & 1) == 0) continue;
     int row = int(item(rows, hair * guides + a).x);
     vec2 place = item(places, row * vertices + vertex).xy;
     int before = int(place.x);
-    vec3 away = own - mix(item(guideRest, before).xyz, item(guideRest, before + 1).xyz, place.y);
+    vec3 away = at - mix(item(guideRest, before).xyz, item(guideRest, before + 1).xyz, place.y);
     float weight = 1.0 / max(length(away), NEAR); // chai2017 eq. 11
     total += weight;
     sum += weight * mix(item(shifts, before).xyz, item(shifts, before + 1).xyz, place.y);
+    if (weight > most) { most = weight; owner = float(before / own); }
+    set = fract(set + 0.61803399 * float(before / own + 1));
   }
+  heaviest = owner + 0.999 * most / max(total, 1e-9);
+  set = floor(8192.0 * set);
   return total > 0.0 ? sum / total : sum;
 }
 void main() {
   int i = int(gl_FragCoord.x) + WIDTH * int(gl_FragCoord.y);
   int hair = i / vertices, vertex = i % vertices;
-  vec3 own = item(rest, i).xyz;
+  vec3 at = item(rest, i).xyz;
   int mask = int(item(masks, hair).x), before = int(item(masksBefore, hair).x);
-  vec3 now = blended(hair, vertex, own, mask);
+  float heaviest, set, unused, none;
+  vec3 now = blended(hair, vertex, at, mask, heaviest, set);
   vec3 left = item(offsets, i).xyz;
-  if (mask != before && before != 0 && decay > 0.0) left += blended(hair, vertex, own, before) - now;
+  if (mask != before && before != 0 && decay > 0.0) left += blended(hair, vertex, at, before, unused, none) - now;
   left *= decay;
-  offset = vec4(left, 0.0);
-  point = vec4(turn * (own + now + left) + move, float(mask));
+  offset = vec4(left, set);
+  point = vec4(turn * (at + now + left) + move, heaviest);
 }`;
 
 /** One side of the view. */
@@ -183,6 +190,7 @@ export class AdaptiveCarrier implements Carrier {
       decay: { value: 0 },
       vertices: { value: hair.vertices },
       guides: { value: message.places },
+      own: { value: hair.guide_vertices },
     });
   }
 

@@ -5,26 +5,21 @@
 import * as THREE from "three";
 import { FIBRE, FibreTextures } from "./fibre";
 import type { Look } from "./generated/protocol";
+import { DEVELOP, LIGHT, lightUniforms } from "./light";
 import { SHADOW, type ShadowMap } from "./shadow";
 import { FETCH, floatTarget, Pass, rowsOf, WIDTH } from "./texels";
 
-export const VIEWS = ["hair", "guides", "weights", "sets"] as const;
+export const VIEWS = ["hair", "guides", "weights", "sets", "penetration"] as const;
 export type View = (typeof VIEWS)[number];
 const FULL_HEAD = 100_000; // hairs; fewer are drawn wider, so that they cover as much
 const WIDEST = 4; // times its own width
 
-export const LIGHTS = {
-  key: new THREE.Vector3(0.55, 0.75, 0.65).normalize(),
-  rim: new THREE.Vector3(-0.6, 0.45, -0.75).normalize(),
-  keyColor: new THREE.Vector3(3.4, 3.2, 2.95),
-  rimColor: new THREE.Vector3(1.5, 1.65, 1.9),
-  sky: new THREE.Vector3(0.5, 0.55, 0.62),
-};
-
 const SHADE = `
-uniform sampler2D points, colors;
-uniform vec3 eye, key, keyColor, rim, rimColor, sky;
+const float DEEPEST = 5.0; // [mm] drawn in full red
+uniform sampler2D points, colors, tags;
+${LIGHT}
 uniform int vertices, view;
+const int WEIGHTS = ${VIEWS.indexOf("weights")}, SETS = ${VIEWS.indexOf("sets")}, PENETRATION = ${VIEWS.indexOf("penetration")};
 out vec4 color;
 ${SHADOW}
 ${FIBRE}
@@ -32,6 +27,15 @@ vec3 hashed(float number) {
   vec3 p = fract(number * vec3(0.1031, 0.1030, 0.0973) + vec3(0.31, 0.72, 0.11));
   p += dot(p, p.yzx + 33.33);
   return 0.15 + 0.85 * fract((p.xxy + p.yzz) * p.zyx);
+}
+/** Of a coloured view: how heavy the heaviest guide is, how deep hair was inside [mm], or a colour of its own. */
+vec3 tint(int i, float own) {
+  if (view == WEIGHTS) return mix(vec3(0.1, 0.15, 0.8), vec3(1.0, 0.75, 0.1), sqrt(fract(own)));
+  if (view == PENETRATION) {
+    if (own < 0.01) return vec3(0.35, 0.38, 0.42);
+    return mix(vec3(1.0, 0.9, 0.1), vec3(1.0, 0.05, 0.05), min(own / DEEPEST, 1.0));
+  }
+  return hashed(floor(view == SETS ? item(tags, i).w : own));
 }
 void main() {
   int i = int(gl_FragCoord.x) + WIDTH * int(gl_FragCoord.y);
@@ -41,7 +45,7 @@ void main() {
   vec3 tangent = normalize(after - before + vec3(0.0, 1e-9, 0.0)), toEye = normalize(eye - own.xyz);
   float hairs = hairsBefore(own.xyz);
   if (view > 0) {
-    vec3 base = view == 2 ? mix(vec3(0.1, 0.15, 0.8), vec3(1.0, 0.75, 0.1), fract(own.w)) : hashed(floor(own.w));
+    vec3 base = tint(i, own.w);
     float facing = sqrt(max(1.0 - pow(dot(tangent, key), 2.0), 0.0));
     color = vec4(base * base * (0.25 + 0.9 * facing * exp(-0.12 * hairs)), 1.0);
     return;
@@ -93,14 +97,6 @@ void main() {
   gl_Position = here;
 }`;
 
-/** Light to what a display shows: a filmic curve (after Narkowicz), then sRGB. */
-export const DEVELOP = `
-vec3 develop(vec3 light) {
-  vec3 x = 0.9 * light;
-  vec3 film = clamp((x * (2.51 * x + 0.03)) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0);
-  return mix(12.92 * film, 1.055 * pow(film, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, film));
-}`;
-
 const FRAGMENT = `precision highp float;
 in vec3 tint;
 out vec4 color;
@@ -135,12 +131,8 @@ export class HairPass {
       shares: { value: null },
       balanceTable: { value: null },
       header: { value: new Float32Array(31) },
-      eye: { value: new THREE.Vector3() },
-      key: { value: LIGHTS.key },
-      keyColor: { value: LIGHTS.keyColor },
-      rim: { value: LIGHTS.rim },
-      rimColor: { value: LIGHTS.rimColor },
-      sky: { value: LIGHTS.sky },
+      ...lightUniforms(),
+      tags: { value: null },
       vertices: { value: vertices },
       view: { value: 0 },
     });
@@ -183,10 +175,18 @@ export class HairPass {
     return this.fibre !== null;
   }
 
-  /** Shade `count` hairs of `points` as `camera` sees them. */
-  light(renderer: THREE.WebGLRenderer, points: THREE.Texture, count: number, camera: THREE.PerspectiveCamera, view: View): void {
+  /** Shade `count` hairs of `points` as `camera` sees them; `tags` has numbers of guide sets. */
+  light(
+    renderer: THREE.WebGLRenderer,
+    points: THREE.Texture,
+    tags: THREE.Texture,
+    count: number,
+    camera: THREE.PerspectiveCamera,
+    view: View,
+  ): void {
     const { uniforms } = this.shade.material;
     uniforms.points.value = points;
+    uniforms.tags.value = tags;
     uniforms.eye.value.copy(camera.position);
     uniforms.view.value = VIEWS.indexOf(view);
     this.shade.run(renderer, this.shaded, count * this.vertices);

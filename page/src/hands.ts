@@ -4,7 +4,9 @@ import * as THREE from "three";
 import type { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Connection } from "./connection";
 import { writeBlow, writeGrab, writeMove, writeTurn } from "./generated/protocol";
+import type { Gizmo } from "./gizmo";
 import type { Solids } from "./solids";
+import type { Stage } from "./stage";
 
 export type Tool = "hand" | "grab" | "blow";
 const DEPTH_STEP = 0.00025; // [m] per unit of the wheel
@@ -40,14 +42,22 @@ export class Hands {
   private readonly headBefore = new THREE.Quaternion();
   private readonly pose = { position: new THREE.Vector3(), rotation: new THREE.Quaternion() };
   private readonly ray = new THREE.Raycaster();
+  private readonly camera: THREE.PerspectiveCamera;
+  private readonly orbit: OrbitControls;
+  private readonly solids: Solids;
+  private readonly gizmo: Gizmo;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
-    private readonly camera: THREE.PerspectiveCamera,
-    private readonly orbit: OrbitControls,
-    private readonly solids: Solids,
+    private readonly stage: Stage,
     private readonly connection: Connection,
   ) {
+    ({ camera: this.camera, orbit: this.orbit, solids: this.solids, gizmo: this.gizmo } = stage);
+    this.gizmo.onPose = (position, rotation) => {
+      this.pose.position.copy(position);
+      this.pose.rotation.copy(rotation);
+      this.sendPose();
+    };
     canvas.addEventListener("pointerdown", (event) => this.down(event), { capture: true });
     canvas.addEventListener("pointermove", (event) => this.move(event));
     for (const name of ["pointerup", "pointercancel"] as const) canvas.addEventListener(name, () => this.up());
@@ -58,13 +68,18 @@ export class Hands {
   private aim(event: PointerEvent): THREE.Vector2 {
     const box = this.canvas.getBoundingClientRect();
     const at = new THREE.Vector2((event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
-    this.ray.setFromCamera(new THREE.Vector2(2 * at.x - 1, 1 - 2 * at.y), this.camera);
+    const x = (at.x * this.stage.columns) % 1; // each side of a split view is a picture of its own
+    this.ray.setFromCamera(new THREE.Vector2(2 * x - 1, 1 - 2 * at.y), this.camera);
     return at;
   }
 
   private down(event: PointerEvent): void {
     if (event.button !== 0 || !event.isPrimary) return;
     const start = this.aim(event);
+    if (this.stage.columns === 1 && this.gizmo.hit(2 * start.x - 1, 1 - 2 * start.y)) {
+      this.orbit.enabled = false;
+      return;
+    }
     this.drag = this.begun(start);
     if (!this.drag) return;
     this.orbit.enabled = false;
@@ -101,6 +116,14 @@ export class Hands {
     this.pose.position.copy(pose.position);
     this.pose.rotation.copy(pose.rotation);
     this.solids.mark(number);
+    this.gizmo.attach(number);
+    this.gizmo.place(pose.position, pose.rotation);
+  }
+
+  /** Let handles go along with what is held. */
+  follows(): void {
+    const pose = this.held === null ? null : this.solids.pose(this.held);
+    if (pose) this.gizmo.place(pose.position, pose.rotation);
   }
 
   private nearestGuide(): THREE.Vector3 | null {

@@ -26,6 +26,7 @@ const panel = new Panel(document.querySelector("aside") as HTMLElement, {
     if (typeof hands !== "undefined") hands.tool = tool;
   },
   view: (view) => stage.show(view),
+  handles: (handles) => stage.gizmo.set(handles),
   drawn: (share) => stage.drawShare(share),
 });
 
@@ -62,11 +63,12 @@ const connection: Connection = new Connection(`ws://${location.host}/socket`, to
   onMessage,
   onStatus: (status, why) => panel.connected(status, why),
 });
-const hands = new Hands(canvas, stage.camera, stage.orbit, stage.solids, connection);
+const hands = new Hands(canvas, stage, connection);
 hands.onEvent = note;
 
 function loop(): void {
   requestAnimationFrame(loop);
+  hands.follows();
   const shown = stage.render();
   if (shown === null) return;
   for (const [sequence, at] of sent) {
@@ -86,6 +88,7 @@ Object.assign(window, {
     latencies,
     received: () => connection.received,
     points: (side: number, texture = 0) => stage.readPoints(side, texture),
+    depths: (side: number) => stage.readDepths(side),
     milliseconds: () => stage.milliseconds,
   },
 });

@@ -1,5 +1,6 @@
 // The panel beside the picture: whatever settings the server has, buttons, numbers and notices.
 
+import { HANDLES, type Handles } from "./gizmo";
 import { VIEWS, type View } from "./hair";
 import type { Tool } from "./hands";
 
@@ -46,6 +47,7 @@ export interface Actions {
   save(kind: string, name: string): void;
   tool(tool: Tool): void;
   view(view: View): void;
+  handles(handles: Handles): void;
   drawn(share: number): void;
 }
 
@@ -115,7 +117,11 @@ export class Panel {
     for (const kind of SAVED) {
       saving.append(this.button(`save-${kind}`, `save ${kind}`, () => actions.save(kind, this.name.value)));
     }
-    root.append(element("h1", "", "mane salon"), this.status, bar, tools, this.views(), this.drawing(), this.settings, saving, this.notice, this.metrics);
+    const own = [
+      this.ownChoice("view", VIEWS, (view) => actions.view(view)),
+      this.ownChoice("handles", HANDLES, (handles) => actions.handles(handles)),
+    ];
+    root.append(element("h1", "", "mane salon"), this.status, bar, tools, ...own, this.drawing(), this.settings, saving, this.notice, this.metrics);
     this.press("hand");
   }
 
@@ -139,14 +145,14 @@ export class Panel {
     this.actions.tool(tool);
   }
 
-  private views(): HTMLElement {
-    return this.choice({ kind: "choice", name: "view", label: "view", group: "", entries: [...VIEWS], value: "hair" }, (value) =>
-      this.actions.view(value as View),
-    );
+  /** A choice of the page's own. */
+  private ownChoice<Entry extends string>(name: string, entries: readonly Entry[], chosen: (entry: Entry) => void): HTMLElement {
+    const one: ChoiceState = { kind: "choice", name, label: name, group: "", entries: [...entries], value: entries[0] };
+    return this.choice(one, (value) => chosen(value as Entry));
   }
 
   private drawing(): HTMLElement {
-    const share: SliderState = { kind: "slider", name: "drawn", label: "drawn", group: "", low: 0.02, high: 1, value: 1, unit: " of all", is_whole: false };
+    const share: SliderState = { kind: "slider", name: "drawn", label: "share drawn", group: "", low: 0.02, high: 1, value: 1, unit: "", is_whole: false };
     return this.slider(share, (value) => this.actions.drawn(value));
   }
 

@@ -7,20 +7,24 @@ import type { Field, Frame } from "./generated/protocol";
 import { matrixOf } from "./guides";
 import { floatTarget, Pass } from "./texels";
 
-const MOST_FIELDS = 3; // solids; a page that has more pushes hair out of the first ones
+const MOST_FIELDS = 4; // solids; a page that has more pushes hair out of the first ones
 const ROUNDS = 2;
 
+const NUMBERS = [...Array(MOST_FIELDS).keys()];
+
+const of = (n: number) => `field${n}, turns[${n}], moves[${n}], lows[${n}], cells[${n}]`;
 const one = (n: number) => `
-  if (${n} < fields) at = pushed(field${n}, turns[${n}], moves[${n}], lows[${n}], cells[${n}], at, rested${n === 0 ? "" : "None"});`;
+  if (${n} < fields && measures) deepest = max(deepest, lowest${n} - seenFrom(${of(n)}, own.xyz));
+  if (${n} < fields && pushes) at = pushed(${of(n)}, at, lowest${n});`;
 
 const PUSH = `
 uniform sampler2D points, rest;
-uniform sampler3D field0, field1, field2;
+uniform sampler3D ${NUMBERS.map((n) => `field${n}`).join(", ")};
 uniform mat3 turns[${MOST_FIELDS}];
 uniform vec3 moves[${MOST_FIELDS}], lows[${MOST_FIELDS}], pivot;
 uniform float cells[${MOST_FIELDS}];
 uniform int fields, vertices;
-uniform bool hasBody;
+uniform bool hasBody, pushes, measures;
 out vec4 point;
 const float FAR = 1.0;
 float distanceIn(sampler3D field, vec3 low, float cell, vec3 at) {
@@ -29,6 +33,9 @@ float distanceIn(sampler3D field, vec3 low, float cell, vec3 at) {
   vec3 edge = 0.5 / size;
   if (any(lessThan(place, edge)) || any(greaterThan(place, 1.0 - edge))) return FAR;
   return texture(field, place).x;
+}
+float seenFrom(sampler3D field, mat3 turn, vec3 move, vec3 low, float cell, vec3 world) {
+  return distanceIn(field, low, cell, transpose(turn) * (world - move));
 }
 vec3 pushed(sampler3D field, mat3 turn, vec3 move, vec3 low, float cell, vec3 world, float lowest) {
   vec3 at = transpose(turn) * (world - move);
@@ -49,12 +56,12 @@ vec3 pushed(sampler3D field, mat3 turn, vec3 move, vec3 low, float cell, vec3 wo
 void main() {
   int i = int(gl_FragCoord.x) + WIDTH * int(gl_FragCoord.y);
   vec4 own = item(points, i);
-  if (i % vertices == 0) { point = own; return; }
-  float restedNone = 0.0, rested = 0.0;
-  if (hasBody && fields > 0) rested = min(distanceIn(field0, lows[0], cells[0], item(rest, i).xyz + pivot), 0.0);
+  if (i % vertices == 0) { point = vec4(own.xyz, measures ? 0.0 : own.w); return; }
+  float ${NUMBERS.map((n) => `lowest${n} = 0.0`).join(", ")}, deepest = 0.0;
+  if (hasBody && fields > 0) lowest0 = min(distanceIn(field0, lows[0], cells[0], item(rest, i).xyz + pivot), 0.0);
   vec3 at = own.xyz;
-  ${[0, 1, 2].map(one).join("")}
-  point = vec4(at, own.w);
+  ${NUMBERS.map(one).join("")}
+  point = vec4(at, measures ? 1000.0 * deepest : own.w);
 }`;
 
 interface Loaded {
@@ -66,13 +73,11 @@ interface Loaded {
 
 export class Fields {
   private readonly loaded = new Map<number, Loaded>();
-  private target: THREE.WebGLRenderTarget | null = null;
+  target: THREE.WebGLRenderTarget | null = null;
   private readonly pass = new Pass(PUSH, {
     points: { value: null },
     rest: { value: null },
-    field0: { value: null },
-    field1: { value: null },
-    field2: { value: null },
+    ...Object.fromEntries(NUMBERS.map((n) => [`field${n}`, { value: null }])),
     turns: { value: Array.from({ length: MOST_FIELDS }, () => new THREE.Matrix3()) },
     moves: { value: Array.from({ length: MOST_FIELDS }, () => new THREE.Vector3()) },
     lows: { value: Array.from({ length: MOST_FIELDS }, () => new THREE.Vector3()) },
@@ -81,6 +86,8 @@ export class Fields {
     fields: { value: 0 },
     vertices: { value: 1 },
     hasBody: { value: true },
+    pushes: { value: true },
+    measures: { value: false },
   });
 
   take(message: Field): void {
@@ -113,8 +120,22 @@ export class Fields {
     this.target = floatTarget(count);
   }
 
-  /** Return hairs of `points` as they are outside of all solids. */
-  push(renderer: THREE.WebGLRenderer, hair: HairTextures, points: THREE.Texture, strands: number, frame: Frame): THREE.Texture {
+  /** Whether there is anything that hair is kept out of. */
+  get any(): boolean {
+    return this.loaded.size > 0;
+  }
+
+  /** Return hairs of `points` outside of all solids, if it `pushes`; if it `measures`, the fourth number is how much
+   * deeper they were than groomed [mm]. */
+  push(
+    renderer: THREE.WebGLRenderer,
+    hair: HairTextures,
+    points: THREE.Texture,
+    strands: number,
+    frame: Frame,
+    pushes: boolean,
+    measures: boolean,
+  ): THREE.Texture {
     const fields = [...this.loaded.values()].sort((a, b) => a.number - b.number).slice(0, MOST_FIELDS);
     if (!fields.length || !this.target) return points;
     const { uniforms } = this.pass.material;
@@ -123,6 +144,8 @@ export class Fields {
     uniforms.pivot.value.fromArray(hair.hair.pivot);
     uniforms.vertices.value = hair.hair.vertices;
     uniforms.fields.value = fields.length;
+    uniforms.pushes.value = pushes;
+    uniforms.measures.value = measures;
     uniforms.hasBody.value = fields[0].number === 0;
     for (let i = 0; i < MOST_FIELDS; i++) {
       const field = fields[Math.min(i, fields.length - 1)];

@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import type { Solid } from "./generated/protocol";
-import { DEVELOP, LIGHTS } from "./hair";
+import { DEVELOP, LIGHT, lightUniforms } from "./light";
 import { SHADOW, type ShadowMap } from "./shadow";
 
 const VERTEX = `
@@ -22,7 +22,8 @@ precision highp float;
 precision highp int;
 precision highp sampler2D;
 in vec3 world, facing;
-uniform vec3 color, eye, key, keyColor, rim, rimColor, sky;
+${LIGHT}
+uniform vec3 color;
 uniform float gloss;
 out vec4 result;
 ${SHADOW}
@@ -62,12 +63,7 @@ export class Solids {
         ...this.shadow.shared,
         color: { value: (message.is_prop ? PROP : CLAY).clone() },
         gloss: { value: message.is_prop ? 0.08 : 0.015 },
-        eye: { value: new THREE.Vector3() },
-        key: { value: LIGHTS.key },
-        keyColor: { value: LIGHTS.keyColor },
-        rim: { value: LIGHTS.rim },
-        rimColor: { value: LIGHTS.rimColor },
-        sky: { value: LIGHTS.sky },
+        ...lightUniforms(),
       },
     });
     const mesh = new THREE.Mesh(geometry, material);
@@ -126,7 +122,7 @@ export class Solids {
     return mesh ? { position: mesh.position.clone(), rotation: mesh.quaternion.clone() } : null;
   }
 
-  get numbers(): number[] {
-    return [...this.props];
+  nameOf(number: number): string | undefined {
+    return this.meshes.get(number)?.name;
   }
 }

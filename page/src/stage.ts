@@ -4,7 +4,9 @@ import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { AdaptiveCarrier, HairTextures, LinearCarrier, PointsCarrier, type Carrier } from "./carry";
 import type { Frame, FromServer, Hair, Look } from "./generated/protocol";
-import { FINEST, HairPass, LIGHTS, type View } from "./hair";
+import { Gizmo } from "./gizmo";
+import { FINEST, HairPass, type View } from "./hair";
+import { KEY } from "./light";
 import type { State } from "./panel";
 import { ShadowMap } from "./shadow";
 import { Solids } from "./solids";
@@ -37,12 +39,15 @@ export class Stage {
   readonly camera = new THREE.PerspectiveCamera(FOV, 1, 0.02, 20);
   readonly orbit: OrbitControls;
   readonly solids: Solids;
+  readonly gizmo: Gizmo;
   readonly milliseconds: Record<string, number> = {};
   readonly isSoftware: boolean;
   /** Frames that have arrived. */
   frameCount = 0;
   /** Hairs that were drawn in the last picture. */
   drawn = 0;
+  /** Whether every stage is waited for, so that its time is its own; pictures then take longer. */
+  isTimed = false;
   private readonly shadow: ShadowMap;
   private readonly fields = new Fields();
   private readonly sides: Side[] = [{ carrier: null, skin: "" }, { carrier: null, skin: "" }];
@@ -74,6 +79,8 @@ export class Stage {
     this.orbit.addEventListener("change", () => (this.isNew = true));
     this.shadow = new ShadowMap(this.isSoftware ? 0 : 1);
     this.solids = new Solids(this.shadow);
+    this.gizmo = new Gizmo(this.camera, canvas);
+    this.gizmo.onChange = () => (this.isNew = true);
     this.camera.position.set(0.34, 0.14, 0.98);
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement as HTMLElement);
     this.resize();
@@ -197,19 +204,24 @@ export class Stage {
     const hair = this.hair as HairTextures;
     const pass = this.pass as HairPass;
     const { vertices, strands, width } = hair.hair;
-    const clock = (name: string, from: number) => (this.milliseconds[name] = performance.now() - from);
+    const clock = (name: string, from: number) => {
+      if (this.isTimed) this.settle();
+      this.milliseconds[name] = performance.now() - from;
+    };
     let from = performance.now();
     carrier.carry(this.renderer, frame);
     const carried = carrier.target.textures[0];
     clock("carry", from);
     from = performance.now();
-    const points = carrier.isFinished ? carried : this.fields.push(this.renderer, hair, carried, carrier.strands, frame);
+    const measures = this.view === "penetration" && this.fields.any;
+    const isDone = carrier.isFinished && !measures;
+    const points = isDone ? carried : this.fields.push(this.renderer, hair, carried, carrier.strands, frame, !carrier.isFinished, measures);
     clock("push out", from);
     from = performance.now();
     const center = new THREE.Vector3().fromArray(frame.head);
     const turn = new THREE.Quaternion().fromArray(frame.head, 3);
     center.add(new THREE.Vector3().fromArray(hair.hair.pivot).applyQuaternion(turn));
-    this.shadow.aim(LIGHTS.key, center, this.radius);
+    this.shadow.aim(KEY, center, this.radius);
     this.shadow.draw(this.renderer, points, carrier.strands, vertices, strands, width, this.isSoftware ? null : this.solids.scene);
     clock("shadow", from);
     const viewport = new THREE.Vector2(Math.floor(size.x / count), size.y);
@@ -218,7 +230,8 @@ export class Stage {
     this.camera.updateMatrixWorld();
     const drawn = Math.min(carrier.strands, Math.max(FEWEST, Math.round(this.share * this.quality * this.detail() * strands)));
     from = performance.now();
-    pass.light(this.renderer, points, drawn, this.camera, this.view);
+    const view = this.view === "penetration" && !measures ? "hair" : this.view;
+    pass.light(this.renderer, points, carrier.target.textures[1] ?? points, drawn, this.camera, view);
     clock("shade", from);
     from = performance.now();
     this.renderer.setRenderTarget(null);
@@ -229,9 +242,21 @@ export class Stage {
     this.solids.see(this.camera.position);
     this.renderer.render(this.solids.scene, this.camera);
     pass.draw(this.renderer, points, drawn, this.camera, viewport);
+    if (count === 1) this.renderer.render(this.gizmo.scene, this.camera);
     this.renderer.setScissorTest(false);
     clock("draw", from);
     this.drawn = drawn;
+  }
+
+  /** Wait until everything is computed. */
+  private settle(): void {
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+  }
+
+  /** Views side by side. */
+  get columns(): number {
+    return this.sides.slice(0, this.sideCount).filter((side) => side.carrier).length || 1;
   }
 
   /** Share of the hairs that is worth drawing at this distance: where hairs are finer than pixels, wider ones do. */
@@ -253,13 +278,24 @@ export class Stage {
     const { carrier } = this.sides[side];
     if (!carrier || !this.hair || !this.frame) return [];
     carrier.carry(this.renderer, this.frame);
-    const { height } = carrier.target;
+    return this.read(carrier, carrier.target, [0, 1, 2], texture);
+  }
+
+  /** How much deeper than groomed each vertex of a side is inside of solids before it is pushed out [mm], (S, V). */
+  readDepths(side: number): number[] {
+    const { carrier } = this.sides[side];
+    if (!carrier || !this.hair || !this.frame || !this.fields.target) return [];
+    carrier.carry(this.renderer, this.frame);
+    this.fields.push(this.renderer, this.hair, carrier.target.textures[0], carrier.strands, this.frame, true, true);
+    return this.read(carrier, this.fields.target, [3]);
+  }
+
+  private read(carrier: Carrier, target: THREE.WebGLRenderTarget, channels: number[], texture = 0): number[] {
+    const { height } = target;
     const texels = new Float32Array(4 * WIDTH * height);
-    this.renderer.readRenderTargetPixels(carrier.target, 0, 0, WIDTH, height, texels, undefined, texture);
-    const points: number[] = [];
-    const count = carrier.strands * this.hair.hair.vertices;
-    for (let i = 0; i < count; i++) points.push(texels[4 * i], texels[4 * i + 1], texels[4 * i + 2]);
-    return points;
+    this.renderer.readRenderTargetPixels(target, 0, 0, WIDTH, height, texels, undefined, texture);
+    const count = carrier.strands * (this.hair as HairTextures).hair.vertices;
+    return Array.from({ length: count * channels.length }, (_, i) => texels[4 * Math.floor(i / channels.length) + channels[i % channels.length]]);
   }
 
   /** Frame that is shown. */

@@ -10,10 +10,12 @@ import pytest
 
 from mane.body.motion import Pose
 from mane.salon.doors import OpenSalon
-from mane.salon.scenes import salon_scene
+from mane.salon.scenes import salon_program, salon_scene
 from mane.salon.shown import shuffled
 from mane.scene.build import build
+from mane.scene.config import FramesTable
 from mane.scene.hair_stage import HairStage
+from mane.scene.loop import run_scene
 from mane.scene.scene_file import overridden, read_scene
 from mane.stage.clock import StageClock
 
@@ -258,6 +260,103 @@ def test_what_was_done_is_recorded_and_saved_as_a_scene(tab, salon):
     assert np.linalg.norm(end - start) > 0.02
 
 
+def touch(tab, kind, points):
+    """A touch of fingers, as a phone sends it."""
+    tab.touches.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+
+def test_touch_drags_props_and_turns_the_camera(tab):
+    tab.press("reset")
+    tab.press("play")
+    tab.touches = tab.page.context.new_cdp_session(tab.page)
+    x, y = tab.place_of(BALL)
+    before = tab.get("salon.stage.solids.pose(2).position.toArray()")
+    touch(tab, "touchStart", [(x, y)])
+    for step in range(1, 9):
+        touch(tab, "touchMove", [(x + 10 * step, y + 2 * step)])
+    touch(tab, "touchEnd", [])
+    assert tab.get("salon.hands.held") == BALL
+    tab.wait(f"salon.stage.solids.pose(2).position.x > {before[0] + 0.02}", "with the finger")
+    eye = tab.get("salon.stage.camera.position.toArray()")
+    box = tab.page.locator("canvas").bounding_box()
+    corner = box["x"] + 8, box["y"] + 8
+    touch(tab, "touchStart", [corner])
+    for step in range(1, 6):
+        touch(tab, "touchMove", [(corner[0] + 8 * step, corner[1])])
+    touch(tab, "touchEnd", [])
+    tab.wait(f"Math.abs(salon.stage.camera.position.x - {eye[0]}) > 0.02", "around")
+
+
+def handle_of(tab, axis, along):
+    """Where a place along an arrow of the handles is on the screen [pixels]."""
+    return tab.get(
+        "(() => { const p = salon.stage.solids.pose(salon.hands.held).position.clone();"
+        f"p.{axis} += {along}; p.project(salon.stage.camera);"
+        "const box = document.querySelector('canvas').getBoundingClientRect();"
+        "return [box.left + (p.x + 1) / 2 * box.width, box.top + (1 - p.y) / 2 * box.height]; })()"
+    )
+
+
+def test_handles_move_along_one_axis_alone(tab):
+    x, y = tab.place_of(BALL)
+    tab.page.mouse.click(x, y)  # in hand
+    tab.wait("salon.hands.held === 2", "in hand")
+    time.sleep(0.5)
+    before = np.array(tab.get("salon.stage.solids.pose(2).position.toArray()"))
+    x, y = handle_of(tab, "y", 0.06)  # beyond the ball
+    tab.page.mouse.move(x, y)
+    assert tab.get("salon.stage.gizmo.controls.axis") == "Y"
+    tab.page.mouse.down()
+    tab.page.mouse.move(x + 5, y - 40, steps=5)
+    tab.page.mouse.up()
+    tab.wait(f"salon.stage.solids.pose(2).position.y > {before[1] + 0.02}", "along the arrow")
+    time.sleep(0.5)
+    after = np.array(tab.get("salon.stage.solids.pose(2).position.toArray()"))
+    assert np.abs(after - before)[[0, 2]].max() < 1e-3
+    tab.choose("handles", "none")
+    assert tab.get("salon.stage.gizmo.controls.object === undefined")
+    tab.choose("handles", "move")
+
+
+def colours(tab, view):
+    tab.choose("view", view)
+    time.sleep(0.7)
+    return tab.pixels()
+
+
+def test_every_coloured_view_shows_something_of_its_own(tab):
+    settled(tab)
+    seen = {view: colours(tab, view) for view in ("hair", "guides", "weights", "sets", "penetration")}
+    names = list(seen)
+    for first in range(len(names)):
+        for second in range(first + 1, len(names)):
+            differs = np.abs(seen[names[first]] - seen[names[second]]).max(axis=2) > 25
+            # Sets of linear skinning are the guides of a hair: the same picture.
+            assert differs.mean() > 0.02 or {names[first], names[second]} == {"guides", "sets"}
+    tab.choose("view", "hair")
+
+
+def test_penetration_is_seen_where_there_is_any(tab):
+    """The ball is put into hair: vertices that were inside are red, and only with it."""
+    tab.press("reset")
+    tab.press("play")
+    calm = np.array(tab.get("salon.depths(0)"))
+    tab.get("salon.hands.take(2); salon.hands.pose.position.set(0.02, 0.09, 0.06); salon.hands.sendPose()")
+    tab.wait("Math.max(...salon.depths(0)) > 3", "inside")
+    deep = np.array(tab.get("salon.depths(0)"))
+    assert (deep > 1).sum() > 10 + (calm > 1).sum()
+    tab.get("salon.hands.pose.position.set(-0.24, 0.1, 0.1); salon.hands.sendPose()")
+
+
+def test_another_thing_is_taken_in_hand(tab):
+    for prop in ("hairbrush", "hand", "comb"):
+        count = tab.get("salon.stage.frameCount")
+        tab.choose("prop", prop)
+        tab.wait(f"salon.stage.solids.nameOf(1) === '{prop}'", prop)
+        tab.wait(f"salon.stage.frameCount > {count + 3}", "moving on")
+    assert tab.errors == []
+
+
 def test_two_tabs_see_the_same(tab, browser, salon):
     settled(tab)
     other = Tab(browser, salon.address)
@@ -280,3 +379,42 @@ def test_a_server_that_comes_back_is_found_again(tab, browser):
         before = one.get("salon.stage.frameCount")
         one.wait(f"salon.stage.frameCount > {before + 3}", "alive")
     one.page.close()
+
+
+def test_a_cache_is_played_paused_and_scrubbed(browser, tmp_path):
+    scene = overridden(
+        salon_scene(None, [*SCENE, "groom.style=ball"]), ["head.motion=shake", "output.cache=shake.cache"]
+    )
+    run_scene(replace(scene, frames=FramesTable(end=12), folder=tmp_path))
+    with OpenSalon(salon_program(tmp_path / "shake.cache"), folder=tmp_path, threads=1) as salon:
+        one = Tab(browser, salon.address)
+        one.wait("salon.stage.frameCount > 15", "around")
+        settled(one)
+        one.get(
+            "(() => { const s = document.querySelector('#slider-frame'); s.value = '500';"
+            "s.dispatchEvent(new Event('input')); })()"
+        )
+        one.wait(f"Math.abs(salon.stage.shownFrame.time - {6 / 24}) < {1.01 / 24}", "in the middle")
+        time_before = one.get("salon.stage.shownFrame.time")
+        one.press("step")
+        one.wait(f"salon.stage.shownFrame.time > {time_before}", "a frame on")
+        assert one.page.locator("#command-record").is_disabled()
+        one.page.fill("#save-name", "shake")
+        one.page.click("#save-movie")
+        one.wait("document.querySelector('.notice').textContent === 'shake.mp4: saved'", "drawn")
+        assert (tmp_path / "shake.mp4").stat().st_size > 500
+        assert one.errors == []
+        one.page.close()
+
+
+def test_the_page_fits_a_phone(browser):
+    with OpenSalon(salon_scene(None, [*SCENE, "groom.style=ball"]), threads=1) as salon:
+        one = Tab(browser, salon.address)
+        one.page.set_viewport_size({"width": 390, "height": 780})
+        time.sleep(0.5)
+        picture, panel = one.page.locator("canvas").bounding_box(), one.page.locator("aside").bounding_box()
+        assert picture["width"] == 390
+        assert picture["height"] > 350
+        assert panel["y"] >= picture["height"] - 1
+        assert one.get("document.documentElement.scrollWidth") <= 390
+        one.page.close()
