@@ -1,7 +1,5 @@
 """Hair on the adaptive skin among gears, a comb and a hand, on a ball that is shaken: five thousand frames."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 
@@ -77,20 +75,10 @@ def run_violently(frames, hairs=600, guides=60):
     return guide_stretch, stretch, deepest, touched
 
 
-@cache
-def violent_run():
-    return run_violently(5_000)
-
-
 @pytest.mark.stress
 def test_five_thousand_frames_among_gears_comb_and_hand():
-    guide_stretch, _, deepest, touched = violent_run()
+    guide_stretch, stretch, deepest, touched = run_violently(5_000)
     assert touched > 3_000  # otherwise nothing was tried
     assert guide_stretch < STRETCH
+    assert stretch < STRETCH
     assert deepest < DEEPEST
-
-
-@pytest.mark.stress
-@pytest.mark.xfail(reason="missed: the longest hair is 1.9 % too long after push_out; docs/limits.md")
-def test_no_hair_is_stretched_meanwhile():
-    assert violent_run()[1] < STRETCH

@@ -17,7 +17,6 @@ FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
-FAR = np.float32(1e30)
 MAX_STEPS = 64
 # Of a way between two guides: steps of a search are no shorter, so that none of them takes longer than that.
 SHORTEST_STEP = np.float32(1.0 / 64.0)
@@ -25,14 +24,10 @@ U = np.uint64
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def steep_distance(solids, poses, x, y, z):
-    """Least distance [m] to any of the solids at a point of the world, over how fast it may fall along a way."""
-    nearest = FAR
-    for s in range(len(poses)):
-        solid = solid_at(solids, s)
-        lx, ly, lz = to_local(poses[s], x, y, z)
-        nearest = min(nearest, bare_distance(solid, lx, ly, lz) / steepest(solid))
-    return nearest
+def steep_distance(solid, pose, x, y, z):
+    """Distance [m] to a solid at a point of the world, over how fast it may fall along a way."""
+    lx, ly, lz = to_local(pose, x, y, z)
+    return bare_distance(solid, lx, ly, lz) / steepest(solid)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -43,25 +38,28 @@ def fill_clearance(
     # out
     clearance,
 ):
-    """Fill `clearance (G, U)` with how far each vertex of `points (G, U, 3)` may go before it can meet a solid [m]."""
+    """Fill `clearance (Z, G, U)` with how far `points (G, U, 3)` may go before they can meet a solid [m]."""
     for g in prange(len(points)):
-        for i in range(points.shape[1]):
-            clearance[g, i] = steep_distance(solids, poses, points[g, i, 0], points[g, i, 1], points[g, i, 2])
+        for s in range(len(poses)):
+            solid = solid_at(solids, s)
+            for i in range(points.shape[1]):
+                x, y, z = points[g, i, 0], points[g, i, 1], points[g, i, 2]
+                clearance[s, g, i] = steep_distance(solid, poses[s], x, y, z)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def is_blocked(solids, poses, ax, ay, az, bx, by, bz, depth):
+def is_blocked(solid, pose, ax, ay, az, bx, by, bz, depth):
     """Whether the way from a to b leads deeper than `depth` [m] into a solid."""
     dx, dy, dz = bx - ax, by - ay, bz - az
     length = math.sqrt(dx * dx + dy * dy + dz * dz)
     if length <= ZERO:
         return False
-    room, travelled = steep_distance(solids, poses, ax, ay, az), ZERO
+    room, travelled = steep_distance(solid, pose, ax, ay, az), ZERO
     for _ in range(MAX_STEPS):
         travelled += max((room + depth) / length, SHORTEST_STEP)
         if travelled >= ONE:
             return False
-        room = steep_distance(solids, poses, ax + travelled * dx, ay + travelled * dy, az + travelled * dz)
+        room = steep_distance(solid, pose, ax + travelled * dx, ay + travelled * dy, az + travelled * dz)
         if room < -depth:
             return True
     return False
@@ -75,7 +73,20 @@ def length_of(a, b):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def have_solid_between(solids, poses, first, second, room_first, room_second, between, depth):
+def is_clear(solid, pose, a, b, c, d):
+    """Whether a ball without the solid covers all ways from the segment between a and b (3,) to that of c and d."""
+    quarter = np.float32(0.25)
+    x, y, z = ZERO, ZERO, ZERO
+    for p in (a, b, c, d):
+        x, y, z = x + quarter * p[0], y + quarter * p[1], z + quarter * p[2]
+    farthest = ZERO
+    for p in (a, b, c, d):
+        farthest = max(farthest, (p[0] - x) ** 2 + (p[1] - y) ** 2 + (p[2] - z) ** 2)
+    return steep_distance(solid, pose, x, y, z) > math.sqrt(farthest)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def is_between(solid, pose, first, second, room_first, room_second, between, depth):
     """The interpolation check (chai2017 4.2): whether a solid is between places of the same number of two guides.
 
     Thin solids pass between vertices, so that `between` places of every segment are asked, its end among them.
@@ -87,12 +98,14 @@ def have_solid_between(solids, poses, first, second, room_first, room_second, be
         gap = max(length_of(first[i], second[i]), length_of(first[i - 1], second[i - 1]))
         if max(room_first[i], ZERO) + max(room_second[i], ZERO) > gap + own:
             continue
+        if is_clear(solid, pose, first[i - 1], first[i], second[i - 1], second[i]):
+            continue
         for k in range(between):
             u = np.float32(k) / np.float32(between)
             v = ONE - u
             if is_blocked(
-                solids,
-                poses,
+                solid,
+                pose,
                 v * first[i, 0] + u * first[i - 1, 0],
                 v * first[i, 1] + u * first[i - 1, 1],
                 v * first[i, 2] + u * first[i - 1, 2],
@@ -141,7 +154,7 @@ def connect_pairs(
         poses: of them (Z, 12); none for no such check.
         points: guides [m], world (G, U, 3).
         velocity: of their vertices [m/s] (G, U, 3), in the frame in which motion is compared.
-        clearance: see `fill_clearance` (G, U).
+        clearance: see `fill_clearance` (Z, G, U).
         present: how far each guide is there (G,).
         pairs: guides (P, 2).
         inv_a: 1 / A of each pair (P,) [1/m^2].
@@ -160,9 +173,13 @@ def connect_pairs(
         difference[p] = d
         passes = present[i] > ZERO and present[j] > ZERO and d <= limit[p]
         passes &= squared_gap(points[i, last:], points[j, last:]) <= tip_limit * tip_limit
-        if passes and len(poses) > 0:
-            passes = not have_solid_between(
-                solids, poses, points[i], points[j], clearance[i], clearance[j], between, depth
+        # One solid after the other: most are far from most pairs, which the clearance of their ends tells.
+        for s in range(len(poses)):
+            if not passes:
+                break
+            rooms = clearance[s]
+            passes = not is_between(
+                solid_at(solids, s), poses[s], points[i], points[j], rooms[i], rooms[j], between, depth
             )
         is_connected[p] = passes
 

@@ -11,9 +11,10 @@ import math
 
 import numpy as np
 
+from mane.body._kernels_solid import solid_at
 from mane.simd.jit import njit, prange
 from mane.skin.adaptive._kernels_blend import GONE, bit_count
-from mane.skin.adaptive._kernels_graph import SHORTEST_STEP, steep_distance
+from mane.skin.adaptive._kernels_graph import SHORTEST_STEP, is_clear, steep_distance
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
@@ -24,22 +25,17 @@ MAX_STEPS = 64
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def free_part(solids, poses, ax, ay, az, x, y, z):
-    """Part of the way from a to x that is free of solids, 0 to 1; 1 where it begins inside one."""
-    dx, dy, dz = x - ax, y - ay, z - az
-    length = math.sqrt(dx * dx + dy * dy + dz * dz)
-    room = steep_distance(solids, poses, ax, ay, az)
-    if room <= ZERO or room >= length:
-        return ONE
+def free_of(solid, pose, room, length, ax, ay, az, dx, dy, dz):
+    """Part of the way from a along d that is free of a solid, 0 to 1; `room` [m] is left at a, `length` that of d."""
     travelled = ZERO
     for _ in range(MAX_STEPS):
         ahead = min(travelled + max(room / length, SHORTEST_STEP), ONE)
-        room = steep_distance(solids, poses, ax + ahead * dx, ay + ahead * dy, az + ahead * dz)
+        room = steep_distance(solid, pose, ax + ahead * dx, ay + ahead * dy, az + ahead * dz)
         if room < ZERO:
             # The surface is between the two: half-way again and again, so that hair glides along it.
             for _ in range(6):
                 middle = np.float32(0.5) * (travelled + ahead)
-                if steep_distance(solids, poses, ax + middle * dx, ay + middle * dy, az + middle * dz) < ZERO:
+                if steep_distance(solid, pose, ax + middle * dx, ay + middle * dy, az + middle * dz) < ZERO:
                     ahead = middle
                 else:
                     travelled = middle
@@ -51,8 +47,30 @@ def free_part(solids, poses, ax, ay, az, x, y, z):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def middle_of(rows, mask, guides, i, x, y, z, room):
-    """Middle of the guides of a hair at a vertex, and whether a solid may be between one of them and the hair."""
+def free_part(solids, poses, near, ax, ay, az, x, y, z):
+    """Part of the way from a to x that is free of the solids that are `near` (Z,), 0 to 1.
+
+    Of a solid that it begins in it counts as free.
+    """
+    dx, dy, dz = x - ax, y - ay, z - az
+    length = math.sqrt(dx * dx + dy * dy + dz * dz)
+    free = ONE
+    for s in range(len(poses)):
+        if not near[s]:
+            continue
+        solid = solid_at(solids, s)
+        room = steep_distance(solid, poses[s], ax, ay, az)
+        if ZERO < room < free * length:
+            free = min(free, free_of(solid, poses[s], room, length, ax, ay, az, dx, dy, dz))
+    return free
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def middle_of(rows, mask, guides, i, x, y, z, room, near):
+    """Middle of the guides of a hair at a vertex, and whether a solid may be between one of them and the hair.
+
+    Sets `near (Z,)` for those solids.
+    """
     share = ONE / np.float32(bit_count(mask))
     ax, ay, az, is_near = ZERO, ZERO, ZERO, False
     for a in range(len(rows)):
@@ -60,7 +78,10 @@ def middle_of(rows, mask, guides, i, x, y, z, room):
             r = rows[a]
             gx, gy, gz = guides[r, 0, i], guides[r, 1, i], guides[r, 2, i]
             ax, ay, az = ax + share * gx, ay + share * gy, az + share * gz
-            is_near |= room[r, 0, i] < math.sqrt((x - gx) ** 2 + (y - gy) ** 2 + (z - gz) ** 2)
+            way = math.sqrt((x - gx) ** 2 + (y - gy) ** 2 + (z - gz) ** 2)
+            for s in range(len(near)):
+                if room[s // 3, r, s % 3, i] < way:
+                    near[s] = is_near = True
     return ax, ay, az, is_near
 
 
@@ -92,17 +113,26 @@ def find_lean(solids, poses, rows, mask, guides, room, shift, between, recovery,
     """
     vertices = len(hair)
     middle, part = lean, np.ones(vertices, np.float32)
+    near = np.zeros((2, len(poses)), np.bool_)  # solids near this vertex, and near it or the one before
     was_near, leans = False, False
     for i in range(vertices):
         x, y, z = hair[i, 0], hair[i, 1], hair[i, 2]
-        middle[i, 0], middle[i, 1], middle[i, 2], is_near = middle_of(rows, mask, guides, i, x, y, z, room)
+        for s in range(len(poses)):
+            near[0, s], near[1, s] = False, near[0, s]
+        middle[i, 0], middle[i, 1], middle[i, 2], is_near = middle_of(rows, mask, guides, i, x, y, z, room, near[0])
         if i > 0 and (is_near or was_near):
+            for s in range(len(poses)):
+                near[1, s] |= near[0, s]
+                near[1, s] = near[1, s] and not is_clear(
+                    solid_at(solids, s), poses[s], middle[i - 1], middle[i], hair[i - 1], hair[i]
+                )
             for k in range(between):
                 u = np.float32(k) / np.float32(between)
                 v = ONE - u
                 free = free_part(
                     solids,
                     poses,
+                    near[1],
                     v * middle[i, 0] + u * middle[i - 1, 0],
                     v * middle[i, 1] + u * middle[i - 1, 1],
                     v * middle[i, 2] + u * middle[i - 1, 2],
@@ -176,7 +206,7 @@ def lean_hairs(
         rows: of the eligible guides of each hair (S, M).
         masks: those that it hangs on (S,).
         guides: where they are [m], world (R, 3, V).
-        room: how far they are from solids, less the length of a segment [m] (R, 3, V), three times the same.
+        room: how far they are from each solid, less the length of a segment [m], by threes (Z / 3, R, 3, V).
         shift: displacement of the guides from rest, as seen from the head [m] (R, 3, V). No vertex leans farther than
             its guides have come, so that guides at rest give the groom, wherever solids are.
         between: places that are asked on every segment.

@@ -79,7 +79,7 @@ class GuideGraph:
         edges: bits, shape (G, W), uint64; see `_kernels_graph`.
         difference: d of chai2017 eq. 2 for every pair in the last frame, shape (P,).
         between: places of every segment that are asked for solids.
-        clearance: how far the vertices of guides are from solids in the last frame [m], shape (G, U).
+        clearance: how far the vertices of guides are from the solids in the last frame [m], shape (Z, G, U).
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class GuideGraph:
         self._limit = (limit if params.use_motion else np.full(len(limit), np.inf)).astype(np.float32)
         self.edges = np.zeros((capacity, (capacity + 63) // 64), np.uint64)
         self.difference = np.zeros(len(scale.pairs), np.float32)
-        self.clearance: FloatArray = np.zeros((0, 0), np.float32)
+        self.clearance: FloatArray = np.zeros((0, 0, 0), np.float32)
 
     def update(self, frame: GuideFrame, velocity: FloatArray, present: FloatArray) -> None:
         """Connect the guides of a frame.
@@ -121,9 +121,8 @@ class GuideGraph:
         """
         solids, poses = self.solids_at(frame)
         points = np.ascontiguousarray(frame.points, np.float32)
-        clearance: FloatArray = np.full(points.shape[:2], np.inf, np.float32)
-        if len(poses):
-            kernels.fill_clearance(solids, poses, points, clearance)
+        clearance: FloatArray = np.empty((len(poses), *points.shape[:2]), np.float32)
+        kernels.fill_clearance(solids, poses, points, clearance)
         is_connected = np.zeros(len(self.difference), np.bool_)
         tip = np.inf if self._params.tip_distance is None else self._params.tip_distance
         kernels.connect_pairs(

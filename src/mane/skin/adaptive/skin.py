@@ -67,7 +67,7 @@ class AdaptiveSkin(Skin):
     """
 
     name = "adaptive"
-    version = 2  # what hair leans by is rounded otherwise
+    version = 3  # solids are asked one by one, and of one that guides are in hair counts as free
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {},
         {"paper": True},
@@ -145,7 +145,8 @@ class AdaptiveSkin(Skin):
             return
         guides = self._tables.at_rows(np.ascontiguousarray(frame.points, np.float32))
         clearance = self.graph.clearance - np.float32(self._spacing_of_guides)
-        room = self._tables.at_rows(np.repeat(clearance[:, :, None], 3, axis=2))
+        by_three = np.pad(clearance, ((0, -len(clearance) % 3), (0, 0), (0, 0))).reshape(-1, 3, *clearance.shape[1:])
+        room = np.stack([self._tables.at_rows(np.ascontiguousarray(np.moveaxis(one, 0, 2))) for one in by_three])
         of_hairs = (self._tables.rows, self.sets.members(self.chosen), guides, room, self._tables.shift)
         step = float(self.groom.lengths.mean()) / (out.shape[1] - 1)
         recovery = np.array([step / RECOVERY[0], step / RECOVERY[1]], np.float32)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body._kernels_solid_f32 import FASTMATH, bare_distance, local_distance, steepest, to_local, world_distance
+from mane.geometry.directions import spread_directions
 from mane.simd.jit import njit, prange
 
 ZERO = np.float32(0.0)
@@ -16,6 +17,13 @@ ONE = np.float32(1.0)
 HALF = np.float32(0.5)
 TWO = np.float32(2.0)
 FAR = np.float32(1e9)  # [m]
+# A segment that points at a solid has no side to turn to: below this square of the sine of its angle one is made up.
+STRAIGHT = np.float32(0.02)
+# Directions between that of a segment whose end stays inside and straight out that are tried, how often a half between
+# the last two, and what part of its length may stay inside without that.
+SWINGS, HALVES, STUCK = 8, 3, np.float32(0.01)
+# Directions that are tried where those do not help either: in the notch of a gear.
+TRIED = spread_directions(64).astype(np.float32)
 CHUNK = 8192  # vertices that a thread looks at in one go
 
 
@@ -37,18 +45,126 @@ def drawn(px, py, pz, x, y, z, length):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def aside(x, y, z):
+    """A unit vector across a unit vector."""
+    if abs(x) <= abs(y) and abs(x) <= abs(z):
+        ax, ay, az = ZERO, -z, y
+    elif abs(y) <= abs(z):
+        ax, ay, az = z, ZERO, -x
+    else:
+        ax, ay, az = -y, x, ZERO
+    scale = ONE / max(math.sqrt(ax * ax + ay * ay + az * az), HALF)
+    return scale * ax, scale * ay, scale * az
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def turned_out(px, py, pz, length, depth, gx, gy, gz, x, y, z):
+    """Turn the segment from p to (x, y, z) until its end is `depth` further along g, as far as a plane tells.
+
+    Newton's method on the sphere of the segment's length: to push along g and draw the end back to its length would win
+    the square of the sine of their angle at a time only. No more than to g, and half a right angle, in one go.
+    """
+    scale = ONE / length if length > ZERO else ZERO
+    ux, uy, uz = scale * (x - px), scale * (y - py), scale * (z - pz)
+    climb = gx * ux + gy * uy + gz * uz
+    tx, ty, tz = gx - climb * ux, gy - climb * uy, gz - climb * uz
+    square = tx * tx + ty * ty + tz * tz
+    if climb < ZERO and square < STRAIGHT:
+        ax, ay, az = aside(ux, uy, uz)
+        size = math.sqrt(STRAIGHT)
+        tx, ty, tz, square = size * ax, size * ay, size * az, STRAIGHT
+    step = length / max(max(climb, math.sqrt(square)), HALF * math.sqrt(STRAIGHT))
+    if depth < step * square:
+        step = depth / square
+    return drawn(px, py, pz, x + step * tx, y + step * ty, z + step * tz, length)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def swung(px, py, pz, length, gx, gy, gz, share, x, y, z):
+    """End of a segment from p towards (x, y, z) that is swung by a part of the way to the direction g."""
+    rest = ONE - share
+    tx, ty, tz = rest * (x - px), rest * (y - py), rest * (z - pz)
+    far = share * length
+    return drawn(px, py, pz, px + tx + far * gx, py + ty + far * gy, pz + tz + far * gz, length)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def swings_out(solid, pose, thickness, px, py, pz, length, gx, gy, gz, share, x, y, z):
+    """Whether the end of a segment is outside when it is swung by `share`; where that leaves no direction it is not."""
+    x, y, z = swung(px, py, pz, length, gx, gy, gz, share, x, y, z)
+    if (x - px) ** 2 + (y - py) ** 2 + (z - pz) ** 2 < HALF * length * length:
+        return False
+    lx, ly, lz = to_local(pose, x, y, z)
+    return bare_distance(solid, lx, ly, lz) >= thickness
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def swing_share(solid, pose, thickness, px, py, pz, length, gx, gy, gz, x, y, z):
+    """How far a segment that ends inside must be swung towards g, 0 to 1, for its end to be outside; 0 if no such."""
+    inside, outside = ZERO, ZERO
+    for k in range(SWINGS):
+        share = np.float32(k + 1) / np.float32(SWINGS)
+        if swings_out(solid, pose, thickness, px, py, pz, length, gx, gy, gz, share, x, y, z):
+            outside = share
+            break
+        inside = share
+    for _ in range(HALVES if outside > ZERO else 0):
+        share = HALF * (inside + outside)
+        if swings_out(solid, pose, thickness, px, py, pz, length, gx, gy, gz, share, x, y, z):
+            outside = share
+        else:
+            inside = share
+    return outside
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def closest_free(solid, pose, thickness, px, py, pz, length, x, y, z):
+    """Number of the direction that a segment from p must turn least to for its end to be outside; -1 for none."""
+    found, best = -1, -FAR
+    for k in range(len(TRIED)):
+        tx, ty, tz = TRIED[k, 0], TRIED[k, 1], TRIED[k, 2]
+        agrees = tx * (x - px) + ty * (y - py) + tz * (z - pz)
+        if agrees > best:
+            lx, ly, lz = to_local(pose, px + length * tx, py + length * ty, pz + length * tz)
+            if bare_distance(solid, lx, ly, lz) >= thickness:
+                found, best = k, agrees
+    return found
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def freed(solid, pose, thickness, px, py, pz, length, x, y, z):
+    """End of a segment from p, of the same length and outside; whether there is one.
+
+    Among teeth planes lead nowhere. Out of where the segment begins is the way that is most likely free.
+    """
+    _, gx, gy, gz = world_distance(solid, pose, px, py, pz)
+    share = swing_share(solid, pose, thickness, px, py, pz, length, gx, gy, gz, x, y, z)
+    if share > ZERO:
+        x, y, z = swung(px, py, pz, length, gx, gy, gz, share, x, y, z)
+        return True, x, y, z
+    k = closest_free(solid, pose, thickness, px, py, pz, length, x, y, z)
+    if k < 0:
+        return False, x, y, z
+    return True, px + length * TRIED[k, 0], py + length * TRIED[k, 1], pz + length * TRIED[k, 2]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def pushed(solid, pose, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z):
     """Push a vertex at distance `d` below `thickness` out; returns it and what is left to the surface where it is."""
     for n in range(rounds):
         depth = thickness - d
         if depth <= ZERO:
             break
-        x, y, z = x + depth * gx, y + depth * gy, z + depth * gz
         if n < rounds - 1:
-            x, y, z = drawn(px, py, pz, x, y, z, length)
+            x, y, z = turned_out(px, py, pz, length, depth, gx, gy, gz, x, y, z)
             d, gx, gy, gz = world_distance(solid, pose, x, y, z)
-        else:
-            d = thickness
+            continue
+        is_freed = False
+        if rounds > 1 and depth > STUCK * length:
+            is_freed, x, y, z = freed(solid, pose, thickness, px, py, pz, length, x, y, z)
+        if not is_freed:
+            x, y, z = x + depth * gx, y + depth * gy, z + depth * gz
+        d = thickness
     return x, y, z, d - thickness
 
 

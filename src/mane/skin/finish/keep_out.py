@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mane.body.solid import PosedSolid, Solid
 from mane.geometry.checks import FloatArray, IntArray
+from mane.geometry.directions import spread_directions
 from mane.groom.groom import Groom
 from mane.skin.base import require_poses
 from mane.skin.finish.passes import FinishingPass
@@ -174,12 +175,4 @@ def _direction(vectors: Float64Array) -> Float64Array:
     return np.where(size > 1e-12, vectors / np.maximum(size, 1e-12), up)
 
 
-def _spread(count: int) -> Float64Array:
-    """Directions spread evenly over a sphere (a Fibonacci lattice), shape (count, 3)."""
-    up = 1 - (2 * np.arange(count) + 1) / count
-    angle = np.pi * (3 - np.sqrt(5)) * np.arange(count)
-    side = np.sqrt(1 - up * up)
-    return np.stack([side * np.cos(angle), up, side * np.sin(angle)], axis=1)
-
-
-DIRECTIONS = _spread(TRIED)
+DIRECTIONS = spread_directions(TRIED)

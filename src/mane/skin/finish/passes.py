@@ -64,8 +64,9 @@ class SolidAdjustment(FinishingPass):
         solids: in the order of `frame.solid_poses`.
         touched: numbers of the solids that count; all by default.
         thickness: how far from a surface vertices are kept [m].
-        rounds: how often a vertex goes back to its length and out again; 1 is the paper's own rule, which stretches
-            the segment before each moved vertex.
+        rounds: how often a vertex is tried: all but the last time the segment before it is turned until it is out, its
+            length kept; then it goes straight out. 1 is the paper's own rule, which stretches the segment before each
+            moved vertex.
         groom: the hairs at rest. With it, no vertex is pushed farther out of `body` than it was groomed, so that hair
             which lies below the skin at rest stays there.
         body: what hair grows on, the first of `solids`.
@@ -75,7 +76,7 @@ class SolidAdjustment(FinishingPass):
     """
 
     name = "push_out"
-    version = 2  # no vertex is pushed farther out of the body than it was groomed
+    version = 3  # segments that point at a solid turn aside
     needs = ("solids", "touched", "groom", "body")
 
     def __init__(
@@ -162,13 +163,92 @@ def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: i
             inside = depth < thickness
             if not inside.any():
                 break
-            steep = np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), WEAK_GRADIENT)
-            outside = goal + (thickness - depth)[:, None] * gradient / steep
+            normal = gradient / np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), WEAK_GRADIENT)
+            deep = (thickness - depth).astype(np.float64)
+            outside = goal + deep[:, None] * normal
+            if again:
+                outside = _turned_out(previous, goal, length[:, i - 1], deep, normal)
+            elif rounds > 1:
+                is_stuck = np.flatnonzero(deep > kernels.STUCK * length[:, i - 1])
+                free, is_out = _freed(previous[is_stuck], goal[is_stuck], length[is_stuck, i - 1], distance, thickness)
+                outside[is_stuck[is_out]] = free[is_out]
             goal[inside] = outside[inside]
             has_moved |= inside
-            if again:
-                goal[inside] = _drawn(previous, goal, length[:, i - 1])[inside]
     return out
+
+
+def _turned_out(
+    previous: NDArray[np.float64],
+    goal: NDArray[np.float64],
+    length: NDArray[np.float64],
+    depth: NDArray[np.float64],
+    normal: FloatArray,
+) -> NDArray[np.float64]:
+    """Ends of segments that are turned until they are `depth` further along their normal; see `turned_out`."""
+    along = np.divide(goal - previous, length[:, None], out=np.zeros_like(goal), where=length[:, None] > 0)
+    climb = (normal * along).sum(axis=1)
+    turn = normal - climb[:, None] * along
+    square = (turn**2).sum(axis=1)
+    points_at_it = (climb < 0) & (square < kernels.STRAIGHT)
+    for row in np.flatnonzero(points_at_it):
+        across = np.cross(np.eye(3)[np.argmin(np.abs(along[row]))], along[row])
+        turn[row] = np.sqrt(kernels.STRAIGHT) * across / np.linalg.norm(across)
+    square[points_at_it] = kernels.STRAIGHT
+    size = np.maximum(np.maximum(climb, np.sqrt(square)), 0.5 * np.sqrt(kernels.STRAIGHT))
+    farthest = length / size
+    step = np.where(depth < farthest * square, depth / np.maximum(square, 1e-30), farthest)
+    return _drawn(previous, goal + step[:, None] * turn, length)
+
+
+def _freed(
+    previous: NDArray[np.float64],
+    goal: NDArray[np.float64],
+    length: NDArray[np.float64],
+    distance: Distance,
+    thickness: float,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Ends of segments that are swung out, else turned to the closest free direction; which of them are outside."""
+    found, is_out = _swung_out(previous, goal, length, distance, thickness)
+    for row in np.flatnonzero(~is_out):
+        ends = previous[row] + length[row] * kernels.TRIED.astype(np.float64)
+        agrees = np.where(distance(ends.astype(np.float32))[0] >= thickness, kernels.TRIED @ (goal - previous)[row], -1)
+        best = int(np.argmax(agrees))
+        if distance(ends[best : best + 1].astype(np.float32))[0][0] >= thickness:
+            found[row], is_out[row] = ends[best], True
+    return found, is_out
+
+
+def _swung_out(
+    previous: NDArray[np.float64],
+    goal: NDArray[np.float64],
+    length: NDArray[np.float64],
+    distance: Distance,
+    thickness: float,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Ends of segments that are swung out of where they begin, and which of them come outside; see `swing_share`."""
+    gradient = distance(previous.astype(np.float32))[1]
+    out = gradient / np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), WEAK_GRADIENT)
+
+    def swung(share: NDArray[np.float64]) -> NDArray[np.float64]:
+        way = (1 - share)[:, None] * (goal - previous) + (share * length)[:, None] * out
+        return _drawn(previous, previous + way, length)
+
+    def is_outside(share: NDArray[np.float64]) -> NDArray[np.bool_]:
+        ends = swung(share)
+        has_direction = ((ends - previous) ** 2).sum(axis=1) >= 0.5 * length**2
+        result: NDArray[np.bool_] = has_direction & (distance(ends.astype(np.float32))[0] >= thickness)
+        return result
+
+    shares = np.arange(1, kernels.SWINGS + 1) / kernels.SWINGS
+    tried = np.stack([is_outside(np.full(len(goal), share)) for share in shares])
+    is_out: NDArray[np.bool_] = np.logical_or.reduce(tried, axis=0)
+    outside = shares[np.argmax(tried, axis=0)]
+    inside = outside - shares[0]
+    for _ in range(kernels.HALVES):
+        middle = 0.5 * (inside + outside)
+        is_free = is_outside(middle)
+        inside, outside = np.where(is_free, inside, middle), np.where(is_free, middle, outside)
+    return swung(outside), is_out
 
 
 def _drawn(
