@@ -117,6 +117,8 @@ class Exchange:
 
 # Changes velocities (3, *padded) in place within a substep of dt [s].
 Drive = Callable[[FloatArray, float], None]
+# Adds liquid to the surface of a flow, or takes it away.
+Feed = Callable[[], None]
 
 
 class Flow:
@@ -220,8 +222,12 @@ class Flow:
         *,
         drives: Sequence[Drive] = (),
         exchange: Exchange | None = None,
+        feeds: Sequence[Feed] = (),
     ) -> FlowReport:
-        """Go on by `dt` [s], with solids where they are at its end; raise FlowDiverged for velocities out of bounds."""
+        """Go on by `dt` [s], with solids where they are at its end; raise FlowDiverged for velocities out of bounds.
+
+        `feeds` bring liquid in and take it away, at the start of every substep.
+        """
         require_positive("dt", dt)
         if exchange is not None and self.params.order != 1:
             raise ValueError("order: must be 1 with a porous medium, whose pressure changes from step to step, got 2")
@@ -235,7 +241,9 @@ class Flow:
             if number:
                 self._require_bounded()
             if self.surface is not None:
-                self.surface.count_sides(self.velocity, dt / count)
+                for feed in feeds:
+                    feed()
+                self.surface.count_sides(self.velocity, self.walls, dt / count)
                 self.surface.carry(self.velocity, dt / count / self.grid.cell)
                 self.surface.meet_air()
             with self._counted("carried"):
@@ -384,7 +392,9 @@ class Flow:
         level = self._solver.level
         wall_kernels.flow_out(self.velocity, walls.open_part, walls.velocity, self._shape, level.inverse, self._b)
         if surface is not None:
-            self._b += np.float32(surface.expansion() * self.grid.cell) * (level.inverse > 0.0)
+            self._b += np.float32(surface.expansion(dt) * self.grid.cell) * (level.inverse > 0.0)
+            cells, rates = surface.returned(dt)
+            np.add.at(self.grid.cells(self._b), tuple(cells.T), (rates * self.grid.cell).astype(np.float32))
         report = self._solver.solve(self._b)
         if self.is_audited:
             self._count_walls()
@@ -425,6 +435,7 @@ class Flow:
         walls = self.walls
         if self.surface is not None:
             self.surface.extend(self.velocity, walls, holds=self._holds)
+            self._settle_sides()  # else the surface would be carried through them
             return
         if not walls.has_solids:
             return

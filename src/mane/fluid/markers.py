@@ -71,6 +71,25 @@ class Markers:
             is_there = np.logical_and(self.places > low - 1.0, self.places < high + 1.0).all(axis=1)
         self._keep(~(is_there & (self._own_levels() < 0.0)))
 
+    def take_lost(self, count: int) -> FloatArray:
+        """Remove markers of liquid that have escaped into the air, those farthest from the liquid first.
+
+        Returns:
+            Their places, at most `count` of them, shape (K, 3).
+        """
+        levels = self._own_levels()
+        alone = np.flatnonzero((levels < -SMALLEST) & (self.signs < 0))
+        taken = alone[np.argsort(levels[alone], kind="stable")[:count]]
+        places = self.places[taken]
+        self._keep(np.delete(np.arange(len(self.places)), taken))
+        return places
+
+    def add_liquid(self, places: NDArray[Any]) -> None:
+        """Add markers of liquid, shape (K, 3)."""
+        self.places = np.concatenate([self.places, places.astype(np.float32)])
+        self.signs = np.concatenate([self.signs, np.full(len(places), -1, np.int8)])
+        self.radii = np.concatenate([self.radii, np.full(len(places), SMALLEST, np.float32)])
+
     def fit_radii(self) -> None:
         """Let markers touch the surface, as far as they may."""
         np.clip(self._own_levels(), SMALLEST, LARGEST, out=self.radii)

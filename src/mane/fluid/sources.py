@@ -8,16 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.fluid.grid import Float64Array, FloatArray, Grid
+from mane.fluid.level_set import Shape
 from mane.fluid.surface import FreeSurface
 from mane.geometry.checks import require_finite, require_positive
-
-
-def capsule(start: Float64Array, end: Float64Array, radius: float, points: Float64Array) -> Float64Array:
-    """Signed distance [m] of points (..., 3) to what is within `radius` of the line from `start` to `end`."""
-    along, away = end - start, points - start
-    part = np.clip(away @ along / max(float(along @ along), 1e-30), 0.0, 1.0)
-    distance: Float64Array = np.linalg.norm(away - part[..., None] * along, axis=-1) - radius
-    return distance
 
 
 @dataclass(frozen=True)
@@ -49,12 +42,9 @@ class Jet:
         """Whether it runs at a time [s]."""
         return self.start <= time < self.end
 
-    def fill(self, surface: FreeSurface, dt: float) -> float:
-        """Add the water of a step; return its volume [m^3]."""
-        start = np.asarray(self.position, np.float64)
-        end = start + dt * np.asarray(self.velocity, np.float64)
-        bounds = np.stack([np.minimum(start, end) - self.radius, np.maximum(start, end) + self.radius])
-        return surface.add(lambda points: capsule(start, end, self.radius, points), bounds)
+    def fill(self, surface: FreeSurface) -> float:
+        """Fill the mouth, which a substep has emptied; return the volume that was added [m^3]."""
+        return surface.add(*_ball(self.position, self.radius))
 
     def drive(self, grid: Grid, velocity: FloatArray) -> None:
         """Give the water in the mouth its velocity."""
@@ -83,9 +73,14 @@ class Drain:
 
     def empty(self, surface: FreeSurface) -> float:
         """Remove what is in it; return its volume [m^3]."""
-        place = np.asarray(self.position, np.float64)
-        bounds = np.stack([place - self.radius, place + self.radius])
-        return surface.remove(lambda points: np.linalg.norm(points - place, axis=-1) - self.radius, bounds)
+        return surface.remove(*_ball(self.position, self.radius))
+
+
+def _ball(position: tuple[float, float, float], radius: float) -> tuple[Shape, Float64Array]:
+    """Signed distance to a ball, and its bounds (2, 3) [m]."""
+    place = np.asarray(position, np.float64)
+    bounds = np.stack([place - radius, place + radius])
+    return lambda points: np.linalg.norm(points - place, axis=-1) - radius, bounds
 
 
 def _faces_near(

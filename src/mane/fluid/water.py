@@ -57,7 +57,7 @@ class Water:
             "density": WATER_DENSITY, "viscosity": WATER_VISCOSITY, "wall": "slip", "largest_step": 2.0,
             "fastest": 100.0, **settings,
         }  # fmt: skip
-        self.surface = FreeSurface(grid, **own)
+        self.surface = FreeSurface(grid, gravity=self.gravity.tolist(), **own)
         self.flow = Flow(grid, surface=self.surface, **given)
         self.grid, self.jets, self.drains = grid, tuple(jets), tuple(drains)
         self._drives: list[Drive] = [self._pull_down]
@@ -78,14 +78,14 @@ class Water:
 
     @property
     def volume(self) -> float:
-        """Of the water, as its surface has it [m^3]."""
-        return self.surface.volume
+        """Of the water, drops included [m^3]."""
+        return self.surface.volume + self.surface.spray.volume
 
     @property
     def lost(self) -> float:
         """Part of the volume that there should be and is not."""
         owned = self.surface.account["owned"]
-        return 1.0 - self.volume / owned if owned > 0.0 else 0.0
+        return self.surface.missing / owned if owned > 0.0 else 0.0
 
     def fill(self, shape: Shape, solids: Sequence[Moving] = ()) -> float:
         """Add water of a shape, given by its signed distance [m], but for what solids take; return its volume [m^3]."""
@@ -104,21 +104,24 @@ class Water:
     ) -> FlowReport:
         """Go on by `dt` [s], with solids where they are at its end; raise FlowDiverged for velocities out of bounds."""
         require_positive("dt", dt)
-        for jet in self.jets:
-            if jet.is_open(self.time):
-                jet.fill(self.surface, dt)
-                jet.drive(self.grid, self.flow.velocity)
+        return self.flow.step(dt, solids, drives=[*self._drives, *drives], exchange=exchange, feeds=[self._feed])
+
+    def _feed(self) -> None:
+        """Let water in and out at the start of a substep."""
+        for jet in self._open_jets():
+            jet.fill(self.surface)
         for drain in self.drains:
             drain.empty(self.surface)
-        return self.flow.step(dt, solids, drives=[*self._drives, *drives], exchange=exchange)
 
     def _pull_down(self, velocity: FloatArray, dt: float) -> None:
         for axis in range(3):
             if self.gravity[axis]:
                 self.grid.faces(velocity[axis], axis)[...] += np.float32(dt * self.gravity[axis])
-        for jet in self.jets:
-            if jet.is_open(self.time):
-                jet.drive(self.grid, velocity)
+        for jet in self._open_jets():
+            jet.drive(self.grid, velocity)
+
+    def _open_jets(self) -> list[Jet]:
+        return [jet for jet in self.jets if jet.is_open(self.time)]
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """Arrays that continue exactly."""
