@@ -11,6 +11,7 @@ from mane.simd.jit import inline_fast, njit, prange
 KEEP_DIRECTION, TOWARDS_POINT, SHORTEN = 0, 1, 2  # ways to set lengths
 STRANDS_PER_TASK = 64
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
+HALF = np.float32(32767.5)  # the middle of what 16 bits hold
 ZERO, ONE, TINY = np.float32(0.0), np.float32(1.0), np.float32(1e-30)
 
 
@@ -133,11 +134,25 @@ def carry_strands(
                 out[i, 0], out[i, 1], out[i, 2] = px, py, pz
 
 
+@inline_fast
+def unpacked(places, middles, unit, t, i):
+    """A point at rest from its place within tetrahedron t; see `PackedStyles`."""
+    return (
+        middles[t, 0] + unit * (np.float32(places[i, 0]) - HALF),
+        middles[t, 1] + unit * (np.float32(places[i, 1]) - HALF),
+        middles[t, 2] + unit * (np.float32(places[i, 2]) - HALF),
+    )
+
+
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def blend_strands(
     offsets,
     rest,
     tets,
+    places,
+    place_tets,
+    middles,
+    units,
     level,
     maps,
     roots,
@@ -150,37 +165,42 @@ def blend_strands(
     # out
     out,
 ):
-    """Do what `carry_strands` does with K styles, `rest (K, P, 3)` and `tets (K, P)` (lee2018 3.3).
+    """Do what `carry_strands` does with the groom and K styles (lee2018 3.3).
 
-    `level (P,)`, 0 to K - 1, says between which two styles a point is. Points are blended where the mesh has them now,
-    since a blend at rest may leave the mesh; lengths are blended alike and then set, directions kept.
+    `rest (P, 3)` and `tets (P,)` are the groom, the rest is `PackedStyles`. `level (P,)`, 0 to K, says between which
+    two a point is. Points are blended where the mesh has them now, since a blend at rest may leave the mesh; then
+    segments get the lengths of the groom, directions kept.
     """
     fade = ONE / falloff
     strands = len(offsets) - 1
-    most = rest.shape[0] - 2
+    most = places.shape[0] - 1
     for task in prange((strands + STRANDS_PER_TASK - 1) // STRANDS_PER_TASK):
         for s in range(task * STRANDS_PER_TASK, min((task + 1) * STRANDS_PER_TASK, strands)):
             first = offsets[s]
-            ex, ey, ez = mapped(maps, tets[0, first], rest[0, first, 0], rest[0, first, 1], rest[0, first, 2])
+            lx, ly, lz = rest[first, 0], rest[first, 1], rest[first, 2]
+            ex, ey, ez = mapped(maps, tets[first], lx, ly, lz)
             px, py, pz = roots[s, 0], roots[s, 1], roots[s, 2]
             rx, ry, rz = px - ex, py - ey, pz - ez
             qx, qy, qz = px, py, pz
             out[first, 0], out[first, 1], out[first, 2] = px, py, pz
             share = ONE
             for i in range(first + 1, offsets[s + 1]):
+                x, y, z = rest[i, 0], rest[i, 1], rest[i, 2]
+                length = math.sqrt((x - lx) * (x - lx) + (y - ly) * (y - ly) + (z - lz) * (z - lz))
+                lx, ly, lz = x, y, z
                 low = min(int(level[i]), most)
                 w = level[i] - np.float32(low)
-                x, y, z = rest[low, i, 0], rest[low, i, 1], rest[low, i, 2]
-                lx, ly, lz = x - rest[low, i - 1, 0], y - rest[low, i - 1, 1], z - rest[low, i - 1, 2]
-                length = math.sqrt(lx * lx + ly * ly + lz * lz)
-                ex, ey, ez = mapped(maps, tets[low, i], x, y, z)
+                t = tets[i]
+                if low > 0:
+                    t = place_tets[low - 1, i]
+                    x, y, z = unpacked(places[low - 1], middles, units[low - 1], t, i)
+                ex, ey, ez = mapped(maps, t, x, y, z)
                 if w > ZERO:
-                    u, v, t = rest[low + 1, i, 0], rest[low + 1, i, 1], rest[low + 1, i, 2]
-                    lx, ly, lz = u - rest[low + 1, i - 1, 0], v - rest[low + 1, i - 1, 1], t - rest[low + 1, i - 1, 2]
-                    length += w * (math.sqrt(lx * lx + ly * ly + lz * lz) - length)
-                    fx, fy, fz = mapped(maps, tets[low + 1, i], u, v, t)
+                    t = place_tets[low, i]
+                    a, b, c = unpacked(places[low], middles, units[low], t, i)
+                    fx, fy, fz = mapped(maps, t, a, b, c)
                     ex, ey, ez = ex + w * (fx - ex), ey + w * (fy - ey), ez + w * (fz - ez)
-                    x, y, z = x + w * (u - x), y + w * (v - y), z + w * (t - z)
+                    x, y, z = x + w * (a - x), y + w * (b - y), z + w * (c - z)
                 share = max(share - fade * length, ZERO)
                 left = share * share
                 ex, ey, ez = ex + left * rx, ey + left * ry, ez + left * rz

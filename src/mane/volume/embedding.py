@@ -40,8 +40,7 @@ class Embedding:
         self.offsets = np.ascontiguousarray(groom.offsets, np.int64)
         self.rest = empty_aligned(groom.points.shape, np.float32)
         self.rest[...] = groom.points
-        kind = np.uint16 if mesh.tet_count < 2**16 else np.uint32
-        self.tets: NDArray[np.unsignedinteger] = np.zeros(len(groom.points), kind)
+        self.tets: NDArray[np.unsignedinteger] = np.zeros(len(groom.points), mesh.tet_kind)
         self.beyond = 0
         for start in range(0, len(self.offsets) - 1, max(1, POINTS_PER_BLOCK // int(groom.vertex_counts.max()))):
             stop = min(start + max(1, POINTS_PER_BLOCK // int(groom.vertex_counts.max())), len(self.offsets) - 1)
@@ -119,9 +118,14 @@ class SkinPlanes:
         normal = np.divide(normal, size, out=np.zeros_like(normal), where=size > 0)
         return np.ascontiguousarray(np.concatenate([normal, (a + b + c) / 3], axis=1), np.float32)
 
-    def closest(self, mesh: TetMesh, embedding: Embedding) -> NDArray[np.int32]:
+    @property
+    def kind(self) -> type[np.signedinteger]:
+        """The smallest integers that number its triangles, and hold -1."""
+        return np.int16 if len(self._faces) < 2**15 else np.int32
+
+    def closest(self, mesh: TetMesh, embedding: Embedding) -> NDArray[np.signedinteger]:
         """Triangle that each point stays above, shape (P,); -1 where none of its own part of the body is near."""
-        out = np.empty(len(embedding.rest), np.int32)
+        out: NDArray[np.signedinteger] = np.empty(len(embedding.rest), self.kind)
         for start in range(0, len(out), POINTS_PER_BLOCK):
             part = slice(start, start + POINTS_PER_BLOCK)
             points = embedding.rest[part]

@@ -88,6 +88,11 @@ class TetMesh:
         result: Float64Array = np.linalg.det(self.edge_matrices(self.nodes)) / 6
         return result
 
+    @property
+    def tet_kind(self) -> type[np.unsignedinteger]:
+        """The smallest unsigned integers that number its tetrahedra."""
+        return np.uint16 if self.tet_count < 2**16 else np.uint32
+
     def edge_matrices(self, nodes: NDArray[Any]) -> Float64Array:
         """Edges from the first node of each tetrahedron as columns, shape (T, 3, 3); `nodes` (N, 3) at any time."""
         corners = nodes[self.tets]

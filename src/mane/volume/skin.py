@@ -25,6 +25,7 @@ from mane.volume.embedding import NO_PLANES, Embedding, SkinPlanes
 from mane.volume.kdsm import Kdsm
 from mane.volume.lattice import Float64Array
 from mane.volume.motion import HeadPoints, MeshMotion, SkinPoints, SteppedMesh
+from mane.volume.packed_styles import PackedStyles
 from mane.volume.params import LENGTHS, VolumeParams
 from mane.volume.styles import Level, level_of, make_styles
 
@@ -52,7 +53,8 @@ class VolumeSkin(Skin):
     Attributes:
         params: the settings.
         motion: gives the nodes of the mesh.
-        embedding: of the groom; with styles one for each, `embeddings`.
+        embedding: of the groom.
+        styles: what it blends to.
 
     Limitations: hairs do not touch each other; solids other than the body need the pass `push_out`.
     """
@@ -105,16 +107,13 @@ class VolumeSkin(Skin):
         made, params = self.motion.mesh, self.params
         patches = root_patches(self.groom, self._body, made)
         self.embedding = Embedding(self.groom, made, patches)
-        self.embeddings = [self.embedding]
-        grooms = make_styles(params.styles, self.groom, self._styled_on, made)
-        for name, style in zip(params.styles, grooms, strict=True):
-            self.embeddings.append(Embedding(style, made, patches, f"styles: {name}"))
         if level is not None and not params.styles:
             raise ValueError("level: must come with styles, got none")
         self._level: Level | None = level_of(params, level) if params.styles else None
-        if self._level is not None:
-            self._styles = np.stack([one.rest for one in self.embeddings])
-            self._style_tets = np.stack([one.tets for one in self.embeddings])
+        self.styles = PackedStyles(made, len(params.styles), len(self.embedding.rest))
+        for number, name in enumerate(params.styles):
+            style = make_styles([name], self.groom, self._styled_on, made)[0]
+            self.styles.put(number, Embedding(style, made, patches, f"styles: {name}"))
         self._drift = self.embedding.rest.copy() if params.lengths == "printed" else None
         spacing = made.lattice.spacing
         self._falloff = np.float32(FALLOFF * spacing if params.falloff is None else params.falloff)
@@ -122,7 +121,7 @@ class VolumeSkin(Skin):
         self._reach2 = np.float32((4 * near) ** 2)
         if self._body is None or self._body.skin is None:
             self._planes: SkinPlanes | None = None
-            self._plane: NDArray[np.int32] = np.full(len(self.embedding.rest), -1, np.int32)
+            self._plane: NDArray[np.signedinteger] = np.full(len(self.embedding.rest), -1, np.int16)
         else:
             self._planes = SkinPlanes(self._body.skin, near)
             self._plane = self._planes.closest(made, self.embedding)
@@ -156,9 +155,8 @@ class VolumeSkin(Skin):
         flat, roots = out.reshape(-1, 3), np.ascontiguousarray(roots, np.float32)
         if self._level is not None:
             level = np.ascontiguousarray(self.style_level(time, own.rest), np.float32)
-            kernels.blend_strands(
-                own.offsets, self._styles, self._style_tets, level, maps, roots, self._falloff, *shared, flat
-            )
+            now = (level, maps, roots, self._falloff)
+            kernels.blend_strands(own.offsets, own.rest, own.tets, *self.styles.arrays, *now, *shared, flat)
             return
         rest = own.rest if self._drift is None else self._drift
         way = LENGTHS[self.params.lengths]
@@ -177,7 +175,7 @@ class VolumeSkin(Skin):
         """Which style points of the hair at rest have; see `Skin.style_level`."""
         if self._level is None:
             return None
-        return np.clip(np.asarray(self._level(time, rest), np.float32), 0, len(self.embeddings) - 1)
+        return np.clip(np.asarray(self._level(time, rest), np.float32), 0, len(self.params.styles))
 
     # -- protocol ------------------------------------------------------------------------------------------------------
 
@@ -206,9 +204,8 @@ class VolumeSkin(Skin):
     @property
     def nbytes(self) -> int:
         """Bytes that the binding holds, its buffer included."""
-        styles = 0 if self._level is None else self._styles.nbytes + self._style_tets.nbytes
-        held = sum(one.nbytes for one in self.embeddings) + self._plane.nbytes + self._points.nbytes
-        return held + styles + (0 if self._drift is None else self._drift.nbytes)
+        held = self.embedding.nbytes + self.styles.nbytes + self._plane.nbytes + self._points.nbytes
+        return held + (0 if self._drift is None else self._drift.nbytes)
 
 
 def stepped_mesh(groom: Groom, body: Solid | None, params: VolumeParams) -> SteppedMesh:

@@ -14,19 +14,21 @@ from mane.geometry.threads import most_threads, using_threads
 from mane.measure.bench.volume_hairs import add_rows
 from mane.measure.figures import Figures
 from mane.volume import _kernels_embed as kernels
+from mane.volume._kernels_embed import HALF
 from mane.volume.driver import SkinDriver
 from mane.volume.embedding import SkinPlanes
 from mane.volume.kdsm import Kdsm
 from mane.volume.lattice import Float64Array
 from mane.volume.mesh import TetMesh, mesh_around_body
+from mane.volume.packed_styles import PackedStyles
 from mane.volume.springs import SpringParams
 
 STRANDS, POINTS = 540_078, 20_885_989  # lee2018 table 1, the bear
 SPACING, REACH = 0.04, 0.05  # [m] some 3,900 nodes around the fox; the paper has 3,727
-STYLES = 2  # that are blended at a time, of four that are held
+STYLES = 3  # beside the groom itself: four in all
 TAU = np.float32(0.002)
 NEAR = np.float32(0.03)  # [m]
-KINEMATIC, BLENDED, STEP, MEMORY = 0.35, 0.5, 60.0, 2.0  # targets: s, s, ms, GB
+KINEMATIC, BLENDED, STEP, MEMORY, PACKED = 0.35, 0.5, 60.0, 2.0, 1.2  # targets: s, s, ms, GB, GB
 PAPER = "lee2018 table 1, 12 cores"
 
 
@@ -40,7 +42,7 @@ class Coat:
         self.offsets = np.concatenate([[0], np.cumsum(counts)])
         face = np.sort(random.choice(len(skin.faces), strands, p=skin.face_areas / skin.face_areas.sum(dtype=float)))
         self.faces = skin.faces[face]
-        self.weights = random.dirichlet((1.0, 1.0, 1.0), strands)
+        self.weights = random.dirichlet((1.0, 1.0, 1.0), strands).astype(np.float32)
         roots = self.roots(skin.points.astype(np.float64))
         normal = skin.face_normals[face]
         lean = (normal + 0.5 * random.normal(size=normal.shape)).astype(np.float32)
@@ -48,7 +50,7 @@ class Coat:
         lean *= (0.02 + 0.025 * random.random((strands, 1))) / np.linalg.norm(lean, axis=1, keepdims=True)
         self.rest = np.empty((points, 3), np.float32)
         self.tets = np.empty(points, np.uint16)
-        self.plane = np.empty(points, np.int32)
+        self.plane = np.empty(points, SkinPlanes(skin, float(NEAR)).kind)
         for start in range(0, strands, 20_000):
             part = slice(start, min(start + 20_000, strands))
             self._fill(mesh, part, roots[part], lean[part], face[part], mesh.patch_of_vertex[self.faces[part, 0]])
@@ -65,6 +67,12 @@ class Coat:
         self.tets[where] = np.where(found < 0, 0, found)
         # The first third of a hair stays above the triangle that it grows on.
         self.plane[where] = np.where((share[:, 0] > 0) & (share[:, 0] < 0.34), face[strand], -1)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what a frame reads."""
+        arrays = (self.offsets, self.rest, self.tets, self.plane, self.faces, self.weights)
+        return sum(one.nbytes for one in arrays)
 
     def roots(self, skin: Float64Array) -> Any:
         """Follicles on a skin whose vertices are at `skin`."""
@@ -179,18 +187,26 @@ def _add_blended(
     repeats: int,
 ) -> None:
     """Every point between two styles."""
-    styles = np.empty((STYLES, *coat.rest.shape), np.float32)
-    styles[0] = coat.rest
-    np.add(coat.rest, np.array([0.0, -0.002, 0.0], np.float32), out=styles[1])
-    tets = np.stack([coat.tets] * STYLES)
-    level = np.full(len(coat.rest), 0.4, np.float32)
+    styles = PackedStyles(mesh, STYLES, len(coat.rest))
+    for number in range(STYLES):
+        styles.units[number] = 1.1 * SPACING / HALF
+        for start in range(0, len(coat.rest), 1_000_000):
+            part = slice(start, start + 1_000_000)
+            seen = coat.rest[part] - styles.middles[coat.tets[part]] - np.float32(0.002 * number)
+            styles.places[number, part] = np.rint(seen / styles.units[number] + HALF).clip(0, 2**16 - 1)
+        styles.tets[number] = coat.tets
+    level = np.full(len(coat.rest), 1.4, np.float32)
+    held = coat.nbytes + styles.nbytes + level.nbytes + out.nbytes
+    figures.add(case, "hair and four styles, held", held / 1e9, "GB", target=PACKED if is_whole else None)
+    figures.add(case, "hair without styles, held", (coat.nbytes + out.nbytes) / 1e9, "GB")
     falloff, reach2 = np.float32(2 * SPACING), np.float32((4 * NEAR) ** 2)
 
     def blended() -> None:
         kernels.blend_strands(
             coat.offsets,
-            styles,
-            tets,
+            coat.rest,
+            coat.tets,
+            *styles.arrays,
             level,
             mesh.affine_maps(nodes),
             coat.roots(skin_now),
