@@ -4,6 +4,7 @@ import numpy as np
 
 from mane.body.motion_presets import make_motion
 from mane.geometry import quaternion
+from mane.reduced._kernels_controls import HEAD_CONTROLS, TURNS, fill_head_controls
 from mane.reduced.canonical import BodyTrack, body_points, to_world
 from mane.reduced.dynamics import Operator, roll_out
 from mane.reduced.factors import Factor, corner_levels, corner_weights
@@ -46,8 +47,10 @@ class KnownHair:
         ]
         size = self.rest.shape[1] * (self.rest.shape[2] - 1) * 3
         self.basis = np.linalg.qr(rng.normal(size=(size, SIZE)))[0]
-        gain = rng.normal(size=(SIZE, 21)) * np.sqrt(size) * amplitude
-        gain[:, 15:] = 0.0
+        gain = np.zeros((SIZE, HEAD_CONTROLS))
+        # Gravity, the last step and how it changed, two turns.
+        used = [*range(9), *range(TURNS, TURNS + 6)]
+        gain[:, used] = rng.normal(size=(SIZE, 15)) * np.sqrt(size) * amplitude
         turn = np.linalg.qr(rng.normal(size=(SIZE, SIZE)))[0]
         self._gain, self._history = gain, np.stack([-0.8 * np.eye(SIZE), 1.6 * turn @ np.diag([1, 0.95, 0.9]) @ turn.T])
 
@@ -63,8 +66,6 @@ class KnownHair:
         return BodyTrack(heads, None, np.zeros((len(heads), 3)) if self.has_wind else None)
 
     def coefficients(self, corner, motion):
-        from mane.reduced._kernels_controls import HEAD_CONTROLS, fill_head_controls
-
         controls = np.zeros((len(self._heads[motion]), HEAD_CONTROLS))
         fill_head_controls(self._heads[motion], controls)
         return roll_out(self.operator(corner), controls)

@@ -24,8 +24,9 @@ adaptive: simulates every hair of the scene's head under random motions, without
 (.zarr): whatever stops a run, the same command goes on with it. A scene uses it by  [guides] model = "hair.model"  and
 [skin] method = "adaptive", model = "hair.model".
 
-multilinear: learns from what `mane dataset` made. A scene uses it by  [guides] model = "hair.model", sliders = { length
-= 0.7 }; nothing is simulated then.
+multilinear: learns from what `mane dataset` made; --data names another dataset, at levels between, which calibrates
+sliders by how hair hangs there. A scene uses it by  [guides] model = "hair.model", sliders = { length = 0.7 }; nothing
+is simulated then.
 """
 EXAMPLES = """\
 examples:
@@ -44,7 +45,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="file to write")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="a setting")
     parser.add_argument("--paper", action="store_true", help="the values and methods that the paper prints")
-    parser.add_argument("--data", metavar="STORE", type=Path, help="what was simulated (beside the model, .zarr)")
+    parser.add_argument(
+        "--data",
+        metavar="STORE",
+        type=Path,
+        help="adaptive: what was simulated (beside the model, .zarr); multilinear: levels between, for sliders",
+    )
     parser.add_argument(
         "--workers", metavar="N", type=int, help="processes that simulate (one per core); 0 for this one"
     )

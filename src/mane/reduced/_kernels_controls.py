@@ -7,8 +7,10 @@ import math
 from mane.geometry._kernels_quaternion import quat_multiply, quat_rotate
 from mane.simd.jit import njit
 
-GRAVITY, STEPS, SPIN = 0, 3, 15  # where directions of gravity, steps and products of the spin begin
-HEAD_CONTROLS = 21
+STEP_COUNT = 6  # steps of the head that are looked back on: hair answers within a fifth of a second
+# Where the direction of gravity, the last step, changes from step to step, and turns begin.
+GRAVITY, STEP, CHANGES, TURNS = 0, 3, 6, 3 + 3 * STEP_COUNT
+HEAD_CONTROLS = TURNS + 3 * STEP_COUNT
 
 
 @njit(cache=True, error_model="numpy")
@@ -34,23 +36,28 @@ def fill_head_controls(
     # out
     controls,
 ):
-    """Fill `controls (T, >= 21)` for poses `heads (T, 7)`; before the first frame the head stood still.
+    """Fill `controls (T, >= 39)` for poses `heads (T, 7)`; before the first frame the head stood still.
 
-    Direction of gravity less that of an upright head (3); of the last two steps translation [m] and rotation vector
-    [rad], as seen from the head now and from itself (12); products of the last rotation vector with itself, which hair
-    flies apart with (6). All are zero for an upright head that stands still.
+    Direction of gravity less that of an upright head (3); the last step's translation [m] (3); how it changed from step
+    to step, the last five times (15); rotation vectors of the last six steps [rad] (18). Translations are as seen from
+    the head now, rotations from itself. All are zero for an upright head that stands still.
+
+    Nothing here is more than linear: products of these numbers follow the motions that were learned from more closely,
+    and leave all bounds in others. Changes instead of steps, since hair cares little for how fast a head moves.
     """
     for t in range(len(heads)):
         here, row = heads[t], controls[t]
         gx, gy, gz = turned_back(here, 0.0, -1.0, 0.0)
         row[GRAVITY], row[GRAVITY + 1], row[GRAVITY + 2] = gx, gy + 1.0, gz
-        for a in range(2):
+        lx, ly, lz = 0.0, 0.0, 0.0
+        for a in range(STEP_COUNT):
             after, before = heads[max(t - a, 0)], heads[max(t - a - 1, 0)]
-            at = STEPS + 6 * a
-            row[at], row[at + 1], row[at + 2] = turned_back(
-                here, after[0] - before[0], after[1] - before[1], after[2] - before[2]
-            )
-            row[at + 3], row[at + 4], row[at + 5] = rotation_vector(before, after)
-        wx, wy, wz = row[STEPS + 3], row[STEPS + 4], row[STEPS + 5]
-        row[SPIN], row[SPIN + 1], row[SPIN + 2] = wx * wx, wy * wy, wz * wz
-        row[SPIN + 3], row[SPIN + 4], row[SPIN + 5] = wx * wy, wx * wz, wy * wz
+            x, y, z = turned_back(here, after[0] - before[0], after[1] - before[1], after[2] - before[2])
+            if a == 0:
+                row[STEP], row[STEP + 1], row[STEP + 2] = x, y, z
+            else:
+                at = CHANGES + 3 * (a - 1)
+                row[at], row[at + 1], row[at + 2] = lx - x, ly - y, lz - z
+            lx, ly, lz = x, y, z
+            at = TURNS + 3 * a
+            row[at], row[at + 1], row[at + 2] = rotation_vector(before, after)

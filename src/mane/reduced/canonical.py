@@ -4,7 +4,7 @@
 |---|---|---|
 | frame | the head's own | mean of the bust's vertices, turned about Y only |
 | the body itself | how a bust with joints moves, seen from the head | principal components of the bust |
-| how it moves | direction of gravity, two steps, products of the spin | z of eq. 7 |
+| how it moves | direction of gravity, the last step, five changes of it, six turns | z of eq. 7 |
 | a head that stands still | all zero: rest is kept exactly | constants |
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
-from mane.reduced._kernels_controls import HEAD_CONTROLS, fill_head_controls
+from mane.reduced._kernels_controls import HEAD_CONTROLS, STEP_COUNT, fill_head_controls
 
 Array = NDArray[np.float64]
 
@@ -77,6 +77,11 @@ class Space(Protocol):
     @property
     def has_wind(self) -> bool:
         """Whether wind is among the controls."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """How many steps of the head controls look back on."""
         ...
 
     @property
@@ -140,6 +145,7 @@ class HeadSpace:
     body: BodyShape
     has_wind: bool = False
     name: ClassVar[str] = "head"
+    steps: ClassVar[int] = STEP_COUNT
 
     @property
     def body_count(self) -> int:
@@ -156,7 +162,7 @@ class HeadSpace:
         return track.heads
 
     def controls(self, track: BodyTrack, frames: Array) -> Array:
-        """Body against the head, gravity, steps, spin, and the wind as the head feels it."""
+        """Body against the head, gravity, steps, turns, and the wind as the head feels it."""
         out = np.zeros((len(frames), self.control_count))
         start = self.body_count
         if start:
@@ -187,6 +193,7 @@ class BustSpace:
     body: BodyShape
     has_wind: bool = False
     name: ClassVar[str] = "bust"
+    steps: ClassVar[int] = 2
 
     @property
     def body_count(self) -> int:

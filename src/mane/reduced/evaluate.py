@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from mane.reduced.training import TrainingData
 
 Frames = NDArray[np.float32]
 Array = NDArray[np.float64]
+CALM = 1 / 3  # of the largest way of hair from rest in a motion
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,14 @@ class StyleError:
         rigid: of hair at rest that the head carries.
         floor: of the simulation itself, cut down to the model's components.
         stretch: mean |length / rest length - 1| of segments of the model.
+        calm: `model` over `rigid` in frames in which hair is within a third of its largest way from rest.
     """
 
     model: float
     rigid: float
     floor: float
     stretch: float
+    calm: float
 
 
 def settled_start(model: HairModel, weights: Array, track: BodyTrack, rest: Frames) -> Array:
@@ -75,29 +79,59 @@ def hair_of(model: HairModel, coefficients: Array, rest: Frames) -> Frames:
 
 
 def style_errors(
-    model: HairModel, data: TrainingData, *, with_floor: bool = True, start: str = "settled"
+    model: HairModel,
+    data: TrainingData,
+    *,
+    with_floor: bool = True,
+    start: str = "settled",
+    motions: Sequence[int] | None = None,
 ) -> list[StyleError]:
-    """Errors of every style over all motions of some data, from a start of `STARTS`."""
-    found = []
-    for corner, rest in enumerate(data.rest):
-        weights = np.eye(len(data.rest))[corner]
-        operator = model.dynamics.operator(weights)
-        sums, frames = np.zeros(4), 0
-        for motion in range(data.motion_count):
-            track, truth = data.track(motion), data.points(corner, motion)
-            canonical = model.space.frames(track)
-            controls = model.space.controls(track, canonical)
-            first = STARTS[start](model, weights, track, rest)
-            local = to_canonical(canonical, truth)
-            made = hair_of(model, roll_out(operator, controls, first), rest)
-            carried = to_world(track.heads, np.broadcast_to(rest, truth.shape))
-            floor = local
-            if with_floor:
-                floor = hair_of(model, project(model, model.representation.encode(local, rest)), rest)
-            length, own = (np.linalg.norm(np.diff(hair, axis=-2), axis=-1) for hair in (made, rest))
-            pairs = ((made, local), (carried, truth), (floor, local))
-            sums[:3] += [len(truth) * np.linalg.norm(a - b, axis=-1).mean(dtype=np.float64) for a, b in pairs]
-            sums[3] += len(truth) * np.abs(length / own - 1).mean(dtype=np.float64)
-            frames += len(truth)
-        found.append(StyleError(*(sums / frames).tolist()))
-    return found
+    """Errors of every style over all motions of some data, or those named, from a start of `STARTS`."""
+    corners = np.eye(len(data.rest))
+    return [
+        blend_error(model, corners[k], data, k, rest, with_floor=with_floor, start=start, motions=motions)
+        for k, rest in enumerate(data.rest)
+    ]
+
+
+def blend_error(
+    model: HairModel,
+    weights: Array,
+    data: TrainingData,
+    corner: int,
+    rest: Frames,
+    *,
+    with_floor: bool = False,
+    start: str = "settled",
+    motions: Sequence[int] | None = None,
+) -> StyleError:
+    """Errors of a blend of styles, `weights (C,)`, that is at rest in `rest (G, V, 3)`, against one style of some data.
+
+    Hair that is carried rigidly is that of the data.
+    """
+    operator, settled = model.dynamics.operator(weights), data.rest[corner]
+    sums, frames, calm = np.zeros(4), 0, np.zeros(2)
+    for motion in range(data.motion_count) if motions is None else motions:
+        track, truth = data.track(motion), data.points(corner, motion)
+        canonical = model.space.frames(track)
+        first = STARTS[start](model, weights, track, rest)
+        local = to_canonical(canonical, truth)
+        made = hair_of(model, roll_out(operator, model.space.controls(track, canonical), first), rest)
+        carried = to_world(track.heads, np.broadcast_to(settled, truth.shape))
+        floor = local
+        if with_floor:
+            floor = hair_of(model, project(model, model.representation.encode(local, rest)), rest)
+        each = [_mean_distance(a, b) for a, b in ((made, local), (carried, truth), (floor, local))]
+        length, own = (np.linalg.norm(np.diff(hair, axis=-2), axis=-1) for hair in (made, rest))
+        changed = len(truth) * np.abs(length / own - 1).mean(dtype=np.float64)
+        sums += [*(one.sum() for one in each), changed]
+        is_calm = each[1] < CALM * each[1].max()
+        calm += [each[0][is_calm].sum(), each[1][is_calm].sum()]
+        frames += len(truth)
+    off, way, least, stretch = (sums / frames).tolist()
+    return StyleError(off, way, least, stretch, float(calm[0] / max(calm[1], 1e-12)))
+
+
+def _mean_distance(one: NDArray[Any], other: NDArray[Any]) -> Array:
+    """Mean distance of the vertices of each frame, (T,), of hair (T, G, V, 3)."""
+    return np.asarray(np.linalg.norm(one - other, axis=-1).mean(axis=(1, 2), dtype=np.float64))

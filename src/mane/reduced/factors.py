@@ -29,11 +29,13 @@ class Factor:
         name: of its slider.
         levels: what a scene has at each of them, plain values.
         positions: of the levels on the slider, rising from 0 to 1.
+        scale: by which numbers between levels are put on the slider, "linear" or "log".
     """
 
     name: str
     levels: tuple[Any, ...]
     positions: tuple[float, ...]
+    scale: str = "linear"
 
     @classmethod
     def of_levels(cls, name: str, levels: Sequence[Any], scale: str = "linear") -> Factor:
@@ -47,12 +49,21 @@ class Factor:
         if not all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels):
             return cls(name, tuple(levels), tuple(np.linspace(0, 1, len(levels)).tolist()))
         values = np.array([float(level) for level in levels])
-        if scale == "log" and (values > 0).all():
+        scale = scale if (values > 0).all() else "linear"
+        if scale == "log":
             values = np.log(values)
         places = (values - values[0]) / (values[-1] - values[0]) if values[0] != values[-1] else values * 0
         if not (np.diff(places) > 0).all():
             raise ValueError(f"{name}: levels must rise or fall from the first to the last, got {list(levels)}")
-        return cls(name, tuple(levels), tuple(places.tolist()))
+        return cls(name, tuple(levels), tuple(places.tolist()), scale)
+
+    def place(self, level: float) -> float:
+        """Value of the slider at which something would be simulated with a level; ValueError of what is no number."""
+        ends = [*self.levels[:: len(self.levels) - 1], level]
+        if not all(isinstance(end, int | float) for end in ends):
+            raise ValueError(f"{self.name}: must have numbers as levels to be calibrated, got {self.levels[0]!r}")
+        first, last, own = np.log(ends) if self.scale == "log" else np.array(ends, np.float64)
+        return float((own - first) / (last - first))
 
     @property
     def range(self) -> tuple[float, float]:

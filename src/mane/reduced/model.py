@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Frames = NDArray[np.float32]
 Array = NDArray[np.float64]
 
-KIND, VERSION = "multilinear", 1
+KIND, VERSION = "multilinear", 2  # 2: controls look back on six steps of the head
 SAME_PLACE = 1e-4  # [m] within which strands of a groom are those of a model
 MAX_FACTORS = 4
 
@@ -57,6 +57,9 @@ class HairModel:
         grid: slider values at which stability was looked at, shape (P, factors).
         radii: largest eigenvalue at each of them, shape (P,).
         facts: errors and where it came from, plain values.
+        shape_places: values of each slider at which hair at rest is known, rising, with those of its levels among them;
+            empty where it is known at the levels alone.
+        shapes: hair at rest at all of them, the last slider running first, shape (S, G, V, 3), float32.
     """
 
     factors: tuple[Factor, ...]
@@ -72,6 +75,8 @@ class HairModel:
     grid: Array
     radii: Array
     facts: Mapping[str, Any] = field(default_factory=dict)
+    shape_places: tuple[tuple[float, ...], ...] = ()
+    shapes: Frames = field(default_factory=lambda: np.zeros((0, 0, 0, 3), np.float32))
 
     def __repr__(self) -> str:
         names = ", ".join(factor.name for factor in self.factors) or "no sliders"
@@ -117,17 +122,21 @@ class HairModel:
         """Weights of all styles (..., C) at slider values of shape (...)."""
         return corner_weights(self.factors, sliders)
 
-    def rest_at(self, weights: Array) -> tuple[Frames, Frames]:
+    def rest_at(self, sliders: Mapping[str, Any]) -> tuple[Frames, Frames]:
         """Directions (G, V - 1, 3) and lengths (G, V - 1) [m] of guides at rest in a blended style.
 
-        `weights` are those of all styles, (C,), or of each guide, (G, C).
+        Values of all sliders are numbers, or those of each guide, (G,).
         """
         from mane.reduced.representation import directions, lengths
 
+        known = self.shapes if self.shape_places else self.rest
+        places = self.shape_places or [factor.positions for factor in self.factors]
+        grid = [Factor(factor.name, tuple(own), tuple(own)) for factor, own in zip(self.factors, places, strict=True)]
+        weights = corner_weights(grid, sliders)
         own = np.broadcast_to(weights, (self.guide_count, weights.shape[-1])).astype(np.float32)
-        unit = np.einsum("gc,cgnk->gnk", own, directions(self.rest))
+        unit = np.einsum("gc,cgnk->gnk", own, directions(known))
         unit /= np.maximum(np.linalg.norm(unit, axis=-1, keepdims=True), np.float32(1e-9))
-        length = np.einsum("gc,cgn->gn", own, lengths(self.rest))
+        length = np.einsum("gc,cgn->gn", own, lengths(known))
         return unit, np.maximum(length, np.float32(1e-6))
 
     def guides(self, corner: int = 0) -> Guides:
@@ -189,6 +198,7 @@ class HairModel:
             "mean": self.mean,
             "grid": self.grid,
             "radii": self.radii,
+            "shapes": self.shapes,
             **space_arrays(self.space),
         }
         if isinstance(self.dynamics, CrossGrams):
@@ -207,6 +217,7 @@ class HairModel:
             "frame_rate": self.frame_rate,
             "order": dynamics.order,
             "controls": dynamics.control_count,
+            "shape_places": [list(own) for own in self.shape_places],
         }
         if isinstance(dynamics, CrossGrams):
             header |= {"summed": dynamics.frames, "ridge": asdict(dynamics.ridge)}
@@ -229,7 +240,12 @@ class HairModel:
         try:
             header = facts.pop("model")
             factors = tuple(
-                Factor(one["name"], tuple(_hashable(one["levels"])), tuple(one["positions"]))
+                Factor(
+                    one["name"],
+                    tuple(_hashable(one["levels"])),
+                    tuple(one["positions"]),
+                    one["scale"],
+                )
                 for one in header["factors"]
             )
             model = cls(
@@ -246,6 +262,8 @@ class HairModel:
                 grid=arrays["grid"],
                 radii=arrays["radii"],
                 facts=facts,
+                shape_places=tuple(tuple(own) for own in header["shape_places"]),
+                shapes=arrays["shapes"],
             )
             model.check()
         except (KeyError, TypeError, IndexError, AssertionError, ValueError) as error:
@@ -262,6 +280,7 @@ class HairModel:
         has_mean = self.representation.name == "positions"
         fits = {
             "groomed": self.groomed.shape == self.rest.shape and self.groomed.dtype == np.float32,
+            "shapes": self._has_shapes(),
             "strands": self.strands.shape == (self.guide_count,),
             "basis": self.basis.numbers.shape == (size, count) and self.basis.numbers.dtype == np.int16,
             "basis_scale": self.basis.scale.shape == (count,),
@@ -275,6 +294,14 @@ class HairModel:
         for name, is_fit in fits.items():
             if not is_fit:
                 raise ValueError(name)
+
+    def _has_shapes(self) -> bool:
+        if not self.shape_places:
+            return not self.shapes.size
+        is_rising = all((np.diff(own) > 0).all() for own in self.shape_places)
+        shape = (int(np.prod([len(own) for own in self.shape_places])), *self.rest.shape[1:])
+        fits = len(self.shape_places) == len(self.factors) and self.shapes.shape == shape
+        return is_rising and fits and self.shapes.dtype == np.float32
 
 
 def _hashable(values: Any) -> list[Any]:

@@ -46,15 +46,8 @@ class BlockedBasis:
     @classmethod
     def of(cls, model: HairModel, region: NDArray[np.int64]) -> BlockedBasis:
         """Lay the basis of directions out for guides of regions (G,)."""
-        lanes, rows, owners = kernels.LANES, [], []
-        for one in np.unique(region):
-            strands = np.flatnonzero(region == one)
-            blocks = -(-len(strands) // lanes)
-            padded = np.full(blocks * lanes, -1, np.int64)
-            padded[: len(strands)] = strands
-            rows.append(padded.reshape(blocks, lanes))
-            owners.append(np.full(blocks, one, np.int64))
-        strand_of = np.concatenate(rows)
+        lanes = kernels.LANES
+        strand_of, owners = blocked_strands(region)
         segments, size = model.vertex_count - 1, model.coefficient_count
         width = -(-size // kernels.GROUP) * kernels.GROUP
         whole = model.basis.numbers.reshape(model.guide_count, segments, 3, size)
@@ -62,7 +55,20 @@ class BlockedBasis:
         for b, strands in enumerate(strand_of):
             own = whole[np.maximum(strands, 0)]  # (16, N, 3, d)
             out[b, :, :size] = own.transpose(1, 3, 2, 0)
-        return cls(out.reshape(-1), strand_of, np.concatenate(owners), width)
+        return cls(out.reshape(-1), strand_of, owners, width)
+
+
+def blocked_strands(region: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Guides of each block of lanes, -1 for none, (B, 16), those of a region (G,) together; the region of each (B,)."""
+    lanes, rows, owners = kernels.LANES, [], []
+    for one in np.unique(region):
+        strands = np.flatnonzero(region == one)
+        blocks = -(-len(strands) // lanes)
+        padded = np.full(blocks * lanes, -1, np.int64)
+        padded[: len(strands)] = strands
+        rows.append(padded.reshape(blocks, lanes))
+        owners.append(np.full(blocks, one, np.int64))
+    return np.concatenate(rows), np.concatenate(owners)
 
 
 class SolidSet:
@@ -100,7 +106,7 @@ class HairPlayer:
     """A model at work.
 
     Args:
-        model: whose representation is "directions".
+        model: whose representation is "directions"; `PositionPlayer` plays one of positions.
         body: what guides are kept out of; in its rest pose it tells how deep the groom lies already.
         thickness: how far above a solid hair lies [m].
 
@@ -123,7 +129,7 @@ class HairPlayer:
         settings, region = regions_of(self.model, values)
         if not np.array_equal(region, self.region):
             self.region = region
-            self._basis = BlockedBasis.of(self.model, region)
+            self._basis = self._blocked(region)
             self.past = np.broadcast_to(self.past[:1], (len(settings), *self.past.shape[1:])).copy()
         names = [factor.name for factor in self.model.factors]
         weights = self.model.weights({name: settings[:, k] for k, name in enumerate(names)})
@@ -133,26 +139,39 @@ class HairPlayer:
         self.operators = operators
         self._control = np.stack([one.control for one in operators])
         self._history = np.stack([one.history for one in operators])
-        self._set_rest(self.model.weights(values))
+        self._set_rest(values)
         return True
 
-    def _set_rest(self, weights: Array) -> None:
-        unit, length = self.model.rest_at(weights)
-        self.rest = _laid(self.model.groomed[0][:, 0], unit, length)
-        lanes, strands = kernels.LANES, np.maximum(self._basis.strand_of, 0)
-        blocks, segments = len(strands), unit.shape[1]
-        self._rest = np.ascontiguousarray(unit[strands].transpose(0, 2, 3, 1).reshape(blocks, segments, 3 * lanes))
-        self._lengths = np.ascontiguousarray(length[strands].transpose(0, 2, 1))
+    def _blocked(self, region: NDArray[np.int64]) -> BlockedBasis:
+        return BlockedBasis.of(self.model, region)
+
+    def _side_by_side(self, rows: Frames) -> Frames:
+        """Rows of the segments of every guide (G, N, k) as blocks of lanes have them, (B, N, k * 16)."""
+        own = rows[np.maximum(self._basis.strand_of, 0)].transpose(0, 2, 3, 1)
+        return np.ascontiguousarray(own.reshape(*own.shape[:2], -1), np.float32)
+
+    def _set_segments(self, unit: Frames, length: Frames) -> None:
+        """Directions (G, N, 3) and lengths (G, N) [m] that the basis adds to."""
+        self._rest, self._lengths = self._side_by_side(unit), self._side_by_side(length[..., None])
+
+    def _set_rest(self, values: Mapping[str, Any]) -> None:
+        unit, length = self.model.rest_at(values)
+        self.rest = laid(self.model.groomed[0][:, 0], unit, length)
+        self._set_segments(unit, length)
         frames = segment_frames(self.rest)
         joints = frames.copy()
         joints[:, 1:] = quaternion.multiply(quaternion.conjugate(frames[:, :-1]), frames[:, 1:])
-        self._joints = np.ascontiguousarray(joints[strands].transpose(0, 2, 3, 1).reshape(blocks, segments, 4 * lanes))
+        self._joints = self._side_by_side(joints)
         shape = self.rest.shape[:2]
         self._levels = np.full(shape, self._thickness, np.float32)
         if self._body is not None:
             # No vertex is pushed farther out than it lies at rest, or hair would move before the head does.
             distance = self._body.rest_distance(self.rest.reshape(-1, 3)).reshape(shape)
             self._levels = np.minimum(self._levels, distance.astype(np.float32))
+
+    def begin(self, frame: Array, head: Array) -> None:
+        """Take hair that has come to rest on a head (7,), seen from a canonical frame (7,): zero is rest."""
+        self.past[:] = 0.0
 
     def synthesize(self, controls: Array) -> Array:
         """Predict the coefficients of the next frame (R, d), and remember them."""
@@ -176,14 +195,17 @@ class HairPlayer:
         gravity: Frames,
         previous: tuple[Frames, Frames] | None,
         inv_dt: float,
+        coefficients: Array | None = None,
     ) -> tuple[Frames, Frames, Frames, Frames]:
-        """Points, velocity, orientations and cut forces of the newest coefficients; see the kernel."""
+        """Points, velocity, orientations and cut forces of coefficients (R, d), the newest without; see the kernel."""
         guides, vertices = self.rest.shape[:2]
         points = np.empty((guides, vertices, 3), np.float32)
         velocity, cut_force = np.empty_like(points), np.empty((guides, vertices - 1, 3), np.float32)
         orientations = np.empty((guides, vertices - 1, 4), np.float32)
         y = np.zeros((len(self.past), self._basis.width), np.float32)
-        y[:, : self.past.shape[2]] = self.past[:, -1] * self.model.basis.scale
+        if self._basis.width:
+            newest = self.past[:, -1] if coefficients is None else coefficients
+            y[:, : self.past.shape[2]] = newest * self.model.basis.scale
         before = (points, points) if previous is None else previous
         body, blocks, has_body, others, poses = solids
         kernels.reconstruct(
@@ -196,7 +218,7 @@ class HairPlayer:
         return points, velocity, orientations, cut_force
 
 
-def _laid(roots: Frames, unit: Frames, length: Frames) -> Frames:
+def laid(roots: Frames, unit: Frames, length: Frames) -> Frames:
     """Strands (G, V, 3) from roots, directions and lengths of segments."""
     points = np.empty((len(roots), unit.shape[1] + 1, 3), np.float32)
     points[:, 0] = roots

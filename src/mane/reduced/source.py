@@ -24,7 +24,8 @@ from mane.geometry.frames import segment_frames
 from mane.groom.guides import Guides
 from mane.reduced.canonical import BodyTrack, fitted_poses
 from mane.reduced.model import HairModel
-from mane.reduced.player import Frames, HairPlayer, SolidSet
+from mane.reduced.player import Frames, SolidSet
+from mane.reduced.positions import METHODS, PLAYERS, PrintedCollisions
 from mane.reduced.sliders import SliderTrack
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
@@ -34,7 +35,7 @@ from mane.strand.root_motion import BoundRoots, RigidRoots, RootMoment, RootMoti
 from mane.strand.source import GuideSource
 from mane.strand.surroundings import Surroundings
 
-COLLISIONS = ("push", "off")
+COLLISIONS = ("push", "off", *METHODS)
 
 
 class LearnedSource(GuideSource):
@@ -52,7 +53,9 @@ class LearnedSource(GuideSource):
         material: of the hair, which skins ask for, and which forces within strands are computed with.
         gravity: [m/s^2].
         frame_rate: frames per second: that of the model.
-        collisions: "push" keeps vertices out of solids by their distance, from root to tip with lengths kept; "off".
+        collisions: "push" keeps vertices out of solids by their distance, from root to tip with lengths kept; "off";
+            "A" and "B" are the methods of guan2012 section 6, against the body, for a model of positions.
+        every: of those methods, that every so many guides are looked at: the sub-sample factor tau.
         thickness: how far above a solid hair lies [m].
     """
 
@@ -87,9 +90,12 @@ class LearnedSource(GuideSource):
         gravity: ArrayLike = STANDARD_GRAVITY,
         frame_rate: float | None = None,
         collisions: str = "push",
+        every: int = 1,
         thickness: float = 0.0,
     ) -> None:
         require_choice("collisions", collisions, COLLISIONS)
+        if not every >= 1:
+            raise ValueError(f"every: must be at least 1, got {every}")
         if not (math.isfinite(thickness) and thickness >= 0):
             raise ValueError(f"thickness: must be at least 0 m, got {thickness}")
         model = hair_model
@@ -97,8 +103,6 @@ class LearnedSource(GuideSource):
             raise ValueError(
                 f"frame_rate: must be {model.frame_rate:g}, which the model was learned at, got {frame_rate:g}"
             )
-        if model.representation.name != "directions":
-            raise ValueError(f"model: must be learned of directions to be played, got {model.representation.name!r}")
         if wind is not None and not model.space.has_wind:
             raise ValueError("wind: the model was learned without wind; an axis of winds in its dataset teaches it")
         self.guides, self.model, self.head = guides, model, head
@@ -117,9 +121,19 @@ class LearnedSource(GuideSource):
         touched = own if collides and collide_with_body else None
         others = self.solids[1:] if self.has_body else self.solids
         self._solids = SolidSet(touched, others if collides else ())
-        self._player = HairPlayer(model, touched, thickness)
+        self._player = PLAYERS[model.representation.name](model, touched, thickness)
+        self._reduced = self._reduced_collisions(collisions, every)
         self.frame_dt = 1.0 / model.frame_rate
         self.reset()
+
+    def _reduced_collisions(self, method: str, every: int) -> PrintedCollisions | None:
+        if method not in METHODS:
+            return None
+        body = self._surroundings.body
+        if body is None or self._track.maps:
+            lacks = "a body" if body is None else "sliders that are the same for all guides"
+            raise ValueError(f"collisions: method {method} needs {lacks}")
+        return PrintedCollisions(self.model, body, method, every)
 
     def _root_motion(self) -> RootMotion:
         body = self._surroundings.body
@@ -176,10 +190,9 @@ class LearnedSource(GuideSource):
         self.time = float(time)
         self._pose = head_pose if head_pose is not None else self._pose_at(self.time)
         self._player.set_sliders(self._track.at(self.time))
-        self._player.past[:] = 0.0
         self._moment = RootMoment(self._pose, self.time, self._roots.at(self._pose, self.time))
-        frame = self._canonical(self._moment)
-        self._window = np.repeat(frame, self.model.dynamics.order + 1, axis=0)
+        self._fill_window()
+        self._player.begin(self._frame(), self._window[-1])
         self._previous: tuple[Frames, Frames] | None = None
         self._current = self._made()
         return self._current
@@ -193,49 +206,68 @@ class LearnedSource(GuideSource):
         jumps = follows and self.head is not None and self.head.teleported(self.time, end)
         self._previous = (self._current.points, self._current.velocity)
         if jumps or self._roots.jumps(self._moment, after, self.frame_dt):
-            self._window[:] = self._canonical(after)  # hair is carried along, and nothing moves for two frames
+            self._moment, self._pose, self.time = after, pose, end
+            self._fill_window()  # hair is carried along, and nothing moves for some frames
             self._previous = None
         self.time, self._pose, self._moment = end, pose, after
         self._window[:-1] = self._window[1:]
-        self._window[-1] = self._canonical(after)[0]
+        self._window[-1] = self._head_pose(after)
+        if self._shapes is not None:
+            self._shapes[:-1] = self._shapes[1:]
+            self._shapes[-1] = self._body_points()
         if not self._track.is_constant:
             self._player.set_sliders(self._track.at(end))
         self._player.synthesize(self._controls())
         self._current = self._made()
         return self._current
 
-    def _controls(self) -> NDArray[np.float64]:
-        """u_t of the newest frame of the window."""
+    def _fill_window(self) -> None:
+        """Begin anew: in all frames before, the head stood where it is now."""
+        count = self.model.space.steps + 1
+        self._window = np.repeat(self._head_pose(self._moment)[None], count, axis=0)
         points = self._body_points()
-        count = len(self._window)
+        self._shapes = None if points is None else np.repeat(points[None], count, axis=0)
+
+    def _seen(self) -> BodyTrack:
+        """What the body did in the last frames."""
         wind = None
         if self._wind is not None:
-            wind = np.tile(self._wind.velocity(self._pose.position[None], self.time), (count, 1))
-        track = BodyTrack(self._window, None if points is None else np.repeat(points, count, axis=0), wind)
-        return np.asarray(self.model.space.controls(track, self._window)[-1])
+            wind = np.tile(self._wind.velocity(self._pose.position[None], self.time), (len(self._window), 1))
+        return BodyTrack(self._window, self._shapes, wind)
+
+    def _frame(self) -> NDArray[np.float64]:
+        """Canonical frame now (7,)."""
+        shapes = None if self._shapes is None else self._shapes[-1:]
+        return np.asarray(self.model.space.frames(BodyTrack(self._window[-1:], shapes))[0])
+
+    def _controls(self) -> NDArray[np.float64]:
+        """u_t of the newest frame of the window."""
+        track = self._seen()
+        return np.asarray(self.model.space.controls(track, self.model.space.frames(track))[-1])
 
     def _body_points(self) -> NDArray[np.float64] | None:
+        """Points of a body that deforms which the model looks at [m], world, (B, 3)."""
         body, index = self._surroundings.body, self.model.space.body.index
         if body is None or body.animation is None or not len(index):
             return None
         pose = body_pose(body, self._pose, self.time)
-        return np.asarray(pose.apply(body.animation.precise_points(self.time)[index]))[None]
+        return np.asarray(pose.apply(body.animation.precise_points(self.time)[index]))
 
-    def _canonical(self, moment: RootMoment) -> NDArray[np.float64]:
-        """Pose of the head (1, 7): of a body that deforms, as its roots tell it."""
+    def _head_pose(self, moment: RootMoment) -> NDArray[np.float64]:
+        """Pose of the head (7,): of a body that deforms, as its roots tell it."""
         if self._roots.is_rigid:
-            return np.concatenate([moment.head.position, moment.head.rotation])[None]
+            return np.concatenate([moment.head.position, moment.head.rotation])
         rest = self.guides.rest[:, 0].astype(np.float64)
-        return fitted_poses(rest, moment.roots.positions[None])
+        return np.asarray(fitted_poses(rest, moment.roots.positions[None])[0])
 
     def _made(self) -> GuideFrame:
-        roots, head = self._moment.roots, self._window[-1]
+        roots, frame = self._moment.roots, self._frame()
         poses = self._surroundings.poses(self._pose, self.time)
         touched = poses if self._solids.has_body or not self.has_body else poses[1:]
         where = np.ascontiguousarray(roots.positions, np.float32)
         turned = np.ascontiguousarray(roots.rotations, np.float32)
         points, velocity, orientations, cut_force = self._player.reconstruct(
-            Pose(head[:3], head[3:]),
+            Pose(frame[:3], frame[3:]),
             where,
             turned,
             self._solids.arguments(touched, self.time),
@@ -243,6 +275,7 @@ class LearnedSource(GuideSource):
             self._gravity,
             self._previous,
             1.0 / self.frame_dt,
+            coefficients=self._out_of_body(frame),
         )
         return GuideFrame(
             points=points,
@@ -258,6 +291,15 @@ class LearnedSource(GuideSource):
             time=self.time,
         )
 
+    def _out_of_body(self, frame: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Coefficients (1, d) that methods A and B make of the newest ones; None where neither is asked for."""
+        body = self._surroundings.body
+        if self._reduced is None or body is None:
+            return None
+        pose = body_pose(body, self._pose, self.time)
+        newest, roots = self._player.past[0, -1], self._moment.roots.positions
+        return self._reduced.solved(newest, frame, pose, self.time, roots)[None]
+
     def _pose_at(self, time: float) -> Pose:
         return Pose.identity() if self.head is None else self.head.pose(time)
 
@@ -268,6 +310,7 @@ class LearnedSource(GuideSource):
         return {
             "past": self._player.past.copy(),
             "window": self._window.copy(),
+            "shapes": np.zeros((0, 0, 3)) if self._shapes is None else self._shapes.copy(),
             "head": np.concatenate([self._pose.position, self._pose.rotation]),
             "time": np.array(self.time),
             "points": self._current.points.copy(),
@@ -282,6 +325,7 @@ class LearnedSource(GuideSource):
         self._player.set_sliders(self._track.at(self.time))
         self._player.past[:] = memory["past"]
         self._window = np.array(memory["window"])
+        self._shapes = np.array(memory["shapes"]) if memory["shapes"].size else None
         self._current = replace(self._current, points=memory["points"].copy(), velocity=memory["velocity"].copy())
 
 
@@ -303,7 +347,7 @@ def play(
     names = {factor.name for factor in model.factors}
     sliders = {name: value for name, value in settings.items() if name in names}
     rest = {name: value for name, value in settings.items() if name not in names}
-    unknown = sorted(rest.keys() - {*LearnedSource.needs, "collisions", "thickness", "solids"})
+    unknown = sorted(rest.keys() - {*LearnedSource.needs, "collisions", "every", "thickness", "solids"})
     if unknown:
         model.checked_sliders({unknown[0]: 0.0})
     if "solids" in rest:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mane.geometry.checks import require_choice
 from mane.reduced.canonical import SPACES, BodyShape, BodyTrack, Space, to_canonical
-from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Ridge, roll_out, stability_grid
+from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Operator, Ridge, roll_out, stability_grid
 from mane.reduced.factors import BEYOND, Factor, corner_weights
 from mane.reduced.model import HairModel
 from mane.reduced.principal import Basis, principal_components
@@ -26,8 +26,11 @@ MOST_BYTES = 400_000_000  # of the frames that principal components are taken of
 MOST_FRAMES = 2400
 RAISE = 3.0  # the ridge is raised by this factor until the dynamics are stable
 MOST_RAISES = 12
-CANDIDATES = (1e-6, 1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)  # of either ridge
-HELD_BACK = 4  # of so many motions one is held back to choose the ridge by
+# Ridges that are tried, on the coefficients before and on what is known of the body.
+HISTORY_CANDIDATES = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
+CONTROL_CANDIDATES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
+FOLDS = 4  # of so many motions one is held back in turn, to choose the ridge by
+WINDS = ("control", "factor")
 GRID_POINTS = (1, 9, 5, 4, 3)  # per slider in the stability grid, by the number of sliders
 
 
@@ -44,6 +47,7 @@ class MultilinearTraining:
             raised until the model is stable
         control_ridge: on what is known of the body, in the same way
         window: frames of history, 2 as printed
+        wind: what an axis of winds is: a "control" that may turn in every frame, or a "factor" as printed
     """
 
     dimensions: int = 100
@@ -53,11 +57,13 @@ class MultilinearTraining:
     ridge: float | None = None
     control_ridge: float | None = None
     window: int = 2
+    wind: str = "control"
 
     def __post_init__(self) -> None:
         require_choice("representation", self.representation, list(REPRESENTATIONS))
         require_choice("space", self.space, list(SPACES))
         require_choice("dynamics", self.dynamics, list(DYNAMICS))
+        require_choice("wind", self.wind, WINDS)
         for name, low, high in (("dimensions", 1, 1000), ("window", 1, 8)):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name}: must be from {low} to {high}, got {getattr(self, name)}")
@@ -68,8 +74,8 @@ class MultilinearTraining:
 
     @classmethod
     def printed(cls, **settings: Any) -> MultilinearTraining:
-        """As guan2012 prints it: positions seen from the bust, the data tensor, no ridge."""
-        given = {"representation": "positions", "space": "bust", "dynamics": "tensor", "ridge": 0.0}
+        """As guan2012 prints it: positions seen from the bust, the data tensor, no ridge, wind as a factor."""
+        given = {"representation": "positions", "space": "bust", "dynamics": "tensor", "ridge": 0.0, "wind": "factor"}
         return cls(**{**given, "control_ridge": 0.0, **settings})
 
 
@@ -156,6 +162,14 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
     return Fitted(model, controls, coefficients, energy)
 
 
+def with_dynamics(fitted: Fitted, training: MultilinearTraining) -> HairModel:
+    """The model with dynamics that are learned otherwise, from the coefficients that there are."""
+    model = fitted.model
+    dynamics = DYNAMICS[training.dynamics](training, model.factors, fitted.controls, fitted.coefficients)
+    dynamics, grid, radii = stable(dynamics, model.factors, may_raise=training.dynamics == "gram")
+    return replace(model, dynamics=dynamics, grid=grid, radii=radii)
+
+
 # -- coefficients --------------------------------------------------------------------------------------------------
 
 
@@ -219,7 +233,8 @@ def _grams(
     controls: Sequence[Array],
     coefficients: Sequence[Sequence[Array]],
 ) -> CrossGrams:
-    history, control = (CANDIDATES if value is None else (value,) for value in (training.ridge, training.control_ridge))
+    history = HISTORY_CANDIDATES if training.ridge is None else (training.ridge,)
+    control = CONTROL_CANDIDATES if training.control_ridge is None else (training.control_ridge,)
     ridge = chosen_ridge(controls, coefficients, training.window, history, control)
     return CrossGrams.of(controls, coefficients, training.window, ridge)
 
@@ -231,27 +246,38 @@ def chosen_ridge(
     history: Sequence[float],
     control: Sequence[float],
 ) -> Ridge:
-    """The ridge with which a model of most motions follows the others best, running freely.
+    """The ridge with which models of most motions follow the others best, running freely.
 
-    Every fourth motion is held back, at least one. Coefficients are weighted alike: their basis is orthonormal.
+    Every fourth motion is held back, then every one behind it, and so on until all were. Of errors relative to how far
+    hair moved the geometric mean counts: one motion unlike all others would decide alone otherwise.
     """
     pairs = [Ridge(h, c) for h in history for c in control]
-    held = range(HELD_BACK - 1, len(controls), HELD_BACK) if len(controls) >= HELD_BACK else range(len(controls))[-1:]
-    kept = [m for m in range(len(controls)) if m not in held]
-    if len(pairs) == 1 or not kept:
+    folds = min(FOLDS, len(controls))
+    if len(pairs) == 1 or folds < 2:
         return pairs[0]
-    grams = CrossGrams.of([controls[m] for m in kept], [[own[m] for m in kept] for own in coefficients], order)
-    errors = []
-    for ridge in pairs:
-        total = 0.0
-        for corner, own in enumerate(coefficients):
-            operator = replace(grams, ridge=ridge).operator(np.eye(len(coefficients))[corner])
-            for m in held:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    off = roll_out(operator, controls[m], own[m][:order]) - own[m]
-                    total += float(np.sqrt((off**2).sum(axis=1)).mean())
-        errors.append(total if math.isfinite(total) else math.inf)
+    held = [range(fold, len(controls), folds) for fold in range(folds)]
+    errors = np.zeros(len(pairs))
+    for own in coefficients:
+        parts = [CrossGrams.of([controls[m] for m in ms], [[own[m] for m in ms]], order) for ms in held]
+        whole, frames = sum(part.grams for part in parts), sum(part.frames for part in parts)
+        for part, ms in zip(parts, held, strict=True):
+            others = replace(part, grams=whole - part.grams, frames=frames - part.frames)
+            for number, ridge in enumerate(pairs):
+                operator = replace(others, ridge=ridge).operator(np.ones(1))
+                errors[number] += sum(_relative_error(operator, controls[m], own[m]) for m in ms)
     return pairs[int(np.argmin(errors))]
+
+
+def _relative_error(operator: Operator, controls: Array, coefficients: Array) -> float:
+    """Logarithm of how far a free run is from the truth, over how far that is from rest."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = roll_out(operator, controls, coefficients[: len(operator.history)]) - coefficients
+        ways = (float(np.sqrt((rows**2).sum(axis=1)).mean()) for rows in (off, coefficients))
+        return _bounded_log(next(ways)) - _bounded_log(next(ways))
+
+
+def _bounded_log(value: float) -> float:
+    return math.log(min(max(value, 1e-12), 1e12)) if math.isfinite(value) else math.log(1e12)
 
 
 def _tensor(

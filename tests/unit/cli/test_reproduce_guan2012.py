@@ -20,18 +20,35 @@ def test_motions_to_learn_from_and_to_test_with_are_35_and_7_and_none_is_both():
     assert sum(table.count for table in motions()) == 42
 
 
+SCENES = {
+    "sparse": (
+        ["deviations.png", "styles.png", "sliders.png"],
+        ["vertex error, test, calibrated", "all", "window of 5"],
+    ),
+    "main": ([], ["vertex error, training", "start from the bust alone", "all"]),
+    "wind": ([], ["vertex error, training"]),
+    "dense": (["sampling.png", "factors.png"], ["deviation of the coefficients", "all"]),
+}
+
+
 @pytest.mark.stress
-@pytest.mark.parametrize("scene", ["sparse", "main", "wind", "dense"])
-def test_a_small_version_of_each_scene_runs(tmp_path, capsys, scene):
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_small_version_of_each_scene_runs_and_goes_on(tmp_path, capsys, scene):
     words = ["reproduce", "guan2012", "--scene", scene, "--quick", "-o", str(tmp_path), "--json"]
     assert main(words) in (0, 1)
     rows = json.loads(capsys.readouterr().out)["rows"]
     found = {row["metric"] for row in rows}
     assert "vertex error, test" in found
+    pictures, metrics = SCENES[scene]
+    assert all((tmp_path / scene / name).stat().st_size > 1000 for name in pictures)
+    assert all(any(text in metric for metric in found) for text in metrics)
     for row in rows:
         assert row["value"] is not None or "as printed" in row["case"], row
     radii = [row["value"] for row in rows if row["metric"].startswith("largest eigenvalue") and row["target"]]
     assert max(radii) < 1
+    made = (tmp_path / scene / "hair.zarr" / "log.jsonl").read_text()
+    assert main(words) in (0, 1)  # nothing is simulated twice
+    assert (tmp_path / scene / "hair.zarr" / "log.jsonl").read_text() == made
 
 
 def test_a_model_of_random_numbers_is_whole():

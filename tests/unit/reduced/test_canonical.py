@@ -6,6 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from learned_hair import poses_of, strands, turned
 from mane.body.motion_presets import make_motion
+from mane.reduced._kernels_controls import STEP_COUNT
 from mane.reduced.canonical import (
     BodyTrack,
     BustSpace,
@@ -28,14 +29,12 @@ def test_controls_of_the_head_are_those_of_rotation_matrices():
     space = HeadSpace.learned(body_points(strands()[:, 0]), [BodyTrack(poses)], False)
     found = space.controls(BodyTrack(poses), poses)
     turn = Rotation.from_quat(poses[:, 3:])
-    for t in range(2, len(poses)):
+    for t in range(STEP_COUNT, len(poses)):
         back = turn[t].inv()
         expected = [back.apply([0, -1, 0]) + [0, 1, 0]]
-        for a in range(2):
-            expected.append(back.apply(poses[t - a, :3] - poses[t - a - 1, :3]))
-            expected.append((turn[t - a - 1].inv() * turn[t - a]).as_rotvec())
-        w = expected[2]
-        expected.append(np.array([*(w * w), w[0] * w[1], w[0] * w[2], w[1] * w[2]]))
+        steps = [back.apply(poses[t - a, :3] - poses[t - a - 1, :3]) for a in range(STEP_COUNT)]
+        expected += [steps[0], *(steps[a] - steps[a + 1] for a in range(STEP_COUNT - 1))]
+        expected += [(turn[t - a - 1].inv() * turn[t - a]).as_rotvec() for a in range(STEP_COUNT)]
         np.testing.assert_allclose(found[t], np.concatenate(expected), atol=1e-12)
 
 

@@ -58,8 +58,7 @@ def test_kernels_are_the_reference(model):
     )
     frames = [source.reset(), *(source.step() for _ in range(6))]
     player = source._player
-    weights = model.weights(settings)
-    unit, length = model.rest_at(weights)
+    unit, length = model.rest_at(settings)
     vectors = model.basis.reconstruct(player.past[0, -1:])[0].reshape(unit.shape)
     pose = frames[-1].head
     rest = reference.synthesize(
@@ -172,7 +171,7 @@ def test_a_model_on_disk_is_the_same_model(model, tmp_path):
         ({"length": {"1": 0.5}}, r"length: a value for each group needs guides with a 'group_id'"),
         ({"wind": (0, 0, 1)}, r"wind: the model was learned without wind"),
         ({"frame_rate": 24.0}, r"frame_rate: must be 30, which the model was learned at, got 24"),
-        ({"collisions": "soft"}, r"collisions: 'soft' is unknown; choose from off, push"),
+        ({"collisions": "soft"}, r"collisions: 'soft' is unknown; choose from A, B, off, push"),
     ],
 )
 def test_bad_settings_are_refused_in_one_line(model, settings, text):

@@ -9,8 +9,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mane.dataset.dataset import Dataset
+from mane.dataset.dataset import Dataset, open_dataset
 from mane.dataset.learn.styles import DatasetStyles
+from mane.dataset.spec import SPLITS
+from mane.reduced.calibrate import calibrated
 from mane.reduced.evaluate import StyleError, style_errors
 from mane.reduced.factors import corner_levels
 from mane.reduced.model import HairModel
@@ -34,7 +36,7 @@ def learn_multilinear(
         dataset: axes are factors; made with combine = "grid".
         output: file of the model; a report is written beside it (.json).
         training: how.
-        data: not used: the dataset is all that is learned from.
+        data: a dataset with levels between those of the first, of any motions: how hair hangs there calibrates sliders.
         workers: not used: nothing is simulated.
         tell: is told what is done, and which part of it.
 
@@ -43,14 +45,16 @@ def learn_multilinear(
     """
     from mane.io.atomic import atomic_path, atomic_write, check_writable
 
-    if data is not None:
-        raise ValueError("--data: is for models that are simulated for; this one is learned from the dataset itself")
     check_writable(output)
     began = time.perf_counter()
     say = tell or (lambda text, share: None)
-    styles = DatasetStyles(dataset)
+    styles = DatasetStyles(dataset, wind=training.wind)
+    between = None if data is None else _between(data, training)
     model = fit_model(styles, training, say).model
-    facts = {**model.facts, **_errors(model, dataset, styles, say)}
+    if between is not None:
+        say("calibrating sliders", 0.0)
+        model = calibrated(model, between)
+    facts = {**model.facts, **_errors(model, dataset, styles, training, say)}
     facts |= {
         "guides": model.guide_count,
         "vertices": model.vertex_count,
@@ -69,12 +73,21 @@ def learn_multilinear(
     return model
 
 
-def _errors(model: HairModel, dataset: Dataset, styles: DatasetStyles, say: Tell) -> dict[str, Any]:
+def _between(path: Path, training: MultilinearTraining) -> DatasetStyles:
+    """Levels between, in whatever split there is."""
+    dataset = open_dataset(path)
+    split = next((name for name in SPLITS if dataset.split(name)), SPLITS[0])
+    return DatasetStyles(dataset, split, least=1, wind=training.wind)
+
+
+def _errors(
+    model: HairModel, dataset: Dataset, styles: DatasetStyles, training: MultilinearTraining, say: Tell
+) -> dict[str, Any]:
     say("measuring", 0.0)
     rows = {"training": style_errors(model, styles, with_floor=False)}
     if dataset.split("test"):
         say("measuring on motion that was not learned from", 0.5)
-        rows["test"] = style_errors(model, DatasetStyles(dataset, "test", least=1))
+        rows["test"] = style_errors(model, DatasetStyles(dataset, "test", least=1, wind=training.wind))
     return {
         "errors": [
             {"style": name, **{f"{split}_{key}": value for split in rows for key, value in _told(rows[split][corner])}}

@@ -1,7 +1,8 @@
 """`DatasetStyles`: a dataset whose axes are factors, as training reads it: styles under the same motions.
 
 An axis with plain values is a factor: a slider with its levels. An axis of winds is none: the wind is known in every
-frame, turns against the head while the head turns, and so is a control of the model.
+frame, turns against the head while the head turns, and so is a control of the model. As guan2012 prints it, it is a
+factor like any other (`wind = "factor"`).
 """
 
 from __future__ import annotations
@@ -35,18 +36,21 @@ class DatasetStyles:
         dataset: made with combine = "grid".
         split: which of its sequences.
         least: motions that there must be.
+        wind: what an axis of winds is: a "control", or a "factor".
 
     Raises:
         ValueError: factors or motions do not fit, or a style lacks a motion; names the dataset and what is missing.
     """
 
-    def __init__(self, dataset: Dataset, split: str = "train", least: int = LEAST_MOTIONS) -> None:
+    def __init__(
+        self, dataset: Dataset, split: str = "train", least: int = LEAST_MOTIONS, wind: str = "control"
+    ) -> None:
         self.dataset, self.split, self._name = dataset, split, dataset.store.path
         spec = dataset.spec
         if spec.combine != "grid":
             raise ValueError(f'{self._name}: must be made with combine = "grid", got "{spec.combine}"')
-        axes = [axis for axis in spec.axes if axis.all_keys != (WIND,)]
-        self._winds = [axis for axis in spec.axes if axis.all_keys == (WIND,)]
+        self._winds = [axis for axis in spec.axes if axis.all_keys == (WIND,) and wind == "control"]
+        axes = [axis for axis in spec.axes if axis not in self._winds]
         self.has_wind = bool(self._winds)
         if len(axes) > MAX_FACTORS:
             raise ValueError(f"{self._name}: must have at most {MAX_FACTORS} factors, got {len(axes)} axes")
@@ -129,6 +133,14 @@ class DatasetStyles:
     def _blows(self, motion: int) -> bool:
         reader = self._reader(0, motion)
         return any(np.any(reader.factors[axis.label]) for axis in self._winds)
+
+    def motions_at(self, wind: Any) -> list[int]:
+        """Numbers of the motions with a wind [m/s]."""
+        return [
+            number
+            for number in range(len(self.motions))
+            if all(_plain(self._reader(0, number).factors[axis.label]) == _plain(wind) for axis in self._winds)
+        ]
 
     @property
     def motion_count(self) -> int:

@@ -25,9 +25,9 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
 from mane.measure.bench._kernels_adaptive_plain import plain_blend
-from mane.measure.bench.sdf import best_seconds
 from mane.measure.figures import Figures
 from mane.measure.heads import bench_frame
+from mane.measure.timing import best_seconds
 from mane.scene.simulation import Simulation
 from mane.skin.adaptive.graph import MotionScale, shared_pairs
 from mane.skin.adaptive.model import AdaptiveModel

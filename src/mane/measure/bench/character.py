@@ -21,8 +21,8 @@ from mane.groom import styles
 from mane.groom.select import select_guides
 from mane.measure.bench.interpolation import measure_interpolation
 from mane.measure.bench.pipeline import stage_seconds
-from mane.measure.bench.sdf import best_seconds
 from mane.measure.figures import Figures
+from mane.measure.timing import best_seconds
 from mane.scene.config import BodyTable, FramesTable, GroomTable, GuidesTable, HeadTable, Scene, SkinTable
 from mane.scene.simulation import Simulation
 from mane.stage.clock import StageClock

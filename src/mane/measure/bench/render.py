@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from mane.body.mesh import Mesh
 from mane.groom import styles
 from mane.groom.groom import Groom
-from mane.measure.bench.sdf import best_seconds
 from mane.measure.figures import Figures
+from mane.measure.timing import best_seconds
 from mane.render.camera import Camera
 from mane.render.lights import AmbientLight, Light, three_point
 from mane.render.looks import LOOKS

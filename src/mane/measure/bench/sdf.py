@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 
 import numba
@@ -21,6 +20,7 @@ from mane.body.shapes import Shape, Sphere, Torus
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray
 from mane.measure.figures import Figures
+from mane.measure.timing import best_seconds
 
 # Both of some 20,000 triangles. A ball is the hardest case there is: from its middle all of them are equally near.
 CASES: dict[str, tuple[Shape, int]] = {
@@ -64,16 +64,6 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     tell("sdf: animated mesh")
     _measure_animated(figures, mesh, 500 if quick else 10_000, repeats)
     return figures
-
-
-def best_seconds(work: Callable[[], object], repeats: int) -> float:
-    """Return the shortest of `repeats` runs [s]."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def _compile_seconds() -> float:

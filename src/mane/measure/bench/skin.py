@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from mane.geometry.threads import using_threads
 from mane.measure.bench._kernels_skin_plain import copy_points, plain_linear
-from mane.measure.bench.sdf import best_seconds
 from mane.measure.figures import Figures
 from mane.measure.heads import HEADS, Head, bench_frame, bench_head
+from mane.measure.timing import best_seconds
 from mane.simd.align import empty_aligned
 from mane.skin.base import Skin
 from mane.skin.linear.skin import LinearSkin

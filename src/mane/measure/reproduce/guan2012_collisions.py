@@ -1,16 +1,21 @@
-"""guan2012 figures 6 and 7: what collision handling leaves inside, as printed and by default."""
+"""guan2012 figures 4, 6 and 7: what collision handling leaves inside, as printed and by default."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mane.body.mesh import Mesh
 from mane.body.motion_keys import KeyframedMotion
 from mane.body.solid import Solid
 from mane.dataset.learn.styles import DatasetStyles
 from mane.groom import styles as grooms
+from mane.measure.pictures import locks
+from mane.measure.plot import Axis, Curve, Panel, write_panels
 from mane.measure.reproduce.reproduce import Report
 from mane.reduced.canonical import CENTIMETRES, to_canonical, to_world
 from mane.reduced.collisions import (
@@ -22,14 +27,32 @@ from mane.reduced.collisions import (
     measure_penetration,
 )
 from mane.reduced.dynamics import roll_out
-from mane.reduced.evaluate import settled_start
+from mane.reduced.evaluate import hair_of, settled_start
 from mane.reduced.model import HairModel
 from mane.reduced.source import LearnedSource
 from mane.reduced.training import Fitted
+from mane.render.camera import Camera
+from mane.render.panels import side_by_side
+from mane.render.renderer import render
 
-DEVIATIONS = (0.02, 0.13, 0.5)  # pi_2 of fig. 6
-EVERY_FRAME = 5  # of the test motion, one in so many is measured as printed
+DEVIATIONS = (0.01, 0.02, 0.05, 0.08, 0.13, 0.2, 0.3, 0.5)  # pi_2 of fig. 6
+FACTORS = (1, 2, 3, 5, 8, 11, 15, 20)  # tau of fig. 7
+SHOWN_FACTORS = (1, 15)  # of fig. 4
+# Methods of fig. 6, and what settles each besides pi_2.
+METHODS: dict[str, dict[str, Any]] = {
+    "A": {},
+    "B, 1 step": {"iterations": 1},
+    "B, 2 steps": {"iterations": 2},
+    "B": {},
+    "B, whitened": {"whiten": True},
+}
+MOST_FRAMES, MOST_DENSE = 70, 16  # of the test motion that are solved as printed; fewer of many guides
+DENSE = 2000  # guides
 RATE_TARGET = 0.005  # of points deeper than 0.5 mm
+# The paper's simulation: points inside, mean of the deepest.
+TRUTH_RATE, TRUTH_DEPTH = 1.9, 3.8  # [%, mm]
+PICTURE, QUICK_PICTURE = (360, 460), (96, 120)
+LOCK, VIEW, SHOWN = 2e-3, (0.5, 0.1, 1.0), 4  # [m] width of a guide, direction of view, pictures in a row
 
 
 def collision_figures(
@@ -39,16 +62,54 @@ def collision_figures(
     printed: Fitted,
     *,
     quick: bool,
-    every: tuple[int, ...] = (1,),
+    deviations: Sequence[float] = DEVIATIONS,
 ) -> None:
-    """Rows of the last style, long and soft, in the first test motion."""
+    """Fig. 6: rows of the last style, long and soft, in the first test motion, and their plot against pi_2."""
     corner = len(default.rest) - 1
     body = Solid(grooms.body("straight"))
     case = f"{default.guide_count:,} guides, long soft"
-    truth = _truth(test, corner, body)
-    _add(report, f"{case}, simulation", truth, 0.0)
-    _default(report, case, test, corner, default, body, quick)
-    _printed(report, case, test, corner, printed, body, every)
+    paper = {} if quick else {"rate": TRUTH_RATE, "deepest": TRUTH_DEPTH}
+    _add(report, f"{case}, simulation", _truth(test, corner, body), 0.0, paper=paper)
+    pushed = _default(report, case, test, corner, default, body, quick)
+    run = _prepared(report, case, test, corner, printed, body)
+    if run is None:
+        return
+    solved = {
+        (name, value): run.solved(name, {"deviation": value, **settings})
+        for name, settings in METHODS.items()
+        for value in deviations
+    }
+    for (name, value), (found, seconds, _) in solved.items():
+        _add(report, f"{case}, as printed, method {name}, pi_2 {value}", found, seconds)
+    if len(deviations) > 1:
+        _plot_deviations(report, run, pushed, {key: found for key, (found, _, _) in solved.items()}, deviations)
+
+
+def sampling_figures(report: Report, test: DatasetStyles, printed: Fitted, *, quick: bool) -> None:
+    """Figs. 7 and 4: method B with every tau-th guide, rates of all guides, and hair of two of them."""
+    corner, body = len(printed.model.rest) - 1, Solid(grooms.body("straight"))
+    case = f"{printed.model.guide_count:,} guides, long soft"
+    run = _prepared(None, case, test, corner, printed, body)
+    if run is None:
+        return
+    rates, times, shown = [], [], {}
+    for tau in FACTORS:
+        found, seconds, solved = run.solved("B", {}, tau)
+        _add(report, f"{case}, as printed, method B, tau {tau}", found, seconds)
+        rates.append(100 * float(np.mean([one.rate for one in found])))
+        times.append(1e3 * seconds)
+        if tau in SHOWN_FACTORS:
+            shown[f"tau {tau}"] = solved
+    before = 100 * float(np.mean([one.rate for one in run.before]))
+    axis = Axis("sub-sample factor tau")
+    curves = [Curve("before", FACTORS, [before] * len(FACTORS)), Curve("method B", FACTORS, rates)]
+    panels = [
+        Panel("fig. 7: sub-sampling", axis, Axis("points inside, all guides [%]"), curves),
+        Panel("time of collision handling", axis, Axis("a frame [ms]"), [Curve("method B", FACTORS, times)]),
+    ]
+    write_panels(report.folder / "sampling.png", panels)
+    report.pictures.append(("sampling.png", "fig. 7: penetration and time against the sub-sample factor"))
+    _draw_factors(report, run, test.rest[corner], shown, quick)
 
 
 def _truth(test: DatasetStyles, corner: int, body: Solid) -> list[Penetration]:
@@ -64,7 +125,9 @@ def _distances(local: np.ndarray, body: Solid) -> np.ndarray:
 
 def _default(
     report: Report, case: str, test: DatasetStyles, corner: int, model: HairModel, body: Solid, quick: bool
-) -> None:
+) -> list[Penetration]:
+    """Rows of the default, without and with pushes; returns what the pushes leave."""
+    found: list[Penetration] = []
     track, truth = test.track(0), test.points(corner, 0)
     times = np.arange(len(track.heads)) / model.frame_rate
     head = KeyframedMotion(times, track.heads[:, :3], track.heads[:, 3:])
@@ -87,43 +150,127 @@ def _default(
         name = f"{case}, default, collisions {collisions}"
         _add(report, name, found, seconds, promise=collisions == "push" and not quick)
         report.add(name, "vertex error, test", 100 * off, "cm")
+    return found
 
 
-def _printed(
-    report: Report, case: str, test: DatasetStyles, corner: int, printed: Fitted, body: Solid, every: tuple[int, ...]
-) -> None:
+@dataclass(eq=False)
+class PrintedRun:
+    """Frames of a test motion as a printed model predicts them.
+
+    Attributes:
+        model: of positions.
+        predicted: coefficients of the frames that are looked at, (F, d).
+        busts: the body in canonical space, of each.
+        roots: on the scalp [cm], of each.
+        eigenvalues: of the coefficients in training, (d,).
+        before: what is inside before anything is done.
+    """
+
+    model: HairModel
+    predicted: np.ndarray
+    busts: list[Bust]
+    roots: list[np.ndarray]
+    eigenvalues: np.ndarray
+    before: list[Penetration]
+
+    def solved(
+        self, method: str, settings: dict[str, Any], tau: int = 1
+    ) -> tuple[list[Penetration], float, list[np.ndarray]]:
+        """What a method leaves inside, seconds of a frame, and coefficients."""
+        solver = ReducedCollisions(self.model, PrintedWeights(**settings), tau, np.sqrt(self.eigenvalues))
+        solve = solver.method_a if method == "A" else solver.method_b
+        frames = list(zip(self.predicted, self.roots, self.busts, strict=True))
+        began = time.perf_counter()
+        made = [solve(y, roots, bust) for y, roots, bust in frames]
+        seconds = (time.perf_counter() - began) / len(frames)
+        whole = ReducedCollisions(self.model)
+        found = [
+            measure_penetration(whole.depths(y, bust, whole.correspondences(y, bust)), y, start, self.eigenvalues)
+            for y, (start, _, bust) in zip(made, frames, strict=True)
+        ]
+        return found, seconds, made
+
+
+def _prepared(
+    report: Report | None, case: str, test: DatasetStyles, corner: int, printed: Fitted, body: Solid
+) -> PrintedRun | None:
+    """Predictions of a printed model; None, with a note, where it has left the finite numbers."""
     model, track = printed.model, test.track(0)
     frames = model.space.frames(track)
-    controls = model.space.controls(track, frames)
     weights = np.eye(len(model.rest))[corner]
-    operator = model.dynamics.operator(weights)
-    predicted = roll_out(operator, controls, settled_start(model, weights, track, test.rest[corner]))
-    rows = np.concatenate(printed.coefficients[corner])
-    eigenvalues = rows.var(axis=0)
-    chosen = [n for n in range(2, len(predicted), EVERY_FRAME) if np.isfinite(predicted[n]).all()]
+    start = settled_start(model, weights, track, test.rest[corner])
+    with np.errstate(over="ignore", invalid="ignore"):
+        predicted = roll_out(model.dynamics.operator(weights), model.space.controls(track, frames), start)
+    most = MOST_DENSE if model.guide_count > DENSE else MOST_FRAMES
+    every = max(1, len(predicted) // most)
+    chosen = [n for n in range(2, len(predicted), every) if np.isfinite(predicted[n]).all()]
+    if not chosen:
+        if report is not None:
+            report.note(f"{case}: the printed model is unstable, so that its collisions cannot be measured.")
+        return None
     busts = [_bust(body, track.heads[n : n + 1], frames[n : n + 1]) for n in chosen]
     roots = [_roots(model, track.heads[n : n + 1], frames[n : n + 1]) for n in chosen]
-    looked = ReducedCollisions(model)
+    whole = ReducedCollisions(model)
     before = [
-        measure_penetration(looked.depths(predicted[n], bust, looked.correspondences(predicted[n], bust)))
+        measure_penetration(whole.depths(predicted[n], bust, whole.correspondences(predicted[n], bust)))
         for n, bust in zip(chosen, busts, strict=True)
     ]
-    _add(report, f"{case}, as printed, before", before, 0.0)
-    methods: list[tuple[str, dict[str, Any], int]] = [("A", {}, 1)]
-    methods += [("B", {"deviation": value}, 1) for value in DEVIATIONS]
-    methods += [("B, whitened", {"whiten": True}, 1)]
-    methods += [("B", {}, tau) for tau in every if tau > 1]
-    for method, settings, tau in methods:
-        solver = ReducedCollisions(model, PrintedWeights(**settings), tau, np.sqrt(eigenvalues))
-        solve = solver.method_a if method == "A" else solver.method_b
-        found, began = [], time.perf_counter()
-        solved = [solve(predicted[n], root, bust) for n, root, bust in zip(chosen, roots, busts, strict=True)]
-        seconds = (time.perf_counter() - began) / max(len(chosen), 1)
-        for n, y, bust in zip(chosen, solved, busts, strict=True):
-            depths = looked.depths(y, bust, looked.correspondences(y, bust))
-            found.append(measure_penetration(depths, y, predicted[n], eigenvalues))
-        text = "".join(f", {name} {value}" for name, value in settings.items())
-        _add(report, f"{case}, as printed, method {method}{text}, tau {tau}", found, seconds)
+    if report is not None:
+        _add(report, f"{case}, as printed, before", before, 0.0)
+    eigenvalues = np.concatenate(printed.coefficients[corner]).var(axis=0)
+    return PrintedRun(model, predicted[chosen], busts, roots, eigenvalues, before)
+
+
+def _plot_deviations(
+    report: Report,
+    run: PrintedRun,
+    pushed: list[Penetration],
+    solved: dict[tuple[str, float], list[Penetration]],
+    deviations: Sequence[float],
+) -> None:
+    panels: list[Panel] = []
+    for field, label, scale in (
+        ("rate", "points inside [%]", 100.0),
+        ("deepest", "mean of the deepest [mm]", 10.0),
+        ("deviation", "deviation of the coefficients [%]", 100.0),
+    ):
+
+        def mean(found: list[Penetration], field: str = field, scale: float = scale) -> float:
+            return scale * float(np.mean([getattr(one, field) for one in found]))
+
+        curves = [
+            Curve(name, deviations, [mean(solved[name, value]) for value in deviations], colour=number)
+            for number, name in enumerate(METHODS, 1)
+        ]
+        if field != "deviation":
+            ends = [deviations[0], deviations[-1]]
+            curves = [Curve("before", ends, [mean(run.before)] * 2, colour=0), *curves]
+            curves.append(Curve("default model, pushed", ends, [mean(pushed)] * 2, colour=len(METHODS) + 1))
+        panels.append(Panel("fig. 6" if not panels else "", Axis("pi_2", log=True), Axis(label), curves))
+    write_panels(report.folder / "deviations.png", panels)
+    report.pictures.append(("deviations.png", "fig. 6: collision handling as printed against pi_2, and the default"))
+
+
+def _draw_factors(
+    report: Report, run: PrintedRun, rest: np.ndarray, shown: dict[str, list[np.ndarray]], quick: bool
+) -> None:
+    size = QUICK_PICTURE if quick else PICTURE
+    mesh = grooms.body("straight")
+    numbers = np.linspace(0, len(run.predicted) - 1, min(SHOWN, len(run.predicted))).astype(int)
+    corners = np.concatenate([rest.reshape(-1, 3), mesh.points])
+    camera = Camera.framing(corners, VIEW, aspect=size[0] / size[1], margin=0.1)
+    rows = []
+    for name, solved in shown.items():
+        images = []
+        for n in numbers:
+            hair = hair_of(run.model, solved[n][None], rest)[0]
+            centred = (run.busts[n].points / CENTIMETRES).astype(np.float32)
+            # Canonical space is centred on the bust; the picture is where the bust is at rest.
+            shift = mesh.points.mean(axis=0) - centred.mean(axis=0)
+            solid = Mesh(centred + shift, mesh.faces)
+            images.append(render(locks(hair + shift, width=LOCK), [solid], camera=camera, size=size))
+        rows.append(side_by_side(images, [name] * len(images)))
+    report.picture("factors", np.concatenate(rows), "fig. 4: sub-sample factors 1 (top) and 15 (bottom)")
 
 
 def _bust(body: Solid, heads: np.ndarray, frames: np.ndarray) -> Bust:
@@ -138,13 +285,22 @@ def _roots(model: HairModel, heads: np.ndarray, frames: np.ndarray) -> np.ndarra
     return np.asarray(to_canonical(frames, world)[0].reshape(-1) * CENTIMETRES)
 
 
-def _add(report: Report, case: str, found: list[Penetration], seconds: float, *, promise: bool = False) -> None:
-    if not found:
-        return
-    report.add(case, "points inside", 100 * float(np.mean([one.rate for one in found])), "%")
+def _add(
+    report: Report,
+    case: str,
+    found: list[Penetration],
+    seconds: float,
+    *,
+    promise: bool = False,
+    paper: dict[str, float] | None = None,
+) -> None:
+    said = paper or {}
+    rate = 100 * float(np.mean([one.rate for one in found]))
+    report.add(case, "points inside", rate, "%", reference=said.get("rate"), source="section 7")
     beyond = 100 * float(np.mean([one.beyond for one in found]))
     report.add(case, "points deeper than 0.5 mm", beyond, "%", **({"target": 100 * RATE_TARGET} if promise else {}))
-    report.add(case, "mean of the deepest", 10 * float(np.mean([one.deepest for one in found])), "mm")
+    depth = 10 * float(np.mean([one.deepest for one in found]))
+    report.add(case, "mean of the deepest", depth, "mm", reference=said.get("deepest"), source="section 7")
     if seconds:
         report.add(case, "deviation of the coefficients", 100 * float(np.mean([one.deviation for one in found])), "%")
         report.add(case, "time per frame", 1e3 * seconds, "ms")

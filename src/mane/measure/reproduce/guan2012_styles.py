@@ -1,0 +1,129 @@
+"""guan2012 figure 5: styles between those that were learned, beyond and mixed; how far they are from simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mane.body.mesh import Mesh
+from mane.body.motion import Pose
+from mane.body.motion_presets import make_motion
+from mane.body.solid import Solid
+from mane.dataset.dataset import Dataset
+from mane.dataset.learn.styles import DatasetStyles
+from mane.groom import styles as grooms
+from mane.measure.pictures import locks
+from mane.measure.reproduce.reproduce import Report
+from mane.reduced.calibrate import calibrated, slider_error
+from mane.reduced.evaluate import blend_error
+from mane.reduced.factors import corner_levels
+from mane.reduced.model import HairModel
+from mane.reduced.source import LearnedSource
+from mane.render.camera import Camera
+from mane.render.movie import write_movie
+from mane.render.panels import side_by_side
+from mane.render.renderer import render
+
+PICTURE, QUICK_PICTURE = (360, 460), (96, 120)
+SHOWN = 6  # frames of a movie in a row
+LOCK = 4e-3  # [m] width that a guide is drawn with
+VIEW = (0.5, 0.1, 1.0)  # direction that pictures are seen from
+
+
+def add_between(report: Report, model: HairModel, between: Dataset) -> HairModel:
+    """Softness between its levels, as the slider says and calibrated; returns the model with its slider calibrated."""
+    test = DatasetStyles(between, "test", least=1)
+    made = calibrated(model, test)  # by how hair hangs before the motions begin
+    for corner, levels in enumerate(corner_levels(test.factors)):
+        sliders = {
+            own.name: own.place(other.levels[level])
+            for own, other, level in zip(model.factors, test.factors, levels, strict=True)
+        }
+        case = ", ".join(f"{name} {value:.2f}" for name, value in sliders.items())
+        rigid = blend_error(model, model.weights(sliders), test, corner, test.rest[corner]).rigid
+        report.add(case, "vertex error, test, hair carried rigidly", 100 * rigid, "cm")
+        for name, one in (("as the slider says", model), ("calibrated", made)):
+            report.add(case, f"vertex error, test, {name}", 100 * slider_error(one, sliders, test, corner), "cm")
+    return made
+
+
+def add_lengths(report: Report, model: HairModel, lengths: Dataset, places: Sequence[float]) -> None:
+    """Soft hair of lengths that were not learned, half way and beyond."""
+    test = DatasetStyles(lengths, "test", least=1)
+    for corner, place in enumerate(places):
+        sliders = {"length": place, "softness": 1.0}
+        case = f"length {place:g}, softness 1"
+        rigid = blend_error(model, model.weights(sliders), test, corner, test.rest[corner]).rigid
+        report.add(case, "vertex error, test", 100 * slider_error(model, sliders, test, corner), "cm")
+        report.add(case, "vertex error, test, hair carried rigidly", 100 * rigid, "cm")
+
+
+def draw_styles(report: Report, model: HairModel, quick: bool) -> None:
+    """Fig. 5: short, medium, long, longer than any that was learned, and two mixtures, in motion."""
+    body = Solid(grooms.body("straight"))
+    roots = model.groomed[0][:, 0]
+    fringe, stripes = roots[:, 2] > 0.04, np.arange(model.guide_count) % 2 == 0
+    shown: dict[str, Any] = {
+        "length 0": 0.0,
+        "0.5": 0.5,
+        "1": 1.0,
+        "1.35": 1.35,
+        "short in front": np.where(fringe, 0.0, 1.0),
+        "every second short": np.where(stripes, 0.0, 1.0),
+    }
+    made = {name: _shaken(model, body, value) for name, value in shown.items()}
+    size = QUICK_PICTURE if quick else PICTURE
+    head, points = made["1.35"]
+    mesh = grooms.body("straight")
+    solid = Mesh(head.apply(mesh.points).astype(np.float32), mesh.faces)
+    corners = np.concatenate([points.reshape(-1, 3), solid.points])
+    camera = Camera.framing(corners, VIEW, aspect=size[0] / size[1], margin=0.02)
+    images = [render(locks(hair, width=LOCK), [solid], camera=camera, size=size) for _, hair in made.values()]
+    report.picture(
+        "styles", side_by_side(images, list(made)), "fig. 5: lengths between and beyond, and mixed over the scalp"
+    )
+
+
+def draw_sliders(report: Report, model: HairModel, quick: bool) -> None:
+    """A movie of hair whose length and softness are changed while the head moves; some of its frames as a picture."""
+    ways = {
+        "length": [[0.0, 0.0], [1.5, 1.2], [3.0, 0.3], [4.0, 0.3]],
+        "softness": [[0.0, 0.0], [2.5, 0.0], [4.0, 1.0]],
+    }
+    count, size = (SHOWN, QUICK_PICTURE) if quick else (round(4 * model.frame_rate), PICTURE)
+    mesh = grooms.body("straight")
+    frames = list(model.play(make_motion("random", seed=5, amplitude=0.5), frames=count, body=Solid(mesh), **ways))
+    corners = np.concatenate([frame.points.reshape(-1, 3) for frame in frames])
+    camera = Camera.framing(np.concatenate([corners, mesh.points]), VIEW, aspect=size[0] / size[1], margin=0.02)
+    shown, images = np.linspace(0, count - 1, SHOWN).astype(int).tolist(), {}
+
+    def drawn() -> Iterator[Any]:
+        for number, frame in enumerate(frames):
+            solid = Mesh(frame.head.apply(mesh.points).astype(np.float32), mesh.faces)
+            image = render(locks(frame.points, width=LOCK), [solid], camera=camera, size=size)
+            if number in shown:
+                images[number] = image
+            yield image
+
+    write_movie(report.folder / "sliders.mp4", drawn(), fps=model.frame_rate)
+    times = [frames[number].time for number in images]
+    names = [
+        ", ".join(f"{name} {np.interp(time, *np.transpose(rows)):.2f}" for name, rows in ways.items()) for time in times
+    ]
+    caption = "hair while its sliders move (sliders.mp4); at the right it is short again, and soft"
+    report.picture("sliders", side_by_side(list(images.values()), names), caption)
+
+
+def _shaken(model: HairModel, body: Solid, length: Any) -> tuple[Pose, np.ndarray]:
+    source = LearnedSource(
+        model.guides(),
+        model,
+        sliders={"length": length, "softness": 1.0},
+        head=make_motion("random", seed=5, amplitude=0.5),
+        body=body,
+    )
+    for _ in range(40):
+        frame = source.step()
+    return frame.head, frame.points

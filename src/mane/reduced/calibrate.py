@@ -1,0 +1,64 @@
+"""Sliders that are calibrated: hair at rest between levels as it was simulated there.
+
+Blends are linear, and how hair hangs is not: half way between stiff and soft the blend of both hangs like neither,
+while its motion is right. So what comes to rest between levels is simulated, without any motion, and kept.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.reduced.evaluate import blend_error
+from mane.reduced.factors import corner_levels
+from mane.reduced.model import HairModel
+from mane.reduced.player import laid
+from mane.reduced.training import TrainingData
+
+Frames = NDArray[np.float32]
+SAME = 1e-6  # by which places on a slider may differ
+
+
+def calibrated(model: HairModel, between: TrainingData) -> HairModel:
+    """The model with hair at rest at levels between its own; one factor has them, the others are as in the model.
+
+    Raises:
+        ValueError: the data has other factors, guides or levels than fit the model.
+    """
+    names = [factor.name for factor in model.factors]
+    if [factor.name for factor in between.factors] != names:
+        has = ", ".join(factor.name for factor in between.factors) or "none"
+        raise ValueError(
+            f"factors: must be those of the model, {', '.join(names) or 'none'}, to calibrate it, got {has}"
+        )
+    if between.groomed.shape[1:] != model.groomed.shape[1:]:
+        raise ValueError("guides: must be those of the model to calibrate it")
+    known: dict[tuple[float, ...], Frames] = {}
+    for data, hair in ((between, between.rest), (model, model.rest)):
+        for corner, levels in enumerate(corner_levels(data.factors)):
+            own = zip(model.factors, data.factors, levels, strict=True)
+            known[tuple(_rounded(mine.place(other.levels[level])) for mine, other, level in own)] = hair[corner]
+    places = tuple(tuple(sorted({place[k] for place in known})) for k in range(len(names)))
+    if max(place for own in places for place in own) > 1 or min(place for own in places for place in own) < 0:
+        raise ValueError("factors: must have levels between those of the model to calibrate it, got one beyond")
+    grid = list(itertools.product(*places))
+    if len(grid) == len(model.rest):
+        raise ValueError(f"factors: must have a level between those of the model, got none of {', '.join(names)}")
+    for one in grid:
+        if one not in known:
+            at = ", ".join(f"{name} {place:g}" for name, place in zip(names, one, strict=True))
+            raise ValueError(f"factors: nothing was simulated at {at}; give all levels of the model to the others")
+    return replace(model, shape_places=places, shapes=np.stack([known[one] for one in grid]))
+
+
+def _rounded(place: float) -> float:
+    return round(place / SAME) * SAME if 0 < place < 1 else float(place)
+
+
+def slider_error(model: HairModel, sliders: dict[str, float], data: TrainingData, corner: int) -> float:
+    """Mean distance of the model at some sliders from one style of the data [m]."""
+    rest = laid(model.groomed[0][:, 0], *model.rest_at(sliders))
+    return blend_error(model, model.weights(sliders), data, corner, rest).model
