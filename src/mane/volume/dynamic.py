@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from mane.geometry.checks import IntArray
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
+from mane.strand.ports import NO_STRANDS
 from mane.volume.kdsm import MeshReport, MeshState
 from mane.volume.lattice import Float64Array
 from mane.volume.mesh import TetMesh
@@ -188,18 +188,43 @@ class DynamicMesh(MeshMotion):
 
 
 def _carried_by(first: TetMesh, mesh: TetMesh) -> IntArray:
-    """Tetrahedron of the first mesh for each node of the other, shape (N,): the nearest for those beyond its rim."""
-    found = first.locate(mesh.nodes.astype(np.float32))
-    lost = np.flatnonzero(found < 0)
-    if len(lost):
-        distance, nearest = cKDTree(first.nodes[first.tets].mean(axis=1)).query(mesh.nodes[lost])
-        far = distance > first.lattice.spacing
-        if far.any():
-            raise ValueError(
-                f"mesh: must lie within the one that carries it, got {int(far.sum())} of {len(found)} nodes outside"
-            )
-        found[lost] = nearest
+    """Tetrahedron of the first mesh for each node of the other, shape (N,); that of a neighbour beyond its rim."""
+    node, patch = _patches_near(first, mesh)
+    places = mesh.nodes.astype(np.float32)
+    found = first.locate(places)
+    if len(node):
+        # Any patch that a node hangs together with leads to the copy of its own part of the body.
+        own, has_copy = first.locate_copies(places[node], patch)
+        found[node[has_copy]] = own[has_copy]
+    both = np.concatenate([mesh.edges, mesh.edges[:, ::-1]])
+    while (found < 0).any():
+        # Beyond the rim a node takes the tetrahedron of a neighbour, which is of its own part of the body.
+        near = both[(found[both[:, 0]] < 0) & (found[both[:, 1]] >= 0)]
+        if len(near) == 0:
+            break
+        found[near[:, 0]] = found[near[:, 1]]
+    away = np.linalg.norm(mesh.nodes - first.nodes[first.tets[found]].mean(axis=1), axis=1)
+    far = (found < 0) | (away > 2 * first.lattice.spacing)
+    if far.any():
+        raise ValueError(
+            f"mesh: must lie within the one that carries it, got {int(far.sum())} of {len(found)} nodes outside"
+        )
     return found
+
+
+def _patches_near(first: TetMesh, mesh: TetMesh) -> tuple[IntArray, IntArray]:
+    """Pairs of a node of the second mesh and a patch, as the first one numbers them, that it hangs together with."""
+    if len(first.copy_keys) == 0 or len(mesh.patch_of_vertex) != len(first.patch_of_vertex):
+        return NO_STRANDS, NO_STRANDS
+    used = (mesh.patch_of_vertex >= 0) & (first.patch_of_vertex >= 0)
+    both = np.unique(mesh.patch_of_vertex[used] * first.patch_count + first.patch_of_vertex[used])
+    own, other = np.divmod(both, first.patch_count)
+    start = np.searchsorted(own, np.arange(mesh.patch_count + 1))
+    node, patch = mesh.node_pairs.T
+    count = (start[1:] - start[:-1])[patch]
+    row = np.repeat(np.arange(len(node)), count)
+    step = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    return node[row], other[start[patch][row] + step]
 
 
 def _between(own: Float64Array, other: Float64Array, share: Float64Array) -> Float64Array:

@@ -56,6 +56,9 @@ class IndividualParams:
         mesh_springs: factor on the springs to the mesh.
         box_springs: factor on the springs to the boxes that hold a hair's shape; 0 for no boxes.
         boxes: of a long hair, at most.
+        hair_share: part of the hairs that may be simulated, spread evenly over the groom, above 0 to 1; the others
+            follow the mesh.
+        hair_region: lowest and highest x, y and z of their roots at rest [m], three rows; anywhere by default.
     """
 
     strand_model: str = "cosserat"
@@ -70,6 +73,8 @@ class IndividualParams:
     mesh_springs: float = 1.0
     box_springs: float = 1.0
     boxes: int = 4
+    hair_share: float = 1.0
+    hair_region: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("margin", "linger", "kinematic_roots", "show_boxes", "show_mesh", "support_frequency"):
@@ -85,7 +90,24 @@ class IndividualParams:
             )
         if not self.boxes >= 1:
             raise ValueError(f"boxes: must be at least 1, got {self.boxes}; box_springs = 0 is for none")
+        if not 0 < self.hair_share <= 1:
+            raise ValueError(f"hair_share: must be above 0 and at most 1, got {self.hair_share}")
+        region = np.array(self.hair_region, np.float64)
+        if region.size and not (region.shape == (3, 2) and (region[:, 0] < region[:, 1]).all()):
+            raise ValueError(f"hair_region: must be three rows of lowest and highest, got {region.tolist()}")
         _ = self.support
+
+    def hairs_of(self, groom: Groom) -> IntArray:
+        """Strands that may be simulated, sorted, shape (G,)."""
+        count = groom.strand_count
+        rows = np.flatnonzero(np.diff(np.floor(np.arange(count + 1) * self.hair_share)))
+        if self.hair_region:
+            low, high = np.array(self.hair_region, np.float64).T
+            roots = groom.roots[rows]
+            rows = rows[((roots >= low) & (roots <= high)).all(axis=1)]
+        if len(rows) == 0:
+            raise ValueError(f"hair_region: must hold roots of hair, got none of {count}")
+        return rows
 
     @property
     def support(self) -> SupportParams:

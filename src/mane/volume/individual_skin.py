@@ -48,7 +48,7 @@ class IndividualSkin(VolumeSkin):
         guides: not used; a scene has them all the same.
         solids: body first, if there is one, and what hair touches.
         material: of the hair.
-        hairs: strands that may be simulated, shape (G,); all by default.
+        hairs: strands that may be simulated, shape (G,), in place of `hair_share` and `hair_region`.
         settings: fields of `IndividualSkinParams`, and arguments of `VolumeSkin`.
 
     Attributes:
@@ -81,10 +81,10 @@ class IndividualSkin(VolumeSkin):
         groom = self._spacing.groom
         super().__init__(groom, guides, body=body, **settings)
         assert isinstance(self.params, IndividualSkinParams)
-        self._hairs = np.arange(groom.strand_count) if hairs is None else np.asarray(hairs, np.int64)
+        self._hairs = self.params.hairs_of(groom) if hairs is None else np.asarray(hairs, np.int64)
         others = [one for one in solids if one is not body]
         self.individual = IndividualHairs(
-            groom if hairs is None else groom.take(self._hairs),
+            groom.take(self._hairs),
             Material() if material is None else material,
             Surroundings(body, others),
             self.params,

@@ -135,9 +135,17 @@ class TetMesh:
         found = np.where(self.keys[found] == keys, found, -1)
         if patches is None or len(self.copy_keys) == 0:
             return found
+        copies, has_copy = self._copies(keys, patches)
+        return np.where((found >= 0) & has_copy, copies, found)
+
+    def locate_copies(self, points: FloatArray, patches: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Copies that points at rest (P, 3) of patches (P,) lie in, shape (P,), and which have one, shape (P,)."""
+        return self._copies(self.lattice.keys_of(points), patches)
+
+    def _copies(self, keys: IntArray, patches: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
         wanted = keys * self.patch_count + patches
         slot = np.minimum(np.searchsorted(self.copy_keys, wanted), len(self.copy_keys) - 1)
-        return np.where((found >= 0) & (self.copy_keys[slot] == wanted), self.copy_tets[slot], found)
+        return self.copy_tets[slot], (keys >= 0) & (self.copy_keys[slot] == wanted)
 
     def weights(self, points: NDArray[Any], tets: IntArray) -> Float64Array:
         """Barycentric weights of points at rest (P, 3) in tetrahedra (P,), shape (P, 4) (lee2018 eq. 1)."""

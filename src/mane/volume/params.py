@@ -9,6 +9,7 @@ import numpy as np
 from mane.geometry.checks import require_choice, require_positive
 from mane.volume import _kernels_embed as kernels
 from mane.volume.dynamic import DynamicParams
+from mane.volume.lattice import Float64Array
 from mane.volume.springs import SpringParams
 
 LENGTHS = {
@@ -37,7 +38,10 @@ class VolumeParams:
             spacing by default.
         dynamic: stiffness of the zero-length springs between the mesh and a second one that carries the hair (lee2018
             3.2.1), over that of a node on its edges; 0.05 is weak, 1 strong, 0 for no second mesh.
+        dynamic_spacing: edge of the cubes of the second mesh [m], which may be finer; that of the first by default.
         follow_shape: how far the second mesh gives in to deformations of the first, 0 to 1.
+        follow_shape_height: rows of height above the ground at rest [m] and factor on that, 0 to 1: a mane may swing
+            more freely than legs.
         follow_position: share of the first mesh's displacement that the second is given, 0 to 1.
         follow_velocity: share of the change of its velocity, 0 to 1.
         dynamic_frequency: at which a node of the second mesh would swing on its own edges [Hz].
@@ -59,7 +63,9 @@ class VolumeParams:
     tau: float = 0.002
     falloff: float | None = None
     dynamic: float = 0.0
+    dynamic_spacing: float | None = None
     follow_shape: float = 1.0
+    follow_shape_height: tuple[tuple[float, float], ...] = ()
     follow_position: float = 0.0
     follow_velocity: float = 0.0
     dynamic_frequency: float = 5.0
@@ -70,7 +76,7 @@ class VolumeParams:
     wetting_height: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("spacing", "falloff"):
+        for name in ("spacing", "falloff", "dynamic_spacing"):
             if getattr(self, name) is not None:
                 require_positive(name, getattr(self, name))
         require_positive("steps", self.steps)
@@ -78,14 +84,24 @@ class VolumeParams:
             raise ValueError(f"tau: must be a finite length of at least 0 m, got {self.tau}")
         require_choice("lengths", self.lengths, list(LENGTHS))
         _ = self.springs, self.second_mesh
-        for name in ("wetness", "wetting_height"):
+        for name in ("wetness", "wetting_height", "follow_shape_height"):
             rows = np.array(getattr(self, name), np.float64).reshape(-1, 2)
             if not np.isfinite(rows).all() or (np.diff(rows[:, 0]) <= 0).any():
                 raise ValueError(f"{name}: must be rows of two numbers, the first of which rises, got {rows.tolist()}")
+        if not all(0 <= factor <= 1 for _, factor in self.follow_shape_height):
+            raise ValueError("follow_shape_height: must have factors from 0 to 1")
         if self.styles and self.lengths == "printed":
             raise ValueError("lengths: 'printed' drifts, and styles do not; choose 'direction', or no styles")
         if bool(self.styles) != bool(self.wetness):
             raise ValueError("styles: must come with wetness, rows of time and level, and wetness with styles")
+
+    def follow_shape_at(self, nodes: Float64Array) -> float | Float64Array:
+        """How far the second mesh gives in at each of its nodes at rest (N, 3) [m], or everywhere."""
+        if not self.follow_shape_height:
+            return self.follow_shape
+        height, factor = np.array(self.follow_shape_height, np.float64).T
+        result: Float64Array = self.follow_shape * np.interp(nodes[:, 1], height, factor)
+        return result
 
     @property
     def second_mesh(self) -> DynamicParams:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -92,9 +93,13 @@ class VolumeSkin(Skin):
 
     def _make_motion(self, mesh: str | os.PathLike[str] | MeshMotion | None) -> MeshMotion:
         first = mesh if isinstance(mesh, MeshMotion) else self._first_motion(mesh)
-        if self.params.dynamic == 0:
+        params, second = self.params, first.mesh
+        if params.dynamic == 0:
             return first
-        return DynamicMesh(first, self.params.second_mesh, step=1.0 / self.params.steps)
+        if params.dynamic_spacing is not None:
+            second = mesh_for(self.groom, self._body, params.dynamic_spacing)
+        settings = replace(params.second_mesh, follow_shape=params.follow_shape_at(second.nodes))
+        return DynamicMesh(first, settings, mesh=second, step=1.0 / params.steps)
 
     def _first_motion(self, mesh: str | os.PathLike[str] | None) -> MeshMotion:
         if mesh is None:

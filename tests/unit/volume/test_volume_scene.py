@@ -52,6 +52,33 @@ def test_the_second_mesh_has_keys(tmp_path):
         build(read_scene(written(tmp_path / "b", "follow_shape = 2.0"))).hair_stage  # noqa: B018 - built when asked for
 
 
+def test_the_second_mesh_may_be_finer_and_give_in_by_height(tmp_path):
+    keys = "spacing = 0.08\ndynamic = 0.05\ndynamic_spacing = 0.05\nfollow_shape_height = [[-0.2, 0.0], [0.2, 1.0]]"
+    motion = build(read_scene(written(tmp_path / "a", keys))).hair_stage.skin.motion
+    assert motion.mesh.lattice.spacing == 0.05
+    assert motion.carrier.mesh.lattice.spacing == 0.08
+    shares = motion.params.follow_shape
+    np.testing.assert_allclose(shares, np.clip((motion.mesh.nodes[:, 1] + 0.2) / 0.4, 0, 1), atol=1e-12)
+    np.testing.assert_allclose(motion.targets(motion.carrier.mesh.nodes), motion.mesh.nodes, atol=1e-9)
+    with pytest.raises(ValueError, match=r"scene\.toml:\d+.*follow_shape_height: must have factors from 0 to 1"):
+        build(read_scene(written(tmp_path / "b", "follow_shape_height = [[0.0, 2.0]]"))).hair_stage  # noqa: B018
+
+
+def test_hairs_that_may_be_simulated_are_chosen_by_share_and_region(tmp_path):
+    keys = "hair_share = 0.5\nhair_region = [[-1.0, 1.0], [0.0, 1.0], [-1.0, 1.0]]"
+    path = written(tmp_path / "a", keys)
+    path.write_text(path.read_text().replace('"volume"', '"individual"'))
+    skin = build(read_scene(path)).hair_stage.skin
+    above = np.flatnonzero(skin.groom.roots[:, 1] >= 0)
+    chosen = skin._hairs
+    assert 0 < len(chosen) < 30
+    assert np.isin(chosen, above).all()
+    assert len(chosen) == (above % 2 == 1).sum()
+    path.write_text(path.read_text().replace("[0.0, 1.0]", "[1.0, 0.0]"))
+    with pytest.raises(ValueError, match=r"scene\.toml:\d+.*hair_region: must be three rows of lowest and highest"):
+        build(read_scene(path)).hair_stage  # noqa: B018
+
+
 def test_files_of_styles_are_looked_for_from_the_folder_of_the_scene_and_looks_follow_their_levels(
     tmp_path, monkeypatch
 ):
