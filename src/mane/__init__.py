@@ -40,7 +40,6 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.body.creature import make_creature as make_creature
     from mane.body.mesh import Mesh as Mesh
     from mane.body.motion import Pose as Pose
-    from mane.body.motion_files import read_motion as read_motion
     from mane.body.motion_presets import make_motion as make_motion
     from mane.body.neck import find_neck as find_neck
     from mane.body.scale import check_scale as check_scale
@@ -71,6 +70,7 @@ if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test
     from mane.io import read_mesh as read_mesh
     from mane.io import write_groom as write_groom
     from mane.io import write_mesh as write_mesh
+    from mane.io.motions import read_motion as read_motion
     from mane.io.usd.write_character import write_usd_character
     from mane.measure.compare.compare import compare as compare
     from mane.reduced.model import HairModel as HairModel
@@ -128,7 +128,7 @@ PUBLIC = {
     "find_neck": "mane.body.neck",
     "Pose": "mane.body.motion",
     "make_motion": "mane.body.motion_presets",
-    "read_motion": "mane.body.motion_files",
+    "read_motion": "mane.io.motions",
     "motions": "mane.motions",
     # files
     "read_groom": "mane.io",

@@ -43,6 +43,7 @@ KEY_FIELDS = ("time", "frame", "fps", "position", "rotation", "matrix", "telepor
 FILE_FIELDS = ("fps", "keys")
 COLUMNS = ("time", "x", "y", "z", "qx", "qy", "qz", "qw")
 TELEPORT_COLUMN = "teleport"
+READABLE = (".json", ".csv", ".npz", ".bvh")
 ARRAYS = ("time", "position", "rotation", "teleport")
 FLAGS = {"": False, "0": False, "1": True, "false": False, "true": True}
 

@@ -59,12 +59,12 @@ if TYPE_CHECKING:
     from mane.scene.config import AirFieldTable, AirTable, HeadTable, SolidTable, StrandTable, WindTable
     from mane.strand.material import Material
 
-MOTION_FILES = (".json", ".csv", ".npz", ".bvh")
-
 
 def is_motion_file(motion: str) -> bool:
     """Whether a motion is the name of a file, not that of a motion made in code."""
-    return Path(motion).suffix in MOTION_FILES
+    from mane.io.motions import MOTION_FILES
+
+    return Path(motion).suffix.lower() in MOTION_FILES
 
 
 def make_head_motion(table: HeadTable, folder: Path, seed: int, find_pivot: Callable[[], ArrayLike]) -> Motion:
@@ -96,7 +96,7 @@ def check_motion(table: HeadTable | SolidTable, seed: int) -> None:
 
 def _motion(name: str, folder: Path, seed: int, **settings: Any) -> Motion:
     if is_motion_file(name):
-        from mane.body.motion_files import read_motion
+        from mane.io.motions import read_motion
 
         return read_motion(folder / name)
     from mane.body.motion_presets import make_motion

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mane.body.mesh import Mesh
 from mane.body.motion import Motion, Pose
-from mane.body.motion_files import read_motion
 from mane.body.motion_presets import make_motion
 from mane.body.neck import find_neck
 from mane.body.preroll import AUTO_SECONDS, needs_preroll, with_preroll
@@ -40,6 +39,7 @@ from mane.contact.solids.projection import SolidProjection
 from mane.geometry import quaternion
 from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.guides import Guides
+from mane.io.motions import MOTION_FILES, read_motion
 from mane.scene.options import blaming
 from mane.scene.slots import adaptive_part, single_precision, with_slots
 from mane.stage import memory as checkpoints
@@ -545,7 +545,7 @@ def _as_motion(head: Any, body: Solid | Mesh | Shape | None, guides: Guides) -> 
     if head is None or callable(getattr(head, "pose", None)):  # one of the caller's own need not have all of a Motion
         motion: Motion | None = head
         return motion
-    if isinstance(head, str | os.PathLike) and Path(head).suffix in (".json", ".csv"):
+    if isinstance(head, str | os.PathLike) and Path(head).suffix.lower() in MOTION_FILES:
         return read_motion(Path(head))
     if isinstance(head, str):
         mesh = body if isinstance(body, Mesh) else getattr(body, "mesh", None)

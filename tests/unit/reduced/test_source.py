@@ -12,7 +12,7 @@ from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.geometry import quaternion
 from mane.reduced import _reference as reference
-from mane.reduced.canonical import to_canonical, to_world
+from mane.reduced.canonical import body_points, to_canonical, to_world
 from mane.reduced.evaluate import style_errors
 from mane.reduced.model import HairModel
 from mane.reduced.representation import Directions
@@ -233,3 +233,46 @@ def test_wind_of_a_model_that_knows_it_moves_hair_and_turns_with_the_head():
     for _ in range(30):
         frame = blown.step()
     assert (frame.points - model.groomed[0])[:, -1, 0].mean() > 5e-3
+
+
+def test_shoulders_that_move_against_the_head_move_hair_that_learned_it():
+    """A ball on another one, the lower of which is lifted: hair leans with it, a frame late."""
+    head, shoulders = Sphere((0.0, 0.0, 0.0), 0.1).mesh(24), Sphere((0.0, -0.3, 0.0), 0.1).mesh(12)
+    points = np.concatenate([head.points, shoulders.points]).astype(np.float64)
+    mesh = mane.Mesh(points.astype(np.float32), np.concatenate([head.faces, shoulders.faces + len(head.points)]))
+    is_shoulder = np.arange(len(points)) >= len(head.points)
+    lifted = is_shoulder[:, None] * np.array([0.0, 1.0, 0.0])
+
+    class Shrugging(KnownHair):
+        @property
+        def body(self):
+            return body_points(points)
+
+        def lift(self, motion):
+            return 0.03 * np.sin(np.arange(len(self._heads[motion])) / (4 + motion))
+
+        def track(self, motion):
+            index, lift = self.body.index, self.lift(motion)
+            local = points[index] + lift[:, None, None] * lifted[index]
+            return replace(super().track(motion), points=to_world(self._heads[motion], local))
+
+        def points(self, corner, motion):
+            rest, lift = self.rest[corner], np.concatenate([[0.0], self.lift(motion)[:-1]])
+            lean = 4.0 * lift[:, None, None, None] * np.array([1.0, 0.0, 0.0])
+            vectors = np.broadcast_to(lean, (len(lift), len(rest), rest.shape[1] - 1, 3)).reshape(len(lift), -1)
+            return to_world(self._heads[motion], Directions().decode(vectors.astype(np.float32), rest))
+
+    model = fit_model(Shrugging(motions=6), MultilinearTraining(dimensions=2)).model
+    assert model.space.body_count == 1
+    times = np.arange(31) / 30
+    still, shrug = (
+        np.stack([points + min(1.0, 4 * t) * height * lifted for t in times]).astype(np.float32) for height in (0, 0.03)
+    )
+    tips = []
+    for samples in (still, shrug):
+        source = LearnedSource(model.guides(), model, body=Solid.animated(mesh, times, samples), collisions="off")
+        frames = [source.step() for _ in range(28)]
+        np.testing.assert_allclose(frames[-1].points[:, 0], frames[-1].roots, atol=1e-7)
+        tips.append(frames[-1].points[:, -1, 0].mean())
+    expected = Directions().decode(np.tile([0.12, 0, 0], (1, 20 * 5)).astype(np.float32), model.rest[0])
+    assert tips[1] - tips[0] == pytest.approx(expected[0, :, -1, 0].mean() - model.rest[0][:, -1, 0].mean(), rel=0.1)
