@@ -134,7 +134,8 @@ def _simulate(args: argparse.Namespace, stages: Stages) -> tuple[Assembly, Cache
     sys.stderr.write("mane: simulate and draw ...\n")
     with RunBar("demo") as bar:
         summary = run_assembly(assembly, progress=bar.tell)
-    stages.seconds |= {"bind": summary.setup.get("bind skin", 0.0), **summary.stages}
+    beside = {f"{name} (meanwhile)": seconds for name, seconds in summary.beside.items()}
+    stages.seconds |= {"bind": summary.setup.get("bind skin", 0.0), **summary.stages, **beside}
     return assembly, Cache.open(args.output / "demo.cache")
 
 

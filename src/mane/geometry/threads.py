@@ -13,6 +13,13 @@ def most_threads() -> int:
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
+def current_threads() -> int:
+    """How many threads kernels use now."""
+    import numba
+
+    return int(numba.get_num_threads())
+
+
 @contextmanager
 def using_threads(count: int) -> Iterator[None]:
     """Run kernels on so many threads within the block, as far as there are; a few strands are quickest on one."""

@@ -1,4 +1,4 @@
-"""`PictureSink`: pictures and a movie of the run, drawn once for both.
+"""`PictureSink`: pictures and a movie of the run, drawn once for both, beside the simulation (`drawing`).
 
 A movie cannot be continued, so its frames are kept as pictures until all are there.
 """
@@ -16,9 +16,11 @@ import numpy as np
 
 from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray
+from mane.geometry.threads import current_threads
 from mane.groom.groom import Groom
 from mane.scene.config_output import AIR
-from mane.scene.sinks import OutputRequest, Sink
+from mane.scene.drawing import DrawingProcess, Picture, can_draw_beside
+from mane.scene.sinks import Job, OutputRequest, Sink
 from mane.strand.frame import GuideFrame
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class PictureSink(Sink):
         self._folder, self._movie, self._drawn_numbers, self._numbers = folder, movie, drawn, numbers
         self._reel = None if movie is None else movie.with_name(f"{movie.name}.frames")
         self._is_resumed = False
+        self._process: DrawingProcess | None = None
 
     @classmethod
     def for_output(cls, request: OutputRequest) -> PictureSink | None:
@@ -75,6 +78,8 @@ class PictureSink(Sink):
         for folder in (self._folder, self._reel):
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
+        if can_draw_beside(sum(not self.has(index) for index in self._numbers)):
+            self._process = DrawingProcess()
 
     def _files(self, index: int) -> list[Path]:
         """Files that a frame is drawn to."""
@@ -90,38 +95,52 @@ class PictureSink(Sink):
 
     def write(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Draw the frame."""
-        from mane.render.develop import BACKDROP
+        picture = self._picture(index, frame, points)
+        self._check_shows(index, picture.draw(self._drawn))
+
+    def take(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Job | None:
+        """Have the frame drawn by a process of its own, or draw it where few pictures are wanted."""
+        if self._process is None:
+            self.write(index, frame, points)
+            return None
+        picture, process, rest = self._picture(index, frame, points), self._process, self._drawn
+        picture = replace(picture, points=picture.points.copy())
+        return lambda: self._check_shows(index, process.draw(picture, rest))
+
+    def _picture(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Picture:
+        """What is to be drawn of a frame; its points are only lent."""
         from mane.render.looks import STYLE_LEVEL
-        from mane.render.renderer import is_blank, render
-        from mane.render.sheet import write_png
 
         assert points is not None
-        table = self._assembly.scene.camera
-        camera = self._cameras[self._numbers.index(index)]
-        groom = self._drawn.with_points(points.reshape(-1, 3))
-        looks: Sequence[str | Look] = [self._look(groom)]
+        table, flat = self._assembly.scene.camera, points.reshape(-1, 3)
+        looks: Sequence[str | Look] = [self._look(self._drawn)]
         level = self._assembly.hair_stage.skin.style_level(frame.time, self._drawn.points)
+        vertex, groom = {}, None
         if looks[0] == AIR:
             from mane.scene import air_picture
 
-            groom = air_picture.with_streaks(groom, air_picture.air_of(self._assembly.source))
+            groom = air_picture.with_streaks(self._drawn.with_points(flat), air_picture.air_of(self._assembly.source))
             looks = [air_picture.LOOK]
         elif level is not None:
-            groom, looks = groom.with_vertex(**{STYLE_LEVEL: level}), self._style_looks(str(looks[0]))
-        image = render(
-            groom,
-            self._meshes(frame),
-            camera=camera,
-            look=looks,
-            size=table.size,
-            finest=table.finest,
-            body_color=self._body_color,
-        )
-        if index == self._numbers[0] and is_blank(image, BACKDROP):
-            remedy = "strands are too thin to be seen, widen them" if table.zoom == 1 else "a smaller zoom shows more"
+            vertex, looks = {STYLE_LEVEL: level}, self._style_looks(str(looks[0]))
+        options = {
+            "camera": self._cameras[self._numbers.index(index)],
+            "look": looks,
+            "size": table.size,
+            "finest": table.finest,
+            "body_color": self._body_color,
+            "threads": current_threads(),
+        }
+        return Picture(self._files(index), flat, self._meshes(frame), options, vertex, groom)
+
+    def _check_shows(self, index: int, is_blank: bool) -> None:
+        """Refuse a run whose first picture shows nothing."""
+        if index == self._numbers[0] and is_blank:
+            for file in self._files(index):
+                file.unlink(missing_ok=True)
+            is_whole = self._assembly.scene.camera.zoom == 1
+            remedy = "strands are too thin to be seen, widen them" if is_whole else "a smaller zoom shows more"
             raise ValueError(f"{self._files(index)[0]}: would be blank; {remedy}")
-        for file in self._files(index):
-            write_png(file, image)
 
     def make_part(self, index: int, frame: GuideFrame, points: FloatArray | None) -> None:
         """Draw the frame, if a picture of it is wanted; files are all that there is to add."""
@@ -130,6 +149,8 @@ class PictureSink(Sink):
 
     def close(self) -> list[Path]:
         """Encode the movie and name what was made."""
+        if self._process is not None:
+            self._process.close()
         made = [] if self._folder is None else [self._folder]
         if self._movie is not None and self._reel is not None:
             self._encode(self._movie, self._reel)
