@@ -54,7 +54,7 @@ def run_violently(frames, hairs=600, guides=60):
     )
     skin = make_skin("adaptive", groom, simulation)
     # Twice, since solids are dealt with one after another: out of a gear hair may come into its neighbour.
-    push_out = SolidAdjustment(simulation.solids, groom=groom, body=simulation.solids[0], rounds=8)
+    push_out = SolidAdjustment(simulation.solids, groom=groom, body=simulation.solids[0], rounds=8, strict=True)
     passes = [LengthKeeping(groom), push_out, push_out]
     rest = np.linalg.norm(np.diff(groom.as_uniform(), axis=1), axis=2)
     guide_stretch, stretch, deepest, touched = 0.0, 0.0, 0.0, 0

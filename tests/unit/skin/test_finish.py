@@ -29,8 +29,8 @@ def lengths(points):
     return np.linalg.norm(np.diff(points, axis=1), axis=2)
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_the_kernel_does_what_the_plain_sweep_does(rounds):
+@pytest.mark.parametrize(("rounds", "strict"), [(1, False), (3, False), (3, True)])
+def test_the_kernel_does_what_the_plain_sweep_does(rounds, strict):
     away = Pose(np.array([0.01, 0.02, 0.0]), SOMEWHERE.rotation)
     points, frame = hairs_and_frame(away)
     solid = Solid(shapes.Union((BALL, shapes.Capsule((0, 0.1, 0), (0.2, 0.1, 0), 0.02))))
@@ -39,9 +39,9 @@ def test_the_kernel_does_what_the_plain_sweep_does(rounds):
         depth, gradient = solid.shape.distance_and_gradient(away.inverse_apply(places))
         return depth, gradient @ away.matrix[:3, :3].T
 
-    expected = adjusted(points, distance, 0.002, rounds)
+    expected = adjusted(points, distance, 0.002, rounds, strict=strict)
     assert np.abs(expected - points).max() > 0.01
-    found = SolidAdjustment([solid], thickness=0.002, rounds=rounds)(points, frame)
+    found = SolidAdjustment([solid], thickness=0.002, rounds=rounds, strict=strict)(points, frame)
     # Float32 against float64; at the union's creases a vertex may fall to the other side, which few do.
     close = np.abs(found - expected).max(axis=(1, 2)) < 1e-5
     assert close.mean() > 0.95
@@ -75,7 +75,7 @@ def test_hair_that_points_at_a_solid_turns_aside_and_keeps_its_length():
     points[:, :, 0] = np.linspace(-0.01, 0.01, 30)[:, None]
     points[:, :, 1] = along
     before = lengths(points)
-    found = SolidAdjustment([Solid(BALL)], rounds=8)(points, frame)
+    found = SolidAdjustment([Solid(BALL)], rounds=8, strict=True)(points, frame)
     assert BALL.distance(found.reshape(-1, 3)).min() > -1e-6
     np.testing.assert_allclose(lengths(found), before, rtol=1e-3)
 
@@ -91,7 +91,7 @@ def test_hair_in_a_notch_finds_a_way_out_with_its_length():
     points[:, 1:] = points[:, :1] + np.cumsum(0.012 * way / np.linalg.norm(way, axis=2, keepdims=True), axis=1)
     assert (teeth.distance(points[:, 1]) < 0).mean() > 0.3
     before = lengths(points)
-    found = SolidAdjustment([Solid(teeth)], rounds=4)(points, frame)
+    found = SolidAdjustment([Solid(teeth)], rounds=4, strict=True)(points, frame)
     assert teeth.distance(found.reshape(-1, 3)).min() > -1e-6
     np.testing.assert_allclose(lengths(found), before, rtol=0.01)
 
@@ -120,8 +120,7 @@ def test_an_animated_mesh_pushes_where_it_is_now():
     before = points.copy()
     np.testing.assert_array_equal(adjust(points, frame), before)
     found = adjust(points, replace(frame, time=1.0))
-    # The sagitta of 48 facets is 107 um, and facets leave the ball both ways: their middles are 213 um below it.
-    assert BALL.distance(found[:, 1:].reshape(-1, 3)).min() > -2.2e-4
+    assert BALL.distance(found[:, 1:].reshape(-1, 3)).min() > -2e-4  # the sagitta of 48 facets is 107 um
 
 
 def test_a_mesh_that_deforms_pushes_like_a_rigid_one():

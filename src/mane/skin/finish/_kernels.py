@@ -149,18 +149,21 @@ def freed(solid, pose, thickness, px, py, pz, length, x, y, z):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def pushed(solid, pose, thickness, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z):
+def pushed(solid, pose, thickness, rounds, is_strict, d, gx, gy, gz, px, py, pz, length, x, y, z):
     """Push a vertex at distance `d` below `thickness` out; returns it and what is left to the surface where it is."""
     for n in range(rounds):
         depth = thickness - d
         if depth <= ZERO:
             break
         if n < rounds - 1:
-            x, y, z = turned_out(px, py, pz, length, depth, gx, gy, gz, x, y, z)
+            if is_strict:
+                x, y, z = turned_out(px, py, pz, length, depth, gx, gy, gz, x, y, z)
+            else:
+                x, y, z = drawn(px, py, pz, x + depth * gx, y + depth * gy, z + depth * gz, length)
             d, gx, gy, gz = world_distance(solid, pose, x, y, z)
             continue
         is_freed = False
-        if rounds > 1 and depth > STUCK * length:
+        if is_strict and depth > STUCK * length:
             is_freed, x, y, z = freed(solid, pose, thickness, px, py, pz, length, x, y, z)
         if not is_freed:
             x, y, z = x + depth * gx, y + depth * gy, z + depth * gz
@@ -268,7 +271,7 @@ def first_inside(solid, pose, thickness, lowest, s, start, flags, hair):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def adjust_hair(solid, pose, thickness, lowest, s, rounds, first, hair):
+def adjust_hair(solid, pose, thickness, lowest, s, rounds, is_strict, first, hair):
     """Move hair s `(V, 3)` out of a solid whose first vertex inside is `first`."""
     slope = steepest(solid)
     room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
@@ -287,7 +290,9 @@ def adjust_hair(solid, pose, thickness, lowest, s, rounds, first, hair):
             room = bare_distance(solid, lx, ly, lz) - limit
             if room < ZERO:
                 d, gx, gy, gz = local_distance(solid, pose, lx, ly, lz)
-                x, y, z, room = pushed(solid, pose, limit, rounds, d, gx, gy, gz, px, py, pz, length, x, y, z)
+                x, y, z, room = pushed(
+                    solid, pose, limit, rounds, is_strict, d, gx, gy, gz, px, py, pz, length, x, y, z
+                )
             room += limit - thickness  # the next vertex may have to stay farther out
         px, py, pz = x, y, z
         hair[i, 0], hair[i, 1], hair[i, 2] = x, y, z
@@ -300,6 +305,7 @@ def adjust_hairs(
     thickness,
     lowest,
     rounds,
+    is_strict,
     flags,
     # out
     points,
@@ -314,7 +320,7 @@ def adjust_hairs(
             continue
         first = first_inside(solid, pose, thickness, lowest, s, start, flags[s], points[s])
         if first < points.shape[1]:
-            adjust_hair(solid, pose, thickness, lowest, s, rounds, first, points[s])
+            adjust_hair(solid, pose, thickness, lowest, s, rounds, is_strict, first, points[s])
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

@@ -64,9 +64,11 @@ class SolidAdjustment(FinishingPass):
         solids: in the order of `frame.solid_poses`.
         touched: numbers of the solids that count; all by default.
         thickness: how far from a surface vertices are kept [m].
-        rounds: how often a vertex is tried: all but the last time the segment before it is turned until it is out, its
-            length kept; then it goes straight out. 1 is the paper's own rule, which stretches the segment before each
-            moved vertex.
+        rounds: how often a vertex goes back to its length and out again; 1 is the paper's own rule, which stretches
+            the segment before each moved vertex.
+        strict: keep lengths even where hair points straight at a solid, or is among its teeth: the segment turns aside
+            to where its end is outside. Hair that is not simulated knows no side that it was on before, so this
+            flickers; without it such hair is some percent too long.
         groom: the hairs at rest. With it, no vertex is pushed farther out of `body` than it was groomed, so that hair
             which lies below the skin at rest stays there.
         body: what hair grows on, the first of `solids`.
@@ -76,7 +78,7 @@ class SolidAdjustment(FinishingPass):
     """
 
     name = "push_out"
-    version = 3  # segments that point at a solid turn aside
+    version = 2  # no vertex is pushed farther out of the body than it was groomed
     needs = ("solids", "touched", "groom", "body")
 
     def __init__(
@@ -86,6 +88,7 @@ class SolidAdjustment(FinishingPass):
         touched: Sequence[int] | None = None,
         thickness: float = 0.0,
         rounds: int = 3,
+        strict: bool = False,
         groom: Groom | None = None,
         body: Solid | None = None,
     ) -> None:
@@ -95,7 +98,7 @@ class SolidAdjustment(FinishingPass):
             raise ValueError(f"rounds: must be at least 1, got {rounds}")
         self.solids = tuple(solids)
         self.thickness = thickness
-        self.rounds = rounds
+        self.rounds, self.strict = rounds, strict
         self._touched = range(len(self.solids)) if touched is None else touched
         self._packed = [PackedSolid.of(self.solids[number]) for number in self._touched]
         self._grids = [None if one.is_deforming else NearGrid.of(one, thickness) for one in self._packed]
@@ -131,7 +134,7 @@ class SolidAdjustment(FinishingPass):
 
     def _adjust(self, points: FloatArray, solid: SolidArrays, grid: NearGrid, pose: Pose, lowest: FloatArray) -> None:
         flags, thickness = self._flagged(points, grid, pose), np.float32(self.thickness)
-        kernels.adjust_hairs(solid, packed_poses([pose])[0], thickness, lowest, self.rounds, flags, points)
+        kernels.adjust_hairs(solid, packed_poses([pose])[0], thickness, lowest, self.rounds, self.strict, flags, points)
 
     def _flagged(self, points: FloatArray, grid: NearGrid, pose: Pose) -> NDArray[np.uint8]:
         """Flags of the vertices that are near a solid, in a buffer that the next call reuses."""
@@ -141,7 +144,9 @@ class SolidAdjustment(FinishingPass):
         return self._flags
 
 
-def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: int) -> NDArray[np.float64]:
+def adjusted(
+    points: FloatArray, distance: Distance, thickness: float, rounds: int, *, strict: bool = False
+) -> NDArray[np.float64]:
     """Do what `SolidAdjustment` does for any distance function, one vertex of all hairs at a time; (S, V, 3) [m].
 
     It is the specification of its kernel.
@@ -151,6 +156,7 @@ def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: i
         distance: signed distance (P,) [m] and gradient (P, 3) at places (P, 3), world frame.
         thickness: as in `SolidAdjustment`.
         rounds: as in `SolidAdjustment`.
+        strict: as in `SolidAdjustment`.
     """
     out = points.astype(np.float64)
     length = np.linalg.norm(np.diff(out, axis=1), axis=2)
@@ -166,9 +172,11 @@ def adjusted(points: FloatArray, distance: Distance, thickness: float, rounds: i
             normal = gradient / np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), WEAK_GRADIENT)
             deep = (thickness - depth).astype(np.float64)
             outside = goal + deep[:, None] * normal
-            if again:
+            if again and not strict:
+                outside = _drawn(previous, outside, length[:, i - 1])
+            elif again:
                 outside = _turned_out(previous, goal, length[:, i - 1], deep, normal)
-            elif rounds > 1:
+            elif strict:
                 is_stuck = np.flatnonzero(deep > kernels.STUCK * length[:, i - 1])
                 free, is_out = _freed(previous[is_stuck], goal[is_stuck], length[is_stuck, i - 1], distance, thickness)
                 outside[is_stuck[is_out]] = free[is_out]
