@@ -44,6 +44,8 @@ export class Stage {
   readonly isSoftware: boolean;
   /** Frames that have arrived. */
   frameCount = 0;
+  /** Pictures that were drawn. */
+  pictures = 0;
   /** Hairs that were drawn in the last picture. */
   drawn = 0;
   /** Whether every stage is waited for, so that its time is its own; pictures then take longer. */
@@ -197,6 +199,7 @@ export class Stage {
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
     gl.flush();
+    this.pictures += 1;
     return frame.sequence;
   }
 
