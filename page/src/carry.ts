@@ -78,7 +78,8 @@ export interface Carrier {
   readonly strands: number;
   /** Whether hairs are out of solids already. */
   readonly isFinished: boolean;
-  carry(renderer: THREE.WebGLRenderer, frame: Frame): void;
+  /** Carry the first `count` hairs. */
+  carry(renderer: THREE.WebGLRenderer, frame: Frame, count: number): void;
   dispose(): void;
 }
 
@@ -139,11 +140,11 @@ export class LinearCarrier implements Carrier {
     });
   }
 
-  carry(renderer: THREE.WebGLRenderer, frame: Frame): void {
+  carry(renderer: THREE.WebGLRenderer, frame: Frame, count: number): void {
     linearShifts(this.shared.hair, frame, this.shifts.image.data as Float32Array);
     this.shifts.needsUpdate = true;
     this.pass.material.uniforms.turn.value = turnOf(frame);
-    this.pass.run(renderer, this.target, this.shared.count);
+    this.pass.run(renderer, this.target, count * this.shared.hair.vertices);
   }
 
   dispose(): void {
@@ -161,6 +162,7 @@ export class AdaptiveCarrier implements Carrier {
   private readonly shifts: THREE.DataTexture;
   private readonly pass: Pass;
   private time = -Infinity;
+  private carried = 0;
   private hasNewSets = false;
 
   constructor(private readonly shared: HairTextures, private readonly message: Adaptive) {
@@ -209,11 +211,12 @@ export class AdaptiveCarrier implements Carrier {
     this.hasNewSets = true;
   }
 
-  carry(renderer: THREE.WebGLRenderer, frame: Frame): void {
+  carry(renderer: THREE.WebGLRenderer, frame: Frame, count: number): void {
     const { uniforms } = this.pass.material;
     const elapsed = frame.time - this.time;
-    if (elapsed === 0) return;
-    const goesOn = elapsed > 0 && elapsed < LONGEST_FADE && this.message.fade > 0;
+    if (elapsed === 0 && count <= this.carried) return;
+    // Of hairs that were not carried before, nothing is known that could fade.
+    const goesOn = count <= this.carried && elapsed > 0 && elapsed < LONGEST_FADE && this.message.fade > 0;
     displacements(this.shared.hair, frame, this.shifts.image.data as Float32Array);
     this.shifts.needsUpdate = true;
     uniforms.decay.value = goesOn ? Math.exp(-elapsed / this.message.fade) : 0;
@@ -221,8 +224,9 @@ export class AdaptiveCarrier implements Carrier {
     uniforms.move.value.set(...movedPivot(this.shared.hair, frame));
     uniforms.offsets.value = this.targets[0].textures[1];
     this.targets.reverse();
-    this.pass.run(renderer, this.targets[0], this.shared.count);
+    this.pass.run(renderer, this.targets[0], count * this.shared.hair.vertices);
     this.time = frame.time;
+    this.carried = count;
     if (this.hasNewSets) {
       (this.textures[3].image.data as Float32Array).set(this.textures[2].image.data as Float32Array);
       this.textures[3].needsUpdate = true;

@@ -58,9 +58,22 @@ void main() {
 }`;
 
 /** [pixels] Thinner hairs would fall between the samples of a pixel. */
-export const FINEST = 0.55;
+const FINEST = 0.55;
 
-const VERTEX = (pieces: number, finest: number) => `${FETCH}
+/** How a hair is drawn: pieces of a segment, or of how many segments each step is, and the least width [pixels]. */
+export interface Detail {
+  pieces: number;
+  stride: number;
+  finest: number;
+}
+export const FINE: Detail = { pieces: 3, stride: 1, finest: FINEST };
+export const ROUGH: Detail = { pieces: 1, stride: 2, finest: 1 };
+
+function stepsOf(vertices: number, { pieces, stride }: Detail): number {
+  return Math.ceil((pieces * (vertices - 1)) / stride);
+}
+
+const VERTEX = ({ pieces, stride, finest }: Detail) => `${FETCH}
 uniform sampler2D points, shaded;
 uniform mat4 viewProjection;
 uniform vec2 size;
@@ -68,7 +81,7 @@ uniform float width;
 uniform int vertices;
 out vec3 tint;
 const float FINEST = ${finest.toFixed(2)}; // [pixels]
-const int PIECES = ${pieces};
+const int PIECES = ${pieces}, STRIDE = ${stride};
 vec3 at(int first, int vertex) { return item(points, first + clamp(vertex, 0, vertices - 1)).xyz; }
 void main() {
   int step = gl_VertexID >> 1, first = gl_InstanceID * vertices;
@@ -76,6 +89,12 @@ void main() {
   float u = float(step - vertex * PIECES) / float(PIECES);
   vec3 b = at(first, vertex), c = at(first, vertex + 1);
   vec3 point = mix(b, c, u), along = c - b;
+  if (STRIDE > 1) {
+    vertex = min(step * STRIDE, vertices - 1);
+    point = at(first, vertex);
+    along = at(first, vertex + STRIDE) - at(first, vertex - STRIDE);
+    u = 0.0;
+  }
   if (PIECES > 1) { // Catmull-Rom
     vec3 a = vertex > 0 ? at(first, vertex - 1) : 2.0 * b - c;
     vec3 d = vertex < vertices - 2 ? at(first, vertex + 2) : 2.0 * c - b;
@@ -87,10 +106,10 @@ void main() {
   vec2 way = (ahead.xy / ahead.w - here.xy / here.w) * size;
   float span = length(way);
   vec2 across = span > 1e-6 ? vec2(-way.y, way.x) / span : vec2(1.0, 0.0);
-  float taper = 1.0 - 0.7 * smoothstep(0.6, 1.0, float(step) / float(PIECES * (vertices - 1)));
+  float taper = 1.0 - 0.7 * smoothstep(0.6, 1.0, float(step * STRIDE) / float(PIECES * (vertices - 1)));
   float seen = taper * width * size.y * 0.5 / here.w; // \`width\` holds the focal length already
   float drawn = max(seen, FINEST);
-  vec4 low = item(shaded, first + vertex), high = item(shaded, first + vertex + 1);
+  vec4 low = item(shaded, first + vertex), high = item(shaded, first + min(vertex + 1, vertices - 1));
   tint = mix(low.rgb, high.rgb, u);
   here.xy += across * (float(gl_VertexID & 1) - 0.5) * drawn / size * 2.0 * here.w;
   here.z -= 0.001 * here.w; // in front of the skin that it lies on
@@ -118,8 +137,7 @@ export class HairPass {
     private readonly vertices: number,
     private readonly width: number,
     shadow: ShadowMap,
-    pieces: number,
-    finest: number,
+    detail: Detail,
   ) {
     this.shaded = floatTarget(strands * vertices);
     this.shade = new Pass(SHADE, {
@@ -138,7 +156,7 @@ export class HairPass {
     });
     this.material = new THREE.RawShaderMaterial({
       glslVersion: THREE.GLSL3,
-      vertexShader: VERTEX(pieces, finest),
+      vertexShader: VERTEX(detail),
       fragmentShader: FRAGMENT,
       uniforms: {
         points: { value: null },
@@ -151,7 +169,7 @@ export class HairPass {
       side: THREE.DoubleSide,
       blending: THREE.NoBlending,
     });
-    this.geometry.setIndex(ribbon(pieces * (vertices - 1)));
+    this.geometry.setIndex(ribbon(stepsOf(vertices, detail)));
     const mesh = new THREE.Mesh(this.geometry, this.material);
     mesh.frustumCulled = false;
     this.scene.add(mesh);

@@ -5,7 +5,8 @@ import * as THREE from "three";
 import { FETCH } from "./texels";
 
 const SIZE = 384; // texels along each side
-export const MOST_STRANDS = 6000; // drawn into the map; each stands for its share of all
+const MOST_STRANDS = 6000; // drawn into the map; each stands for its share of all
+const FEWER_STRANDS = 600; // where the processor draws
 
 const LINES = (body: string) => `${FETCH}
 uniform sampler2D points;
@@ -83,7 +84,12 @@ export class ShadowMap {
   private readonly depthOnly = new THREE.MeshBasicMaterial({ side: THREE.DoubleSide });
   private readonly uniforms: Record<string, THREE.IUniform>;
 
-  constructor(private readonly reach: number) {
+  private readonly reach: number; // texels around, over which shadows are smoothed
+  private readonly most: number;
+
+  constructor(isSoftware: boolean) {
+    this.reach = isSoftware ? 0 : 1;
+    this.most = isSoftware ? FEWER_STRANDS : MOST_STRANDS;
     const options = { type: THREE.HalfFloatType, format: THREE.RGBAFormat, depthBuffer: false };
     this.nearest = new THREE.WebGLRenderTarget(SIZE, SIZE, options);
     this.layers = new THREE.WebGLRenderTarget(SIZE, SIZE, options);
@@ -142,7 +148,7 @@ export class ShadowMap {
     width: number,
     solids: THREE.Scene | null,
   ): void {
-    const drawn = Math.min(strands, MOST_STRANDS);
+    const drawn = Math.min(strands, this.most);
     const texel = this.thickness / SIZE;
     this.uniforms.points.value = points;
     this.uniforms.vertices.value = vertices;

@@ -1,6 +1,7 @@
 // Solids: the body and the things that hands hold. They are lit like the hair, and hair casts its shadow on them.
 
 import * as THREE from "three";
+import { coarse } from "./coarse";
 import type { Solid } from "./generated/protocol";
 import { DEVELOP, LIGHT, lightUniforms } from "./light";
 import { SHADOW, type ShadowMap } from "./shadow";
@@ -38,6 +39,8 @@ void main() {
   result = vec4(develop(sum), 1.0);
 }`;
 
+const MANY_FACES = 12_000;
+const COARSE = 0.008; // [m] edge of the cells that become a vertex
 const CLAY = new THREE.Vector3(0.42, 0.28, 0.22);
 const PROP = new THREE.Vector3(0.16, 0.24, 0.32);
 const HELD = new THREE.Vector3(0.55, 0.32, 0.08);
@@ -47,13 +50,19 @@ export class Solids {
   private readonly meshes = new Map<number, THREE.Mesh<THREE.BufferGeometry, THREE.RawShaderMaterial>>();
   private readonly props = new Set<number>();
 
-  constructor(private readonly shadow: ShadowMap) {}
+  /** With `isSoftware`, solids of many triangles are drawn with fewer. */
+  constructor(
+    private readonly shadow: ShadowMap,
+    private readonly isSoftware: boolean,
+  ) {}
 
   take(message: Solid): void {
     this.remove(message.number);
     const geometry = new THREE.BufferGeometry();
-    geometry.setAttribute("position", new THREE.BufferAttribute(message.points.slice(), 3));
-    geometry.setIndex(new THREE.BufferAttribute(message.faces.slice(), 1));
+    const isFine = this.isSoftware && message.faces.length > 3 * MANY_FACES;
+    const triangles = isFine ? coarse(message, COARSE) : { points: message.points.slice(), faces: message.faces.slice() };
+    geometry.setAttribute("position", new THREE.BufferAttribute(triangles.points, 3));
+    geometry.setIndex(new THREE.BufferAttribute(triangles.faces, 1));
     geometry.computeVertexNormals();
     const material = new THREE.RawShaderMaterial({
       glslVersion: THREE.GLSL3,

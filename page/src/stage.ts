@@ -5,7 +5,7 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { AdaptiveCarrier, HairTextures, LinearCarrier, PointsCarrier, type Carrier } from "./carry";
 import type { Frame, FromServer, Hair, Look } from "./generated/protocol";
 import { Gizmo } from "./gizmo";
-import { FINEST, HairPass, type View } from "./hair";
+import { FINE, HairPass, ROUGH, type View } from "./hair";
 import { KEY } from "./light";
 import type { State } from "./panel";
 import { ShadowMap } from "./shadow";
@@ -15,9 +15,10 @@ import { WIDTH } from "./texels";
 
 const FOV = 30; // [degrees]
 const MARGIN = 1.35; // of the ball around the hair that the light sees
-const FINE_PIECES = 3; // of a segment of a hair where a graphics card draws
-const SLOW = 40; // [ms] a page that takes longer for a frame draws fewer hairs
-const FEWEST = 1500; // hairs that are drawn however slow it is
+const SLOW = { card: 40, software: 70 }; // [ms] a page that takes longer for a picture draws fewer hairs
+const FEWEST = { card: 1500, software: 700 }; // hairs that are drawn however slow it is
+const FULL = { card: 1, software: 0.5 }; // share of all hairs that is drawn where there is time
+const CALM = 400; // [ms] after which a picture of which nothing changes is drawn in full
 const BACKGROUND = 0x20242b;
 
 interface Side {
@@ -62,6 +63,9 @@ export class Stage {
   private view: View = "hair";
   private share = 1;
   private quality = 1;
+  private readonly speed: "card" | "software";
+  private isFull = false;
+  private changed = 0;
   private radius = 0.3;
   private isFramed = false;
   private fence: WebGLSync | null = null;
@@ -76,11 +80,12 @@ export class Stage {
     this.renderer.autoClear = false;
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // shaders develop by themselves
     this.renderer.setClearColor(BACKGROUND, 1);
-    this.quality = this.isSoftware ? 0.5 : 1;
+    this.speed = this.isSoftware ? "software" : "card";
+    this.quality = FULL[this.speed];
     this.orbit = new OrbitControls(this.camera, canvas);
     this.orbit.addEventListener("change", () => (this.isNew = true));
-    this.shadow = new ShadowMap(this.isSoftware ? 0 : 1);
-    this.solids = new Solids(this.shadow);
+    this.shadow = new ShadowMap(this.isSoftware);
+    this.solids = new Solids(this.shadow, this.isSoftware);
     this.gizmo = new Gizmo(this.camera, canvas);
     this.gizmo.onChange = () => (this.isNew = true);
     this.camera.position.set(0.34, 0.14, 0.98);
@@ -154,9 +159,8 @@ export class Stage {
     this.hair = new HairTextures(hair);
     this.fields.resize(this.hair.count);
     this.radius = radiusOf(hair.rest) * MARGIN;
-    const pieces = this.isSoftware ? 1 : FINE_PIECES;
-    const finest = this.isSoftware ? 1 : FINEST; // [pixels]
-    this.pass = new HairPass(hair.strands, hair.vertices, hair.width, this.shadow, pieces, finest);
+    const detail = this.isSoftware ? ROUGH : FINE;
+    this.pass = new HairPass(hair.strands, hair.vertices, hair.width, this.shadow, detail);
     if (!this.isFramed) {
       this.orbit.target.fromArray(hair.pivot).y -= 0.03;
       this.isFramed = true;
@@ -183,10 +187,15 @@ export class Stage {
   render(): number | null {
     this.orbit.update();
     if (!this.isDone()) return null;
-    if (!this.isNew || !this.frame || !this.hair || !this.pass || !this.look) return null;
+    if (!this.frame || !this.hair || !this.pass || !this.look) return null;
+    const now = performance.now();
+    if (this.isNew) this.changed = now;
+    const isCalm = !this.isNew && !this.isFull && this.quality < FULL[this.speed] && now - this.changed > CALM;
+    if (!this.isNew && !isCalm) return null;
     if (!this.pass.isReady) this.pass.take(this.look);
-    this.begun = performance.now();
+    this.begun = now;
     this.isNew = false;
+    this.isFull = isCalm;
     const { frame } = this;
     this.solids.place(frame.solids);
     this.renderer.setRenderTarget(null);
@@ -211,27 +220,29 @@ export class Stage {
       if (this.isTimed) this.settle();
       this.milliseconds[name] = performance.now() - from;
     };
+    const quality = this.isFull ? FULL[this.speed] : inSteps(this.quality);
+    const least = FEWEST[this.speed];
+    const drawn = Math.min(carrier.strands, Math.max(least, Math.round(this.share * quality * this.detail() * strands)));
     let from = performance.now();
-    carrier.carry(this.renderer, frame);
+    carrier.carry(this.renderer, frame, drawn);
     const carried = carrier.target.textures[0];
     clock("carry", from);
     from = performance.now();
     const measures = this.view === "penetration" && this.fields.any;
     const isDone = carrier.isFinished && !measures;
-    const points = isDone ? carried : this.fields.push(this.renderer, hair, carried, carrier.strands, frame, !carrier.isFinished, measures);
+    const points = isDone ? carried : this.fields.push(this.renderer, hair, carried, drawn, frame, !carrier.isFinished, measures);
     clock("push out", from);
     from = performance.now();
     const center = new THREE.Vector3().fromArray(frame.head);
     const turn = new THREE.Quaternion().fromArray(frame.head, 3);
     center.add(new THREE.Vector3().fromArray(hair.hair.pivot).applyQuaternion(turn));
     this.shadow.aim(KEY, center, this.radius);
-    this.shadow.draw(this.renderer, points, carrier.strands, vertices, strands, width, this.isSoftware ? null : this.solids.scene);
+    this.shadow.draw(this.renderer, points, drawn, vertices, strands, width, this.isSoftware ? null : this.solids.scene);
     clock("shadow", from);
     const viewport = new THREE.Vector2(Math.floor(size.x / count), size.y);
     this.camera.aspect = viewport.x / viewport.y;
     this.camera.updateProjectionMatrix();
     this.camera.updateMatrixWorld();
-    const drawn = Math.min(carrier.strands, Math.max(FEWEST, Math.round(this.share * this.quality * this.detail() * strands)));
     from = performance.now();
     const view = this.view === "penetration" && !measures ? "hair" : this.view;
     pass.light(this.renderer, points, carrier.target.textures[1] ?? points, drawn, this.camera, view);
@@ -271,16 +282,17 @@ export class Stage {
   /** Draw fewer hairs where pictures take long, and more where they do not. */
   private finish(milliseconds: number): void {
     this.milliseconds.frame = milliseconds;
-    if (this.isSoftware) return; // its time is spent elsewhere, and tests want the same picture each time
-    if (milliseconds > SLOW) this.quality = Math.max(0.05, 0.9 * this.quality);
-    else if (milliseconds < 0.4 * SLOW) this.quality = Math.min(1, 1.02 * this.quality);
+    if (this.isFull || this.isTimed) return;
+    const [slow, full] = [SLOW[this.speed], FULL[this.speed]];
+    if (milliseconds > slow) this.quality = Math.max(0.005, Math.max(slow / milliseconds, 0.5) * this.quality);
+    else if (milliseconds < 0.4 * slow) this.quality = Math.min(full, 1.05 * this.quality);
   }
 
   /** Points of all hairs of a side as the graphics card has them, (S, V, 3) [m]; or another texture that it fills. */
   readPoints(side: number, texture = 0): number[] {
     const { carrier } = this.sides[side];
     if (!carrier || !this.hair || !this.frame) return [];
-    carrier.carry(this.renderer, this.frame);
+    carrier.carry(this.renderer, this.frame, carrier.strands);
     return this.read(carrier, carrier.target, [0, 1, 2], texture);
   }
 
@@ -288,7 +300,7 @@ export class Stage {
   readDepths(side: number): number[] {
     const { carrier } = this.sides[side];
     if (!carrier || !this.hair || !this.frame || !this.fields.target) return [];
-    carrier.carry(this.renderer, this.frame);
+    carrier.carry(this.renderer, this.frame, carrier.strands);
     this.fields.push(this.renderer, this.hair, carrier.target.textures[0], carrier.strands, this.frame, true, true);
     return this.read(carrier, this.fields.target, [3]);
   }
@@ -305,6 +317,11 @@ export class Stage {
   get shownFrame(): Frame | null {
     return this.frame;
   }
+}
+
+/** A share in steps of a quarter, so that the hairs that are drawn are mostly those of the picture before. */
+function inSteps(share: number): number {
+  return 1.25 ** Math.floor(Math.log(share) / Math.log(1.25) + 1e-9);
 }
 
 function radiusOf(points: Float32Array): number {

@@ -383,18 +383,19 @@ def test_a_server_that_comes_back_is_found_again(tab, browser):
 
 def test_a_cache_is_played_paused_and_scrubbed(browser, tmp_path):
     scene = overridden(
-        salon_scene(None, [*SCENE, "groom.style=ball"]), ["head.motion=shake", "output.cache=shake.cache"]
+        salon_scene(None, [*SCENE, "groom.style=ball"]),
+        ["head.motion=shake", "output.cache=shake.cache", "camera.size=[96, 64]"],
     )
-    run_scene(replace(scene, frames=FramesTable(end=12), folder=tmp_path))
+    run_scene(replace(scene, frames=FramesTable(end=8), folder=tmp_path))
     with OpenSalon(salon_program(tmp_path / "shake.cache"), folder=tmp_path, threads=1) as salon:
         one = Tab(browser, salon.address)
-        one.wait("salon.stage.frameCount > 15", "around")
+        one.wait("salon.stage.frameCount > 10", "around")
         settled(one)
         one.get(
             "(() => { const s = document.querySelector('#slider-frame'); s.value = '500';"
             "s.dispatchEvent(new Event('input')); })()"
         )
-        one.wait(f"Math.abs(salon.stage.shownFrame.time - {6 / 24}) < {1.01 / 24}", "in the middle")
+        one.wait(f"Math.abs(salon.stage.shownFrame.time - {4 / 24}) < {1.01 / 24}", "in the middle")
         time_before = one.get("salon.stage.shownFrame.time")
         one.press("step")
         one.wait(f"salon.stage.shownFrame.time > {time_before}", "a frame on")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,23 @@ def _run(studio: Any, pipe: Connection) -> None:
         due = max(due + studio.dt / studio.speed, time.perf_counter())
 
 
+@contextmanager
+def patient_threads() -> Iterator[None]:
+    """Let threads of processes that start here sleep while they wait for work, unless the user says otherwise.
+
+    By default they spin, which takes from a browser on the same cores the time that it draws with.
+    """
+    name = "OMP_WAIT_POLICY"
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = "PASSIVE"
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
 class Worker:
     """A studio in a process of its own, with its messages on a board.
 
@@ -118,7 +137,8 @@ class Worker:
     def _start(self, other: Connection, arguments: tuple[Any, ...]) -> None:
         context = multiprocessing.get_context("spawn")
         process = context.Process(target=serve_alone, args=arguments, daemon=True, name="mane salon")
-        process.start()
+        with patient_threads():
+            process.start()
         other.close()
         self._studio: Any = process
 
