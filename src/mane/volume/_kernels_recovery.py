@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from mane.simd.jit import njit
+from mane.skin._kernels_binding import rotate_away
 
 NO_STRETCH = 1e-9  # below it a direction is lost
 SWEEPS = 8  # of Jacobi rotations; four reach the rounding
@@ -47,23 +48,8 @@ def diagonalize(
         for j in range(3):
             v[i, j] = 1.0 if i == j else 0.0
     for _ in range(SWEEPS):
-        for p in range(2):
-            for q in range(p + 1, 3):
-                if abs(c[p, q]) <= 1e-18 * (abs(c[p, p]) + abs(c[q, q])):
-                    continue
-                theta = (c[q, q] - c[p, p]) / (2.0 * c[p, q])
-                t = math.copysign(1.0, theta) / (abs(theta) + math.sqrt(theta * theta + 1.0))
-                cosine = 1.0 / math.sqrt(t * t + 1.0)
-                sine = t * cosine
-                for k in range(3):
-                    first, second = c[k, p], c[k, q]
-                    c[k, p], c[k, q] = cosine * first - sine * second, sine * first + cosine * second
-                for k in range(3):
-                    first, second = c[p, k], c[q, k]
-                    c[p, k], c[q, k] = cosine * first - sine * second, sine * first + cosine * second
-                for k in range(3):
-                    first, second = v[k, p], v[k, q]
-                    v[k, p], v[k, q] = cosine * first - sine * second, sine * first + cosine * second
+        for p, q in ((0, 1), (0, 2), (1, 2)):
+            rotate_away(c, v, p, q)
 
 
 @njit(cache=True, error_model="numpy")

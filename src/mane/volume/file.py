@@ -66,16 +66,12 @@ def write_kdsm(
 
     from mane.io.usd.diagnostics import writing
     from mane.io.usd.files import check_target, export_layer, extent_of, vectors
-    from mane.io.usd.stage import StageUnits, author_units
+    from mane.io.usd.stage import animated_layer
 
     target = check_target(kdsm_path(path))
     with writing(target):
-        layer = Sdf.Layer.CreateAnonymous("kdsm.usda")
-        layer.defaultPrim = ROOT.strip("/")
-        author_units(layer, StageUnits(1.0, "y"))
-        layer.timeCodesPerSecond = layer.framesPerSecond = rate
         codes = start + np.asarray(times) * rate
-        layer.startTimeCode, layer.endTimeCode = float(codes[0]), float(codes[-1])
+        layer = animated_layer(ROOT, rate, float(codes[0]), float(codes[-1]))
         stage = Usd.Stage.Open(layer)
         UsdGeom.Xform.Define(stage, ROOT)
         tets = UsdGeom.TetMesh.Define(stage, TETS)

@@ -182,6 +182,18 @@ def author_units(layer: Any, units: StageUnits) -> None:
         layer.pseudoRoot.SetInfo("upAxis", units.up.upper())
 
 
+def animated_layer(root: str, rate: float, first: float, last: float) -> Any:
+    """Make a layer in memory, in metres and Y up, with a default prim and time codes from `first` to `last`."""
+    from pxr import Sdf
+
+    layer = Sdf.Layer.CreateAnonymous("animated.usda")
+    layer.defaultPrim = root.strip("/")
+    author_units(layer, StageUnits(1.0, "y"))
+    layer.timeCodesPerSecond = layer.framesPerSecond = rate
+    layer.startTimeCode, layer.endTimeCode = first, last
+    return layer
+
+
 @dataclass(frozen=True)
 class StageTiming:
     """How time codes of a stage relate to seconds, and the range that it says it covers.

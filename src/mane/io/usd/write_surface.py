@@ -25,22 +25,18 @@ def write_surface(
         rate: frames per second.
         start: time code of the first.
     """
-    from pxr import Sdf, Usd, UsdGeom, Vt
+    from pxr import Usd, UsdGeom, Vt
 
     from mane.io.usd.diagnostics import writing
     from mane.io.usd.files import check_target, export_layer, extent_of, vectors
-    from mane.io.usd.stage import StageUnits, author_units
+    from mane.io.usd.stage import animated_layer
 
     require_positive("rate", rate)
     if not meshes:
         raise ValueError("meshes: must hold at least one frame, got none")
     target = check_target(Path(path))
     with writing(target):
-        layer = Sdf.Layer.CreateAnonymous("water.usda")
-        layer.defaultPrim = PRIM.strip("/")
-        author_units(layer, StageUnits(1.0, "y"))
-        layer.timeCodesPerSecond = layer.framesPerSecond = rate
-        layer.startTimeCode, layer.endTimeCode = start, start + len(meshes) - 1
+        layer = animated_layer(PRIM, rate, start, start + len(meshes) - 1)
         stage = Usd.Stage.Open(layer)  # held while its prims are written
         prim = UsdGeom.Mesh.Define(stage, PRIM)
         prim.CreateSubdivisionSchemeAttr("none")
