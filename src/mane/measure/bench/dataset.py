@@ -23,6 +23,7 @@ from mane.dataset.spec import MotionTable, Spec, StoreTable
 from mane.geometry.threads import using_threads
 from mane.measure.bench import every_strand
 from mane.measure.figures import Figures
+from mane.measure.timing import best_seconds
 from mane.scene.config import GroomTable, GuidesTable, Scene
 
 Progress = Callable[[str], None]
@@ -134,8 +135,8 @@ def _measure_store(figures: Figures, path: Path, folder: Path, quick: bool) -> N
         ("HDF5", lambda: _write_hdf(hdf, points), lambda: _read_hdf(hdf)),
     ):
         with suppress(ModuleNotFoundError):
-            figures.add(case, f"write, {name}", size / _best(write) / 1e6, "MB/s", better="higher")
-            figures.add(case, f"read, {name}", size / _best(read) / 1e6, "MB/s", better="higher")
+            figures.add(case, f"write, {name}", size / best_seconds(write, 3) / 1e6, "MB/s", better="higher")
+            figures.add(case, f"read, {name}", size / best_seconds(read, 3) / 1e6, "MB/s", better="higher")
     _measure_windows(figures, reader, 20 if quick else WINDOWS)
 
 
@@ -181,12 +182,3 @@ def _read_hdf(path: Path) -> NDArray[Any]:
 
     with h5py.File(path, "r") as file:
         return np.asarray(file["points"])
-
-
-def _best(call: Callable[[], Any], repeats: int = 3) -> float:
-    found = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - started)
-    return min(found)

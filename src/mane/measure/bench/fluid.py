@@ -19,6 +19,7 @@ from mane.geometry.threads import most_threads, using_threads
 from mane.measure.bench import _kernels_advect_plain as plain_advection
 from mane.measure.bench import _kernels_fluid_plain as plain
 from mane.measure.figures import Figures
+from mane.measure.timing import best_seconds
 
 TOLERANCE = 1e-5
 MOST_PLAIN = 1000  # iterations of the plain solver
@@ -53,16 +54,7 @@ def _copy_speed() -> float:
     """Bytes per second that a plain copy reads and writes."""
     source = np.zeros(25_000_000, np.float32)
     target = np.empty_like(source)
-    return 2 * source.nbytes / _best(lambda: np.copyto(target, source), 3)
-
-
-def _best(work: Callable[[], object], repeats: int) -> float:
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return 2 * source.nbytes / best_seconds(lambda: np.copyto(target, source), 3)
 
 
 def _head() -> Any:
@@ -191,7 +183,7 @@ def _add_plain_advection(figures: Figures, size: int) -> None:
         flow._carry(STEP)
 
     carry_plainly()
-    own, seconds = _best(carry, 3), _best(carry_plainly, 3)
+    own, seconds = best_seconds(carry, 3), best_seconds(carry_plainly, 3)
     case = f"advection, {size}^3, {most_threads()} threads"
     figures.add(case, "advection, and a copy", 1e3 * own, "ms")
     figures.add(case, "plain advection", 1e3 * seconds, "ms")
