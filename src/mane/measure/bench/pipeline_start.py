@@ -1,7 +1,11 @@
-"""How long a new user waits: from typing `mane demo` to its first frames, with nothing compiled or kept, and again."""
+"""How long a new user waits: for the lines of README.md by stage, and from typing `mane demo` to its first frames.
+
+With nothing compiled or kept, and again.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +21,31 @@ PATIENCE_SECONDS = 900.0
 POLL_SECONDS = 0.02
 # The first frame shows the hair as groomed; the second is the first one that is simulated.
 FRAMES = {1: "time to the first frame", 2: "time to the first frame in motion"}
+TARGETS: dict[str | int, float] = {"lines": 5.0, 1: 6.0}  # [s] with warm caches
+# The lines of README.md, and what each of them takes.
+LINES = """
+import json, sys, time
+times, began = {}, time.perf_counter()
+def lap(name):
+    global began
+    times[name], began = time.perf_counter() - began, time.perf_counter()
+import mane
+lap("import")
+groom = mane.styles.make("curly", strands=int(sys.argv[1]), seed=1)
+lap("grow")
+guides = mane.select_guides(groom, min(128, groom.strand_count), seed=1)
+lap("choose guides")
+body, head, cohesion = mane.styles.body("curly"), mane.make_motion("shake"), mane.forces.Attraction(rate=1.0)
+sim = mane.Simulation(guides, "cosserat", body=body, head=head, forces=[cohesion])
+lap("simulation")
+skin = mane.skin("physical", groom, sim)
+lap("bind")
+points = skin(sim.step())
+lap("first frame")
+from mane.simd.notice import NOTICE
+times["of it compiling"] = NOTICE.seconds
+print(json.dumps(times))
+"""
 
 
 def add_start(figures: Figures, quick: bool, say: Callable[[str], None]) -> None:
@@ -25,11 +54,32 @@ def add_start(figures: Figures, quick: bool, say: Callable[[str], None]) -> None
     with tempfile.TemporaryDirectory() as folder:
         empty = {"NUMBA_CACHE_DIR": str(Path(folder, "numba")), "MANE_CACHE": str(Path(folder, "mane"))}
         for case in ("the user's caches",) if quick else ("empty caches", "warm caches"):
+            _add_lines(figures, case, 1_000 if quick else 100_000, {} if quick else empty, say)
             say(f"pipeline: mane demo, {case}")
             out = Path(folder, case)
             seconds = demo_seconds([*sizes, "-o", str(out)], out / "demo.cache", {} if quick else empty)
             for number, metric in FRAMES.items():
-                figures.add(f"mane demo, {case}", metric, seconds[number], "s")
+                target = TARGETS.get(number) if case == "warm caches" else None
+                figures.add(f"mane demo, {case}", metric, seconds[number], "s", target=target)
+
+
+def _add_lines(
+    figures: Figures, case: str, strands: int, environment: dict[str, str], say: Callable[[str], None]
+) -> None:
+    """Time the lines of README.md, by stage, in a process of their own."""
+    say(f"pipeline: the lines of README.md, {case}")
+    done = subprocess.run(
+        [sys.executable, "-c", LINES, str(strands)],
+        env={**os.environ, **environment}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    times: dict[str, float] = json.loads(done.stdout)
+    compiling = times.pop("of it compiling")
+    name = f"README's lines, {strands:,} strands, {case}"
+    for stage, seconds in times.items():
+        figures.add(name, stage, seconds, "s")
+    target = TARGETS["lines"] if case == "warm caches" else None
+    figures.add(name, "time to the first frame", sum(times.values()), "s", target=target)
+    figures.add(name, "of it compiling", compiling, "s")
 
 
 def demo_seconds(options: list[str], cache: Path, environment: dict[str, str]) -> dict[int, float]:
