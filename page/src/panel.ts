@@ -84,7 +84,7 @@ export function valueAt(one: Range, place: number): number {
 }
 
 export function written(one: SliderState, value: number): string {
-  return (one.is_whole ? value.toLocaleString("en") : value.toPrecision(3)) + one.unit;
+  return (one.is_whole ? value.toLocaleString("en") : String(Number(value.toPrecision(3)))) + one.unit;
 }
 
 export class Panel {
