@@ -108,6 +108,11 @@ CASES = {
         motion="still",
         direction="front",
     ),
+    "hsu2024": Case(
+        "curly",
+        0.62,
+        {name: (lambda groom, guides, name=name: {"skin": name}) for name in ("linear", "hsu2024", "physical")},
+    ),
     "contact": Case("straight", 0.9, {"friction 0": ball(0.0), "friction 0.6": ball(0.6)}, motion="still"),
 }
 
@@ -126,9 +131,9 @@ def draw(name: str, case: Case, folder: Path) -> Path:
     pictures = []
     for make in case.panels.values():
         arguments = {**shared, **make(groom, guides)}
-        model = arguments.pop("model", "cosserat")
+        model, method = arguments.pop("model", "cosserat"), arguments.pop("skin", "physical")
         sim = mane.Simulation(guides, model, body=mane.Solid(body), head=mane.make_motion(case.motion), **arguments)
-        skin = mane.skin("physical", groom, sim)
+        skin = mane.skin(method, groom, sim)
         frame = sim.rest
         while sim.time < case.seconds:
             frame = sim.step()
