@@ -43,6 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--movie", metavar="MP4", type=Path, help="movie to write")
     parser.add_argument("--pictures", metavar="DIR", type=Path, help="folder for pictures")
     parser.add_argument("--metrics", metavar="JSON", type=Path, help="quality of every frame")
+    parser.add_argument("--water", metavar="USD", type=Path, help="surface of the water of every frame")
     parser.add_argument("--skin", metavar="NAME", help="another skin; `mane new` lists them")
     parser.add_argument("--every", metavar="N", type=int, default=1, help="every so many frames (1)")
     parser.add_argument("--strands", metavar="N", type=int, help="a random choice of so many strands")
@@ -94,10 +95,10 @@ def _output(args: argparse.Namespace) -> OutputTable:
     from mane.io.atomic import check_writable
     from mane.scene.config import OutputTable
 
-    paths = {"usd": args.output, "movie": args.movie, "pictures": args.pictures, "metrics": args.metrics}
+    paths = {"usd": args.output, **{name: getattr(args, name) for name in ("movie", "pictures", "metrics", "water")}}
     given = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
     if not given:
-        raise ValueError("bake: name something to write: -o, --movie, --pictures or --metrics")
+        raise ValueError("bake: name something to write: -o, --movie, --pictures, --metrics or --water")
     for name, path in given.items():
         if name != "pictures":
             check_writable(path)

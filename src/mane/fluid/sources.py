@@ -7,10 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.shapes import Vector
 from mane.fluid.grid import Float64Array, FloatArray, Grid
 from mane.fluid.level_set import Shape
 from mane.fluid.surface import FreeSurface
 from mane.geometry.checks import require_finite, require_positive
+
+
+def _require_vector(name: str, value: Vector) -> None:
+    if len(value) != 3:
+        raise ValueError(f"{name}: must be three numbers, got {len(value)}")
+    require_finite(name, np.asarray(value, np.float64))
 
 
 @dataclass(frozen=True)
@@ -25,16 +32,16 @@ class Jet:
         end: when it ends [s].
     """
 
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    velocity: tuple[float, float, float] = (0.0, -1.0, 0.0)
+    position: Vector = (0.0, 0.0, 0.0)
+    velocity: Vector = (0.0, -1.0, 0.0)
     radius: float = 0.03
     start: float = 0.0
     end: float = float("inf")
 
     def __post_init__(self) -> None:
         require_positive("radius", self.radius)
-        require_finite("position", np.asarray(self.position, np.float64))
-        require_finite("velocity", np.asarray(self.velocity, np.float64))
+        _require_vector("position", self.position)
+        _require_vector("velocity", self.velocity)
         if not self.start < self.end:
             raise ValueError(f"end: must be later than start, {self.start:g} s, got {self.end:g} s")
 
@@ -64,19 +71,23 @@ class Drain:
         radius: [m].
     """
 
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    position: Vector = (0.0, 0.0, 0.0)
     radius: float = 0.03
 
     def __post_init__(self) -> None:
         require_positive("radius", self.radius)
-        require_finite("position", np.asarray(self.position, np.float64))
+        _require_vector("position", self.position)
 
     def empty(self, surface: FreeSurface) -> float:
         """Remove what is in it; return its volume [m^3]."""
         return surface.remove(*_ball(self.position, self.radius))
 
 
-def _ball(position: tuple[float, float, float], radius: float) -> tuple[Shape, Float64Array]:
+# What a scene may name as kinds of [[water_sources]].
+WATER_SOURCES: dict[str, type[Jet] | type[Drain]] = {"drain": Drain, "jet": Jet}
+
+
+def _ball(position: Vector, radius: float) -> tuple[Shape, Float64Array]:
     """Signed distance to a ball, and its bounds (2, 3) [m]."""
     place = np.asarray(position, np.float64)
     bounds = np.stack([place - radius, place + radius])

@@ -24,6 +24,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
 from mane.io.atomic import atomic_write
@@ -35,6 +36,7 @@ from mane.render.lights import AmbientLight, DirectionalLight, Light, PointLight
 from mane.render.looks import Look
 from mane.render.solids import Surfaces
 from mane.render.strands import TAPER_START, TIP_WIDTH, strand_widths
+from mane.render.water import INDEX
 
 SCENE_FILE = "scene.xml"
 SAMPLES = 64  # per pixel
@@ -75,6 +77,7 @@ class MitsubaScene:
         samples: per pixel.
         max_depth: longest path of light: 2 is direct light only.
         hair_width: diameter of every strand [m]; None takes the groom's, or as `render` does.
+        water: triangles of the surface of water [m], a dielectric; None for none.
     """
 
     groom: Groom | None
@@ -86,6 +89,7 @@ class MitsubaScene:
     samples: int = SAMPLES
     max_depth: int = MAX_DEPTH
     hair_width: float | None = None
+    water: Mesh | None = None
 
     def __post_init__(self) -> None:
         if self.groom is None and self.surfaces is None:
@@ -116,6 +120,8 @@ class MitsubaScene:
             self._add_hair(root, self.groom, target)
         if self.surfaces is not None:
             self._add_solids(root, self.surfaces, target)
+        if self.water is not None:
+            self._add_water(root, self.water, target)
         ElementTree.indent(root)
         with atomic_write(target / SCENE_FILE) as file:
             file.write(ElementTree.tostring(root, encoding="utf-8") + b"\n")
@@ -253,6 +259,17 @@ class MitsubaScene:
         _add(skin, "float", "roughness", _number(ROUGHNESS))
         _add(skin, "float", "specular", _number(SPECULAR))
         _add(_plugin(skin, "texture", "mesh_attribute", "base_color"), "string", "name", "vertex_color")
+
+    def _add_water(self, root: ElementTree.Element, mesh: Mesh, folder: Path) -> None:
+        surfaces = Surfaces.of_bodies(mesh)
+        assert surfaces is not None
+        with atomic_write(folder / "water.ply") as file:
+            _write_ply(file, surfaces)
+        water = _plugin(root, "shape", "ply")
+        _add(water, "string", "filename", "water.ply")
+        glass = _plugin(water, "bsdf", "dielectric")
+        _add(glass, "float", "int_ior", _number(INDEX))
+        _add(glass, "string", "ext_ior", "air")
 
 
 def without_repeats(points: FloatArray, offsets: IntArray) -> tuple[IntArray, IntArray]:

@@ -20,6 +20,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray, as_array, require_choice
 from mane.geometry.threads import most_threads
 from mane.groom.groom import Groom
@@ -33,6 +34,7 @@ from mane.render.solids import CLAY, Body, Surfaces
 from mane.render.strand_numbers import strand_numbers, uniform
 from mane.render.strands import SmoothStrands, strand_widths
 from mane.render.view import View
+from mane.render.water import with_water
 
 LEAST_SHARE = 0.05  # of the strands, however thin they are: fewer no longer cover a head evenly
 LEAST_STRANDS = 2_000  # a groom that would be left with fewer is drawn whole
@@ -93,6 +95,7 @@ def render(
     renderer: str = "mane",
     samples: int = 64,
     threads: int | None = None,
+    water: Mesh | None = None,
 ) -> NDArray[Any]:
     """Draw hair, solids, or both.
 
@@ -116,6 +119,7 @@ def render(
         renderer: "mane", or "mitsuba" to trace paths with Mitsuba 3 (the extra `mane[mitsuba]`).
         samples: paths per pixel that Mitsuba traces; mane's own renderer needs none.
         threads: how many to use; None for as many as Numba is set to.
+        water: triangles of the surface of water [m], which refracts what is behind it and reflects lights and sky.
 
     Returns:
         uint8 (height, width, 3), or 4 channels without a background; float32 for the linear tone.
@@ -127,6 +131,7 @@ def render(
     surfaces = Surfaces.of_bodies(body, body_color)
     if hair is None and surfaces is None:
         raise ValueError("render: needs a groom or a body, got neither")
+    water = None if water is None or not len(water.faces) else water
     if camera is None:
         content = [] if surfaces is None else [surfaces.points[surfaces.faces.reshape(-1)]]
         content += [] if hair is None else [hair.points]
@@ -138,12 +143,13 @@ def render(
         from mane.render.mitsuba_scene import MitsubaScene
 
         scene = MitsubaScene(
-            hair, surfaces, camera, chosen_lights, looks[0], (width, height), samples, hair_width=hair_width
-        )
+            hair, surfaces, camera, chosen_lights, looks[0], (width, height), samples, hair_width=hair_width,
+            water=water,
+        )  # fmt: skip
         return develop(trace(scene), background, tone)
     with _using_threads(threads):
         view = View.of_camera(camera, width * supersample, height * supersample)
-        light = _draw_scene(hair, surfaces, looks, chosen_lights, view, supersample, hair_width, finest)
+        light = _draw_scene(hair, surfaces, looks, chosen_lights, view, supersample, hair_width, finest, water)
     return develop(light, background, tone)
 
 
@@ -156,6 +162,7 @@ def _draw_scene(
     supersample: int,
     hair_width: float | None,
     finest: float,
+    water: Mesh | None,
 ) -> FloatArray:
     """Premultiplied linear light and coverage, shape (H, W, 4)."""
     strands = None
@@ -179,7 +186,8 @@ def _draw_scene(
         drawn, clear = replace(drawn, color=color, seen=coverage.touched), coverage.clear
     if seen is not None:
         solids = replace(solids, light=illumination.shade_solids(seen, clear > 0, view.origin))
-    return draw(drawn, solids, binned=binned, **sampling)
+    dry = draw(drawn, solids, binned=binned, **sampling)
+    return dry if water is None else draw(drawn, with_water(water, dry, solids, view, lights), **sampling)
 
 
 def is_blank(image: NDArray[Any], background: ArrayLike | str) -> bool:

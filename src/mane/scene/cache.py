@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.mesh import Mesh
 from mane.body.motion import Pose
 from mane.groom.guides import Guides
 from mane.io.atomic import atomic_write
@@ -37,8 +38,9 @@ FORMAT = 2
 HEADER, GUIDES, CHECKPOINT = "cache.json", "guides.npz", "checkpoint.npz"
 FRAME_NAME = re.compile(r"frame\.(-?\d+)\.npz")
 FRAME_INDEX = "frame"
-OTHERS = ("head", "solid_poses", "time", "inserted", "is_rest_pose")
+OTHERS = ("head", "solid_poses", "time", "inserted", "water", "is_rest_pose")
 ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in OTHERS]
+WATER = ("points", "faces")
 INSERTED = [f.name for f in fields(InsertedGuides)]
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -162,6 +164,7 @@ class Cache:
                 allow_pickle=False,
                 **{name: getattr(frame, name) for name in ARRAYS},
                 **_inserted_arrays(frame),
+                **_water_arrays(frame),
                 head=_pose_row(frame.head),
                 solid_poses=poses,
                 time=np.array([frame.time]),
@@ -179,6 +182,7 @@ class Cache:
                 solid_poses=tuple(_pose(row) for row in arrays["solid_poses"]),
                 time=float(arrays["time"][0]),
                 inserted=_inserted(arrays),
+                water=_water(arrays),
             )
         except (KeyError, IndexError, ValueError) as error:
             raise ValueError(f"{path}: is no frame of a cache ({error})") from None
@@ -230,6 +234,17 @@ def _inserted(arrays: Arrays) -> InsertedGuides | None:
     if "inserted.parents" not in arrays:
         return None
     return InsertedGuides(**{name: arrays[f"inserted.{name}"] for name in INSERTED})
+
+
+def _water_arrays(frame: GuideFrame) -> dict[str, NDArray[Any]]:
+    if frame.water is None:
+        return {}
+    return {f"water.{name}": getattr(frame.water, name) for name in WATER}
+
+
+def _water(arrays: Arrays) -> Mesh | None:
+    """The surface of the water; frames without any have none, nor had those of earlier versions."""
+    return Mesh(*(arrays[f"water.{name}"] for name in WATER)) if "water.points" in arrays else None
 
 
 def _pose_row(pose: Pose) -> NDArray[np.float64]:

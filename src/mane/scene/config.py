@@ -42,13 +42,19 @@ __all__ = [
     "SolidTable",
     "SourceTable",
     "StrandTable",
+    "WaterSourceTable",
+    "WaterTable",
     "WindTable",
 ]
 
 ALL = "all"  # [guides] count
 MARKED = "marked"  # [guides] method
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
-OPEN_TABLES = ("groom", "body", "source", "solids", "air_fields", "interactions", "skin", "passes")
+OPEN_TABLES = ("groom", "body", "source", "solids", "air_fields", "water_sources", "interactions", "skin", "passes")
+
+
+# Sides of the box of [water], in the order of those of a grid.
+WATER_SIDES = ("left", "right", "bottom", "top", "back", "front")
 
 
 @dataclass(frozen=True)
@@ -321,6 +327,56 @@ class AirFieldTable:
 
 
 @dataclass(frozen=True)
+class WaterTable:
+    """Water with a free surface in a box that stays where it is; guides feel it and it feels them.
+
+    Attributes:
+        cell: edge of its cells [m]; without it there is no water
+        low: lowest corner of the box [m]
+        high: highest corner of the box [m]; it is rounded up to whole cells
+        pool: height of the surface of a pool at the start [m]; without it the box is empty
+        outflow: sides that let water out: left, right, bottom, top, back, front
+        tension: of the surface [N/m]; 0.072 for water, short steps
+        hairs: that all guides together stand for
+        wall: how body and solids hold the water: "slip", "no_slip" or "sticky"
+        markers: particles in every cell beside the surface
+    """
+
+    cell: float | None = None
+    low: Vector3 = (-0.3, -0.4, -0.3)
+    high: Vector3 = (0.3, 0.4, 0.3)
+    pool: float | None = None
+    outflow: tuple[str, ...] = ("top",)
+    tension: float = 0.0
+    hairs: float = 100_000.0
+    wall: str = "slip"
+    markers: int = 16
+
+    def __post_init__(self) -> None:
+        require(self.cell is None or self.cell > 0, "cell", "must be above 0 m", self.cell)
+        require(all(a < b for a, b in zip(self.low, self.high, strict=True)), "high", "must be above low", self.high)
+        for name in self.outflow:
+            require_choice("outflow", name, WATER_SIDES)
+        require(self.tension >= 0, "tension", "must be at least 0 N/m", self.tension)
+        require(self.hairs > 0, "hairs", "must be above 0", self.hairs)
+        require_choice("wall", self.wall, ("slip", "no_slip", "sticky"))
+        require(self.markers >= 0, "markers", "must be at least 0", self.markers)
+
+
+@dataclass(frozen=True)
+class WaterSourceTable:
+    """Something that brings water of [water] in or takes it away. Its settings are further keys of the table.
+
+    Attributes:
+        kind: "jet" for water that is poured or spouts, "drain" for a ball that swallows it
+        settings: of that kind
+    """
+
+    kind: str
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class InteractionTable:
     """Something that acts on the guides besides. Its settings are further keys of the table.
 
@@ -388,6 +444,8 @@ class Scene:
         wind: wind
         air: the air as a fluid
         air_fields: what drives that air besides the wind
+        water: water with a free surface
+        water_sources: what brings that water in and takes it away
         interactions: what else acts on the guides, in this order
         hands: what hands did to them
         skin: how guides carry every hair
@@ -414,6 +472,8 @@ class Scene:
     wind: WindTable = field(default_factory=WindTable)
     air: AirTable = field(default_factory=AirTable)
     air_fields: tuple[AirFieldTable, ...] = ()
+    water: WaterTable = field(default_factory=WaterTable)
+    water_sources: tuple[WaterSourceTable, ...] = ()
     interactions: tuple[InteractionTable, ...] = ()
     hands: HandsTable = field(default_factory=HandsTable)
     skin: SkinTable = field(default_factory=SkinTable)

@@ -8,6 +8,7 @@ from typing import Any
 
 from mane.geometry.checks import require_choice
 
+USD = (".usd", ".usda", ".usdc")
 AIR = "air"  # the look that shows the air
 
 
@@ -48,6 +49,7 @@ class OutputTable:
         every: a picture of every so many frames
         movie: a movie, MP4
         metrics: quality of every frame, JSON
+        water: surface of the water of [water], a USD mesh whose triangles change from frame to frame
         log: seconds of every stage of every frame, CSV; without it inside the cache
     """
 
@@ -58,18 +60,19 @@ class OutputTable:
     every: int = 1
     movie: str | None = None
     metrics: str | None = None
+    water: str | None = None
     log: str | None = None
 
     def __post_init__(self) -> None:
         require(self.every >= 1, "every", "must be at least 1", self.every)
-        for name, suffixes in (("usd", (".usd", ".usda", ".usdc")), ("movie", (".mp4",)), ("metrics", (".json",))):
+        for name, suffixes in (("usd", USD), ("water", USD), ("movie", (".mp4",)), ("metrics", (".json",))):
             path = getattr(self, name)
             require(path is None or Path(path).suffix in suffixes, name, f"must end in {' or '.join(suffixes)}", path)
 
     @property
     def writes(self) -> bool:
         """Whether anything is written."""
-        return any((self.cache, self.usd, self.pictures, self.movie, self.metrics, self.log))
+        return any((self.cache, self.usd, self.pictures, self.movie, self.metrics, self.water, self.log))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from mane.body.motion import Motion
 from mane.body.neck import find_neck
 from mane.body.solid import Solid
+from mane.contact.air.waterflow import Waterflow
 from mane.contact.table import INTERACTIONS
 from mane.groom.guides import Guides
 from mane.io.bodies import FileClock
@@ -26,6 +27,7 @@ from mane.scene.sources import SOURCES
 from mane.strand.material import Material
 from mane.strand.ports import Part
 from mane.strand.source import GuideSource
+from mane.strand.surroundings import Surroundings
 
 
 class SceneContext:
@@ -141,13 +143,30 @@ class SceneContext:
 
     @cached_property
     def forces(self) -> list[Part]:
-        """What acts on the guides besides."""
-        made, added = [], len(self.scene.acting) - len(self.scene.interactions)
+        """What acts on the guides besides: interactions, and water."""
+        made: list[Part] = []
+        added = len(self.scene.acting) - len(self.scene.interactions)
         for index, table in enumerate(self.scene.acting):
             key = f"interactions.{index - added}" if index >= added else "strand"
             with naming_location(self.scene.locations, key):
                 made.append(parts.make_stage(INTERACTIONS.find(table.kind), table.settings, self.provide))
-        return made
+        water = self._water()
+        return made if water is None else [*made, water]
+
+    def _water(self) -> Waterflow | None:
+        scene = self.scene
+        if scene.water.cell is None:
+            return None
+        sources = []
+        for index, table in enumerate(scene.water_sources):
+            with naming_location(scene.locations, f"water_sources.{index}"):
+                sources.append(parts.make_water_source(table))
+        pose = self.head.pose(0.0)
+        solids = Surroundings(self.body, self.surroundings, collide_with_body=True).moving(pose, pose, 0.0, 0.0)
+        with naming_location(scene.locations, "water"):
+            return parts.make_water(
+                scene.water, sources, self.guides, solids, gravity=self.gravity, seed=self.seed, scale=self.drag
+            )
 
     @property
     def material(self) -> Material:

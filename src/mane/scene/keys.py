@@ -17,6 +17,7 @@ from typing import Any
 from mane.body.characters import CHARACTERS, character_motions
 from mane.contact.air.fields import FIELDS
 from mane.contact.table import INTERACTIONS
+from mane.fluid.sources import WATER_SOURCES
 from mane.groom.styles import STYLES
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene
 from mane.scene.options import (
@@ -32,6 +33,7 @@ from mane.scene.options import (
     shape_class,
     stage_options,
     style_options,
+    water_source_options,
 )
 from mane.scene.sources import SOURCES
 from mane.skin.finish.passes import FINISHING_PASSES
@@ -204,6 +206,8 @@ def _made(table: str) -> Iterator[tuple[str, str, Any, Mapping[str, Any]]]:
         yield from (("style", name, style.grow, style_options(name)) for name, style in STYLES.items())
     elif table == "air_fields":
         yield from (("kind", name, function, air_field_options(name)) for name, function in FIELDS.items())
+    elif table == "water_sources":
+        yield from (("kind", name, made, water_source_options(name)) for name, made in WATER_SOURCES.items())
     elif table == "body":
         for motions in map(character_motions, CHARACTERS):
             yield from (("motion", name, function, arguments_of(function)) for name, function in motions.items())

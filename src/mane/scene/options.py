@@ -62,6 +62,14 @@ def air_field_options(kind: str) -> Options:
     return arguments_of(FIELDS[kind])
 
 
+def water_source_options(kind: str) -> Options:
+    """Options of what brings water in and takes it away."""
+    from mane.fluid.sources import WATER_SOURCES
+
+    require_choice("kind", kind, list(WATER_SOURCES))
+    return arguments_of(WATER_SOURCES[kind])
+
+
 def arguments_of(function: Any) -> Options:
     """Options of a function or a class: its arguments, as far as a scene file can write them."""
     called = function.__init__ if inspect.isclass(function) else function
@@ -178,6 +186,10 @@ def _open_settings(scene: Scene) -> Iterator[tuple[str, Options, Mapping[str, An
         with blaming(f"air_fields.{index}"):
             options = air_field_options(air_field.kind)
         yield f"air_fields.{index}", options, air_field.settings, _own(air_field)
+    for index, source in enumerate(scene.water_sources):
+        with blaming(f"water_sources.{index}"):
+            options = water_source_options(source.kind)
+        yield f"water_sources.{index}", options, source.settings, _own(source)
     with blaming("strand"):
         material, model = material_options(scene.strand.material), model_options(scene.strand.model)
     yield "strand.properties", material, scene.strand.properties, {}
@@ -250,7 +262,14 @@ def _own(table: Any) -> Options:
 def _check_ranges(scene: Scene) -> None:
     """Let the things themselves say which values are out of range, as far as that needs no hair."""
     from mane.scene.bodies import check_character_motion
-    from mane.scene.parts import check_motion, make_air_field, make_material, make_shape_or_prop, make_wind
+    from mane.scene.parts import (
+        check_motion,
+        make_air_field,
+        make_material,
+        make_shape_or_prop,
+        make_water_source,
+        make_wind,
+    )
 
     with blaming("strand.settings"):
         params = model_params(scene.strand.model)
@@ -279,6 +298,11 @@ def _check_ranges(scene: Scene) -> None:
                 raise ValueError("[[air_fields]] drive the air of [air]; give it a cell, e.g. cell = 0.02")
             if air_field.kind != "file":  # files are looked at where they are read
                 make_air_field(air_field, scene.folder)
+    for index, source in enumerate(scene.water_sources):
+        with blaming(f"water_sources.{index}"):
+            if scene.water.cell is None:
+                raise ValueError("[[water_sources]] are for the water of [water]; give it a cell, e.g. cell = 0.02")
+            make_water_source(source)
 
 
 def _check_stage(stage: type[Stage], settings: Mapping[str, Any]) -> None:
@@ -312,6 +336,7 @@ def require_taken(scene: Scene, source: type[Stage]) -> None:
         ("interactions.0", bool(scene.interactions), "forces"),
         ("wind", any(scene.wind.velocity), "wind"),
         ("air", scene.air.cell is not None, "air"),
+        ("water", scene.water.cell is not None, "forces"),
     ):
         if is_given and need not in source.needs:
             raise TableError(

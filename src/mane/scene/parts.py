@@ -54,10 +54,22 @@ if TYPE_CHECKING:
     from mane.contact.air.airflow import Airflow
     from mane.contact.air.fields import AnyField
     from mane.contact.air.shelter import Shelter
+    from mane.contact.air.waterflow import Waterflow
     from mane.contact.air.wind import Wind
+    from mane.fluid.sources import Drain, Jet
     from mane.groom.guides import Guides
-    from mane.scene.config import AirFieldTable, AirTable, HeadTable, SolidTable, StrandTable, WindTable
+    from mane.scene.config import (
+        AirFieldTable,
+        AirTable,
+        HeadTable,
+        SolidTable,
+        StrandTable,
+        WaterSourceTable,
+        WaterTable,
+        WindTable,
+    )
     from mane.strand.material import Material
+    from mane.strand.ports import MovingSolid
 
 
 def is_motion_file(motion: str) -> bool:
@@ -178,6 +190,46 @@ def make_air(
         return None
     names = ("cell", "margin", "hairs", "triangles", "fibres", "wall", "confinement")
     return Airflow(wind, fields=fields, scale=drag, guides=guides, **{name: getattr(table, name) for name in names})
+
+
+def make_water_source(table: WaterSourceTable) -> Jet | Drain:
+    """Return what a table of [[water_sources]] describes."""
+    from mane.fluid.sources import WATER_SOURCES
+    from mane.geometry.checks import require_choice
+
+    require_choice("kind", table.kind, list(WATER_SOURCES))
+    return WATER_SOURCES[table.kind](**table.settings)
+
+
+def make_water(
+    table: WaterTable, sources: Sequence[Jet | Drain], guides: Guides, solids: Sequence[MovingSolid], **given: Any
+) -> Waterflow | None:
+    """Return water that guides are in, its pool around solids as they stand at the start; None for no water.
+
+    `given` are gravity [m/s^2], the seed of its markers and the `scale` of drag.
+    """
+    import numpy as np
+
+    from mane.contact.air.waterflow import Waterflow
+    from mane.fluid.grid import Grid, Side
+    from mane.fluid.sources import Drain, Jet
+    from mane.fluid.water import Water
+    from mane.scene.config import WATER_SIDES
+
+    if table.cell is None:
+        return None
+    counts = np.ceil((np.array(table.high) - table.low) / table.cell - 1e-6).astype(np.int64)
+    sides = [Side("open" if side in table.outflow else "slip") for side in WATER_SIDES]
+    water = Water(
+        Grid(counts.tolist(), table.cell, table.low, sides),
+        jets=[source for source in sources if isinstance(source, Jet)],
+        drains=[source for source in sources if isinstance(source, Drain)],
+        gravity=given["gravity"], tension=table.tension, wall=table.wall, markers=table.markers, seed=given["seed"],
+    )  # fmt: skip
+    height = table.pool
+    if height is not None:
+        water.fill(lambda points: points[..., 1] - height, solids)
+    return Waterflow(water, hairs=table.hairs, scale=given["scale"], guides=guides)
 
 
 def make_shelters(table: WindTable) -> list[Shelter]:

@@ -258,7 +258,9 @@ class Simulation(GuideSource):
         """The guides as they are now; its arrays are copies."""
         self._arrive()
         inserted = None if self.adaptive is None else self._inserted()
-        return self._frame_of(self._state, self._roots, self._pose, self.time, inserted)
+        frame = self._frame_of(self._state, self._roots, self._pose, self.time, inserted)
+        surfaces = (part.surface() for part in self.parts)
+        return replace(frame, water=next((mesh for mesh in surfaces if mesh is not None), None))
 
     @cached_property
     def rest(self) -> GuideFrame:

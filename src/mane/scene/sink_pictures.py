@@ -130,6 +130,7 @@ class PictureSink(Sink):
             "finest": table.finest,
             "body_color": self._body_color,
             "threads": current_threads(),
+            "water": frame.water,
         }
         return Picture(self._files(index), flat, self._meshes(frame), options, vertex, groom)
 

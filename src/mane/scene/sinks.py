@@ -305,6 +305,7 @@ SINKS: Table[Sink] = Table(
         "usd": "mane.scene.sinks:UsdSink",
         "pictures": "mane.scene.sink_pictures:PictureSink",
         "metrics": "mane.scene.sink_metrics:MetricsSink",
+        "water": "mane.scene.sink_water:WaterSink",
         "cache": "mane.scene.sinks:CacheSink",
     },
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.mesh import Mesh
 from mane.body.motion import Pose
 from mane.geometry.checks import FloatArray, IntArray
 
@@ -61,6 +62,7 @@ class GuideFrame:
         solid_poses: pose of each solid of the simulation, in its order.
         time: [s].
         inserted: guides beside those of the groom, or None where a simulation inserts none.
+        water: triangles of the surface of the water that the hair is in [m], world; None where there is none.
         is_rest_pose: whether a body that deforms is in its rest pose, whatever its animation says at `time`.
     """
 
@@ -76,6 +78,7 @@ class GuideFrame:
     solid_poses: tuple[Pose, ...]
     time: float
     inserted: InsertedGuides | None = None
+    water: Mesh | None = None
     is_rest_pose: bool = False
 
     def __repr__(self) -> str:

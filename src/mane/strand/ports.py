@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.mesh import Mesh
 from mane.body.motion import Pose
 from mane.body.solid import Solid
 from mane.geometry.checks import IntArray
@@ -150,6 +151,10 @@ class Part(Stage):
     def report(self) -> dict[str, float]:
         """Numbers about the last substep for the `StepReport`, by name; the largest of all substeps is kept."""
         return {}
+
+    def surface(self) -> Mesh | None:
+        """Return the surface of a liquid that it moves, as it is now, to be drawn; None for no liquid."""
+        return None
 
     def measure(self, strands: StrandView) -> dict[str, float]:
         """Numbers about the end of the whole step, by name, when everything has acted; called once per step."""

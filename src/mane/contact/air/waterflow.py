@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.mesh import Mesh
 from mane.contact.air.airflow import HAIRS, Airflow, symmetric_times
 from mane.contact.air.porous import fibre_volumes
 from mane.fluid import _kernels_sample as kernels
 from mane.fluid.flow import Exchange, Flow, FlowReport
 from mane.fluid.grid import FloatArray
+from mane.fluid.surface_mesh import surface_mesh
 from mane.fluid.water import Water
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -132,6 +134,10 @@ class Waterflow(Airflow):
 
     def _follow(self, strands: StrandView) -> None:
         """Water stays where it is."""
+
+    def surface(self) -> Mesh | None:
+        """Return the surface of the water, closed at the sides of its box."""
+        return surface_mesh(self.water.surface.level)
 
     def report(self) -> dict[str, float]:
         """Fastest water [m/s], iterations of its pressure, and the part of its volume that is lost."""

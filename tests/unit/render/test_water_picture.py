@@ -1,0 +1,72 @@
+"""Water in a picture: Fresnel and Snell, and a slab before a wall."""
+
+import numpy as np
+import pytest
+
+from mane.body.shapes import Box
+from mane.render.camera import Camera
+from mane.render.lights import three_point
+from mane.render.looks import LOOKS
+from mane.render.mitsuba_scene import MitsubaScene
+from mane.render.renderer import render
+from mane.render.solids import Surfaces
+from mane.render.water import INDEX, fresnel, refracted
+
+
+def test_fresnel_reflects_two_hundredths_straight_on_and_all_along_the_surface():
+    share = fresnel(np.array([1.0, 0.0]))
+    assert share[0] == pytest.approx(((INDEX - 1) / (INDEX + 1)) ** 2)
+    assert share[1] == pytest.approx(1.0)
+    brewster = np.cos(np.arctan(INDEX))  # where only light polarised across the plane is left
+    across = (1 - INDEX**2) ** 2 / (1 + INDEX**2) ** 2
+    assert fresnel(np.array([brewster]))[0] == pytest.approx(across / 2, rel=1e-5)
+
+
+def test_refraction_keeps_to_snell():
+    angle = np.linspace(0.0, 1.5, 7)
+    rays = np.stack([np.sin(angle), -np.cos(angle), 0 * angle], axis=1)
+    bent = refracted(rays, np.tile([0.0, 1.0, 0.0], (7, 1)))
+    assert np.allclose(np.linalg.norm(bent, axis=1), 1.0)
+    assert np.allclose(INDEX * bent[:, 0], np.sin(angle))
+
+
+CAMERA = Camera((0.0, 0.0, 2.0), (0.0, 0.0, 0.0), fov=0.4)
+
+
+def drawn(water, **settings):
+    wall = Box((0.0, 0.0, -0.3), (0.4, 0.4, 0.05)).mesh()
+    half = np.where(wall.points[:, :1] < 0, 0.05, 0.6)
+    return render(
+        None, wall, camera=CAMERA, size=(80, 60), supersample=1, tone="linear", background=None, water=water,
+        body_color=np.repeat(half, 3, axis=1).astype(np.float32), **settings,
+    )  # fmt: skip
+
+
+def test_water_tints_what_is_behind_it_and_shows_what_is_beside_it_when_it_is_slanted():
+    dry = drawn(None)
+    slab = drawn(Box((0.0, 0.0, 0.0), (0.15, 0.15, 0.05)).mesh())
+    middle = (slice(28, 32), slice(44, 48))
+    assert (slab[..., :3][middle] < dry[..., :3][middle]).all()
+    red, blue = (float((slab[middle][..., c] / dry[middle][..., c]).mean()) for c in (0, 2))
+    assert red < blue  # water is blue
+    assert np.array_equal(slab[:4], dry[:4])  # beside it nothing changes
+    half = np.sin(0.25), np.cos(0.25)
+    tilted = Box((0.0, 0.0, 0.0), (0.15, 0.15, 0.05), rotation=(0.0, half[0], 0.0, half[1])).mesh()
+    moved = drawn(tilted)
+    assert abs(float(moved[30, 36:44, 0].mean() - slab[30, 36:44, 0].mean())) > 1e-3
+
+
+def test_what_is_before_the_water_hides_it():
+    behind = Box((0.0, 0.0, -0.6), (0.3, 0.3, 0.05)).mesh()
+    assert np.array_equal(drawn(behind)[25:35, 35:45], drawn(None)[25:35, 35:45])
+
+
+def test_mitsuba_has_it_as_a_dielectric(tmp_path):
+    water, wall = Box((0.0, 0.0, 0.0), (0.1, 0.1, 0.1)).mesh(), Box((0.0, 0.0, -0.3), (0.4, 0.4, 0.05)).mesh()
+    scene = MitsubaScene(
+        None, Surfaces.of_bodies(wall), CAMERA, three_point(CAMERA), LOOKS["brown"], (8, 8), water=water
+    )
+    text = scene.write(tmp_path).read_text()
+    assert '<bsdf type="dielectric">' in text
+    assert '"water.ply"' in text
+    assert (tmp_path / "water.ply").stat().st_size > 100
