@@ -92,8 +92,7 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, name) < least:
             raise ValueError(f"--{name}: must be at least {least}, got {getattr(args, name)}")
     stages = Stages()
-    with _renderer_warming_up():
-        assembly, cache = _simulate(args, stages)
+    assembly, cache = _simulate(args, stages)
     from mane.cli._demo_pictures import compare_skins, draw_stills
 
     drawn, rate = cache.frames[:: assembly.scene.output.every], assembly.scene.frames.rate
@@ -130,7 +129,8 @@ def _simulate(args: argparse.Namespace, stages: Stages) -> tuple[Assembly, Cache
     )
     scene = read_scene(file)
     check_output(scene, resume=False, restart=True)
-    assembly = stages.run("grow and choose guides", lambda: build(scene))
+    with _renderer_warming_up():  # until the process that draws takes over
+        assembly = stages.run("grow and choose guides", lambda: build(scene))
     sys.stderr.write("mane: simulate and draw ...\n")
     with RunBar("demo") as bar:
         summary = run_assembly(assembly, progress=bar.tell)
