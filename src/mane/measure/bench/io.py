@@ -127,7 +127,7 @@ def _measure_frames(figures: Figures, folder: Path, strands: int, frames: int) -
     with UsdSequenceWriter.new(folder / "animation.usda", groom) as writer:
         for frame in range(1, frames + 1):
             points = groom.points + np.float32(1e-3 * frame)
-            plain.append(_best(partial(_write_plain, folder / "plain.bin", points), 1))
+            plain.append(_best(partial(write_plain, folder / "plain.bin", points), 1))
             ours.append(_best(partial(writer.write, frame, points), 1))
             (writer.folder / f"frame.{frame:04d}.usdc").unlink()  # there may be less room than for all of them
     ours_median, plain_median = np.median(ours[1:]), np.median(plain[1:])
@@ -141,7 +141,7 @@ def _measure_frames(figures: Figures, folder: Path, strands: int, frames: int) -
     figures.add(case, "write the first frame, to plain", ours[0] / plain_median, "1")
 
 
-def _write_plain(path: Path, points: np.ndarray[Any, Any]) -> None:
+def write_plain(path: Path, points: np.ndarray[Any, Any]) -> None:
     """Write the bytes of an array as plainly as they can be safe on the disk under their name."""
     with open(path.with_suffix(".partial"), "wb") as file:
         file.write(points.data.cast("B"))

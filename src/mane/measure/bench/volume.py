@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import resource
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mane.body.characters import make_character
 from mane.geometry.threads import most_threads, using_threads
+from mane.groom.groom import Groom
+from mane.measure.bench.io import write_plain
 from mane.measure.bench.volume_hairs import add_rows
 from mane.measure.figures import Figures
+from mane.measure.timing import best_seconds
 from mane.volume import _kernels_embed as kernels
 from mane.volume._kernels_embed import HALF
 from mane.volume.driver import SkinDriver
@@ -118,7 +123,23 @@ def run(*, quick: bool = False, progress: Callable[[str], None] | None = None) -
     add_rows(figures, quick, tell)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     figures.add("process", "memory at most", peak, "GB", target=None if quick else MEMORY)
+    tell("volume: writing a frame")
+    _add_writing(figures, coat)
     return figures
+
+
+def _add_writing(figures: Figures, coat: Coat) -> None:
+    """Write a frame of the coat as animated USD, beside a plain file of the same bytes; both are on the disk then."""
+    from mane.io.usd import UsdSequenceWriter
+
+    groom = Groom(coat.rest, coat.offsets)
+    with tempfile.TemporaryDirectory() as folder:
+        plain = best_seconds(lambda: write_plain(Path(folder, "plain.bin"), coat.rest), 1)
+        with UsdSequenceWriter.new(Path(folder, "coat.usda"), groom) as writer:
+            writer.write(0.0, groom.points)
+            spent = best_seconds(lambda: writer.write(1.0, groom.points), 1)
+    case = f"{groom.strand_count:,} strands, {len(groom.points):,} points"
+    figures.add(case, "writing a frame as USD", spent, "s", reference=plain, source="plain file and fsync, same bytes")
 
 
 def _add_frames(
