@@ -25,7 +25,7 @@ pytestmark = pytest.mark.page
 BROWSER = os.environ.get("MANE_BROWSER") or shutil.which("chromium")
 SOFTWARE = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 SCENE = ["groom.strands=1500", "groom.vertices=12", "guides.count=24", "head.motion=still"]
-PATIENCE = 240.0  # [s]; the machine may be busy, kernels may have to be compiled, and movies are drawn at the lowest priority
+PATIENCE = 240.0  # [s]; the machine may be busy, kernels are compiled, and movies are drawn at the lowest priority
 COMB, BALL = 1, 2
 
 
