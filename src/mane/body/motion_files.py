@@ -19,8 +19,6 @@ import csv
 import io
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -33,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from mane.body import motion_bvh
 from mane.body.motion import Float64Array, Motion, Pose
 from mane.body.motion_keys import MAX_SPEED, MAX_SPIN, MIN_SPAN, KeyframedMotion, check_times
+from mane.geometry.archives import DAMAGED_ARCHIVE
 from mane.geometry.checks import as_array
 
 # Beyond this a number is in the wrong units or no number at all: 30,000 years, or six times the distance to the sun.
@@ -327,7 +326,7 @@ def _parse_npz(path: str, content: bytes, fps: Any) -> list[_Key]:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files if name in ARRAYS}
-    except (ValueError, OSError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (*DAMAGED_ARCHIVE, ValueError, OSError, KeyError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(
             f"{path}: must be an archive of NumPy arrays (.npz), got one that is damaged: {reason}"

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.geometry.archives import DAMAGED_ARCHIVE
 from mane.groom.groom import Groom
 from mane.io.buffers import Buffer
 from mane.io.npy import as_float32, parse_array
@@ -33,9 +34,6 @@ FORMAT_VERSION = 1
 # A compressed member may unfold to this many times the file and no further, which keeps a bomb from going off.
 MAX_UNFOLDING = 100
 LOCAL_HEADER = 30  # bytes before the name of a member
-
-# What the module `zipfile` raises on damaged archives.
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
 
 
 def parse(buffer: Buffer) -> RawGroom:
@@ -81,7 +79,7 @@ def _read_members(buffer: Buffer) -> dict[str, NDArray[Any]]:
             for info in infos:
                 if info.filename.endswith(".npy"):
                     members[info.filename.removesuffix(".npy")] = _read_member(content, archive, info)
-    except (*DAMAGED, OSError) as error:
+    except (*DAMAGED_ARCHIVE, OSError) as error:
         raise ValueError(f"zip: cannot be read ({error}); the file is cut short or damaged") from None
     return members
 

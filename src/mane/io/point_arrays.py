@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.geometry.archives import DAMAGED_ARCHIVE
 from mane.geometry.checks import FloatArray
 from mane.io.buffers import map_buffer
 from mane.io.formats import suffix_of
 from mane.io.grooms import naming
 from mane.io.npy import as_float32, parse_array
-from mane.io.npz import DAMAGED, LOCAL_HEADER
+from mane.io.npz import LOCAL_HEADER
 from mane.io.watch import WatchedFiles
 
 SUFFIXES = (".npy", ".npz")
@@ -87,7 +88,7 @@ def _members(file: Path, mapped: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
                     )
                 else:
                     arrays[name] = parse_array(archive.read(info))
-    except DAMAGED as error:
+    except DAMAGED_ARCHIVE as error:
         raise ValueError(f"zip: cannot be read ({error}); the file is cut short or damaged") from None
     return arrays
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from mane.body.mesh import Mesh
 from mane.body.motion import Pose
+from mane.geometry.archives import DAMAGED_ARCHIVE
 from mane.groom.guides import Guides
 from mane.io.atomic import atomic_write
 from mane.scene.config import Scene
@@ -259,7 +259,7 @@ def _load(path: Path, names: Sequence[str] | None = None) -> dict[str, NDArray[A
             return {name: archive[name] for name in (archive.files if names is None else names)}
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: is not there (any more)") from None
-    except (zipfile.BadZipFile, ValueError, EOFError, KeyError, OSError, NotImplementedError) as error:
+    except (*DAMAGED_ARCHIVE, ValueError, KeyError, OSError) as error:
         raise ValueError(f"{path}: is damaged ({error}); begin the run anew, or bring the file back") from None
 
 

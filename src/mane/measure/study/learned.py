@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,11 +50,11 @@ SYNTHESIS_TARGET = 10_000  # frames per second
 SOURCE = "guan2012 table 2"
 
 
-def learned_source(model: HairModel, body: Solid | None, **settings: object) -> LearnedSource:
+def learned_source(model: HairModel, body: Solid | None, **settings: Any) -> LearnedSource:
     """All sliders at their last level, under a random motion."""
     sliders = {factor.name: 1.0 for factor in model.factors}
     head = make_motion("random", seed=3)
-    return LearnedSource(model.guides(), model, sliders=sliders, head=head, body=body, **settings)  # type: ignore[arg-type]
+    return LearnedSource(model.guides(), model, sliders=sliders, head=head, body=body, **settings)
 
 
 def stages(figures: Figures, case: str, size: Size, model: HairModel, body: Solid, repeats: int) -> float:
