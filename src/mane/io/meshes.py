@@ -178,6 +178,11 @@ class _Neighbours(Mapping[str, bytes]):
         return 0
 
 
+# Formats that hold nothing else. Where trimesh finds a library that guesses encodings, it reads a damaged one as text
+# without a face.
+OF_FACES_ALONE = (".stl",)
+
+
 def _through_trimesh(content: bytes, suffix: str, folder: Path) -> tuple[Any, Any, Any]:
     """Read with trimesh and join all parts; whatever goes wrong inside it is an unreadable file."""
     import trimesh
@@ -198,6 +203,8 @@ def _through_trimesh(content: bytes, suffix: str, folder: Path) -> tuple[Any, An
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise ValueError(f"cannot be read as {suffix} ({reason}); it is damaged or of another format") from None
     parts = [part for part in placed if part is not None]
+    if not parts and suffix in OF_FACES_ALONE:
+        raise ValueError(f"cannot be read as {suffix} (no triangles); it is damaged or of another format")
     if not parts:
         raise ValueError("the file has no faces; export the mesh, not points or curves")
     starts = offsets_of(np.asarray([len(points) for points, _, _ in parts]))
