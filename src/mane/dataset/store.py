@@ -124,7 +124,8 @@ class DatasetStore:
 
     def require_same(self, header: Mapping[str, Any]) -> None:
         """Raise ValueError where the dataset is of another spec, of other files, or was made by another program."""
-        ours, theirs = _flat(self.header["spec"]), _flat(json.loads(json.dumps(header["spec"])))
+        # The spec is read anew, so that a key that this version added has its default on both sides.
+        ours, theirs = _flat(self.spec.to_dict()), _flat(json.loads(json.dumps(header["spec"])))
         for name in {**ours, **theirs}:
             if ours.get(name) != theirs.get(name):
                 raise ValueError(

@@ -131,6 +131,15 @@ def test_another_spec_in_the_way(dataset_copy, write_spec, change, message):
         run_dataset(spec, dataset_copy, workers=0)
 
 
+def test_a_dataset_begun_before_a_key_was_there_goes_on(dataset_copy):
+    file = dataset_copy / "zarr.json"
+    header = json.loads(file.read_text())
+    del header["attributes"]["mane"]["spec"]["scene"]["water"]
+    del header["attributes"]["mane"]["spec"]["scene"]["strand"]["cohesion"]
+    file.write_text(json.dumps(header))
+    assert run_dataset(read_spec(dataset_copy.parent / "spec.toml"), dataset_copy, workers=0).made == 0
+
+
 def test_something_else_in_the_way(write_spec, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.txt").write_text("dear diary")
