@@ -16,8 +16,8 @@ swing (lee2018's KDSM). Any groom that was made in the character's rest pose the
 
   [skin] method = "volume", mesh = "shot.kdsm"
 
-The file is USD (docs/volume.md): a tetrahedral mesh, and its surface for tools that know no tetrahedra. It may be
-edited.
+The file is USD (docs/methods/volume.md): a tetrahedral mesh, and its surface for tools that know no tetrahedra. It
+may be edited.
 """
 EXAMPLES = """\
 examples:

@@ -1,4 +1,4 @@
-"""Meshes of a shot on disk: a USD file with a tetrahedral mesh whose nodes have time samples (docs/volume.md).
+"""Meshes of a shot on disk: a USD file with a tetrahedral mesh whose nodes have time samples (docs/methods/volume.md).
 
 `/Kdsm/Tets` is a UsdGeom.TetMesh with what mane needs to bind hair to it, `/Kdsm/Surface` its outer triangles, which
 Blender and others that know no tetrahedra show. Both may be edited: what is read is `points` of `Tets`.

@@ -1,7 +1,8 @@
 """Which hairs become guides, by how they moved in training (chai2017 6.3): a table of methods.
 
 All work on features: the motion of a hair, as seen from the head, in the space of its principal components, which keeps
-distances between hairs. `k_medoids` is the default: as good as sparse coding and much cheaper (docs/adaptive.md).
+distances between hairs. `k_medoids` is the default: as good as sparse coding and much cheaper
+(docs/methods/adaptive.md).
 """
 
 from __future__ import annotations

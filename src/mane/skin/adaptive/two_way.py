@@ -74,7 +74,7 @@ class TwoWaySkin(AdaptiveSkin):
         guide_model: mechanics of the guides, for their masses; by default guides of the default material.
         settings: fields of `TwoWayParams`, and arguments of `AdaptiveSkin`.
 
-    To compare with: `adaptive` and the pass `push_out` do better (docs/adaptive.md).
+    To compare with: `adaptive` and the pass `push_out` do better (docs/methods/adaptive.md).
     """
 
     name = "adaptive_two_way"
