@@ -28,6 +28,8 @@ from mane.scene.config import (
     SolidTable,
     SourceTable,
     StrandTable,
+    WaterSourceTable,
+    WaterTable,
     WindTable,
 )
 from mane.scene.loop import Progress, RunSummary
@@ -62,6 +64,8 @@ __all__ = [
     "SolidTable",
     "SourceTable",
     "StrandTable",
+    "WaterSourceTable",
+    "WaterTable",
     "WindTable",
     "parse_scene",
 ]

@@ -14,9 +14,10 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from mane.geometry.checks import require_choice
+from mane.geometry.limits import Choice, Count, NotNegative, Positive, Range, check_limits
 from mane.scene.config_body import BodyTable, HeadTable, Paths, Settings, SolidTable, Vector3
 from mane.scene.config_output import BoundsTable, CameraTable, FinishTable, OutputTable, require
 from mane.scene.options import TableError, check_settings
@@ -53,6 +54,7 @@ MARKED = "marked"  # [guides] method
 OPEN_TABLES = ("groom", "body", "source", "solids", "air_fields", "water_sources", "interactions", "skin", "passes")
 
 
+Wall = Annotated[str, Choice("slip", "no_slip", "sticky")]  # how solids hold air and water
 # Sides of the box of [water], in the order of those of a grid.
 WATER_SIDES = ("left", "right", "bottom", "top", "back", "front")
 
@@ -70,13 +72,12 @@ class FramesTable:
 
     start: int = 1
     end: int = 48
-    rate: float = 24.0
-    preroll: float = 0.0
+    rate: Annotated[float, Range(above=0, below=1e4)] = 24.0
+    preroll: Annotated[float, Range(least=0, below=1e4)] = 0.0
 
     def __post_init__(self) -> None:
+        check_limits(self)
         require(self.end >= self.start, "end", f"must be at least start ({self.start})", self.end)
-        require(0 < self.rate < 1e4, "rate", "must be above 0 and below 10000", self.rate)
-        require(0 <= self.preroll < 1e4, "preroll", "must be at least 0 s and below 10000", self.preroll)
 
     @property
     def count(self) -> int:
@@ -101,8 +102,8 @@ class GroomTable:
 
     style: str | None = None
     file: str | None = None
-    strands: int | None = None
-    vertices: int | None = None
+    strands: Count | None = None
+    vertices: Annotated[int, Range(least=4)] | None = None
     unit: str | None = None
     up: str | None = None
     any_scale: bool = False
@@ -111,9 +112,7 @@ class GroomTable:
     def __post_init__(self) -> None:
         if (self.style is None) == (self.file is None):
             raise ValueError("style: must be given, or file, and not both")
-        for name in ("strands", "vertices"):
-            value, least = getattr(self, name), 1 if name == "strands" else 4
-            require(value is None or value >= least, name, f"must be at least {least}", value)
+        check_limits(self)
         if self.file is not None and self.strands is not None:
             raise ValueError("strands: is for styles; a file has the strands that it has")
         if self.style is not None and (self.unit or self.up):
@@ -141,9 +140,9 @@ class GuidesTable:
         slider_file: a table (.csv) of keyframes: a column `time` [s], and one for each slider
     """
 
-    count: int | Literal["all"] | None = None
-    method: str = "shape"
-    vertices: int | None = None
+    count: Count | Literal["all"] | None = None
+    method: Annotated[str, Choice("shape", "farthest", "random", MARKED)] = "shape"
+    vertices: Annotated[int, Range(least=3)] | None = None
     file: str | None = None
     prim: Paths | None = None
     attribute: str | None = None
@@ -155,7 +154,7 @@ class GuidesTable:
     slider_file: str | None = None
 
     def __post_init__(self) -> None:
-        require_choice("method", self.method, ("shape", "farthest", "random", MARKED))
+        check_limits(self)
         given = [name for name in ("model", "file", "prim", "attribute") if getattr(self, name) is not None]
         if self.model is not None and len(given) > 1:
             raise ValueError(f"{given[1]}: must be left out with model, which tells all guides")
@@ -173,8 +172,6 @@ class GuidesTable:
                 raise ValueError(f"{name}: is for a file of guides; that of the groom is in [groom]")
         if self.method == MARKED and self.count is not None:
             raise ValueError('count: must be left out with method "marked", which takes all that are marked')
-        require(not isinstance(self.count, int) or self.count >= 1, "count", "must be at least 1", self.count)
-        require(self.vertices is None or self.vertices >= 3, "vertices", "must be at least 3", self.vertices)
 
 
 @dataclass(frozen=True)
@@ -212,22 +209,18 @@ class StrandTable:
 
     model: str = "cosserat"
     material: str = "straight"
-    root: str = "clamped"
+    root: Annotated[str, Choice("clamped", "hinged", "free")] = "clamped"
     sag_free: bool = True
-    stiffen_to_stand: str = "on"
+    stiffen_to_stand: Annotated[str, Choice("on", "report", "off")] = "on"
     gravity: Vector3 = (0.0, -9.81, 0.0)
-    drag: float = 0.1
-    cohesion: float = 1.0
-    substeps: int | None = None
+    drag: NotNegative = 0.1
+    cohesion: Annotated[float, Range(least=0, below=1e4)] = 1.0
+    substeps: Count | None = None
     properties: Settings = field(default_factory=dict)
     settings: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        require_choice("root", self.root, ("clamped", "hinged", "free"))
-        require_choice("stiffen_to_stand", self.stiffen_to_stand, ("on", "report", "off"))
-        require(self.drag >= 0, "drag", "must be at least 0", self.drag)
-        require(0 <= self.cohesion < 1e4, "cohesion", "must be at least 0 and below 10000 per second", self.cohesion)
-        require(self.substeps is None or self.substeps >= 1, "substeps", "must be at least 1", self.substeps)
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -243,20 +236,15 @@ class ContactTable:
         penalty_load: in multiples of the vertex's own weight
     """
 
-    mode: str = "hard"
-    friction: float | None = None
-    thickness: float = 0.0
-    push_out_speed: float = 0.5
-    penalty_depth: float = 1e-4
-    penalty_load: float = 10.0
+    mode: Annotated[str, Choice("hard", "penalty")] = "hard"
+    friction: NotNegative | None = None
+    thickness: NotNegative = 0.0
+    push_out_speed: Positive = 0.5
+    penalty_depth: Positive = 1e-4
+    penalty_load: Positive = 10.0
 
     def __post_init__(self) -> None:
-        require_choice("mode", self.mode, ("hard", "penalty"))
-        for name in ("friction", "thickness"):
-            value = getattr(self, name)
-            require(value is None or value >= 0, name, "must be at least 0", value)
-        for name in ("push_out_speed", "penalty_depth", "penalty_load"):
-            require(getattr(self, name) > 0, name, "must be above 0", getattr(self, name))
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -272,14 +260,13 @@ class WindTable:
     """
 
     velocity: Vector3 = (0.0, 0.0, 0.0)
-    gusts: float = 0.0
-    scale: float = 2.0
+    gusts: NotNegative = 0.0
+    scale: Positive = 2.0
     solids_shelter: bool = True
     hair_shelters: bool = True
 
     def __post_init__(self) -> None:
-        require(self.gusts >= 0, "gusts", "must be at least 0", self.gusts)
-        require(self.scale > 0, "scale", "must be above 0 m", self.scale)
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -296,21 +283,16 @@ class AirTable:
         confinement: strength of vorticity confinement, which keeps small eddies turning
     """
 
-    cell: float | None = None
-    margin: float = 0.15
-    hairs: float = 100_000.0
+    cell: Positive | None = None
+    margin: Positive = 0.15
+    hairs: Positive = 100_000.0
     triangles: bool = True
-    fibres: str = "jackson_james"
-    wall: str = "no_slip"
-    confinement: float = 0.0
+    fibres: Annotated[str, Choice("jackson_james", "alone")] = "jackson_james"
+    wall: Wall = "no_slip"
+    confinement: NotNegative = 0.0
 
     def __post_init__(self) -> None:
-        require(self.cell is None or self.cell > 0, "cell", "must be above 0 m", self.cell)
-        require(self.margin > 0, "margin", "must be above 0 m", self.margin)
-        require(self.hairs > 0, "hairs", "must be above 0", self.hairs)
-        require_choice("fibres", self.fibres, ("jackson_james", "alone"))
-        require_choice("wall", self.wall, ("slip", "no_slip", "sticky"))
-        require(self.confinement >= 0, "confinement", "must be at least 0", self.confinement)
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -342,25 +324,21 @@ class WaterTable:
         markers: particles in every cell beside the surface
     """
 
-    cell: float | None = None
+    cell: Positive | None = None
     low: Vector3 = (-0.3, -0.4, -0.3)
     high: Vector3 = (0.3, 0.4, 0.3)
     pool: float | None = None
     outflow: tuple[str, ...] = ("top",)
-    tension: float = 0.0
-    hairs: float = 100_000.0
-    wall: str = "slip"
-    markers: int = 16
+    tension: NotNegative = 0.0
+    hairs: Positive = 100_000.0
+    wall: Wall = "slip"
+    markers: Annotated[int, Range(least=0)] = 16
 
     def __post_init__(self) -> None:
-        require(self.cell is None or self.cell > 0, "cell", "must be above 0 m", self.cell)
+        check_limits(self)
         require(all(a < b for a, b in zip(self.low, self.high, strict=True)), "high", "must be above low", self.high)
         for name in self.outflow:
             require_choice("outflow", name, WATER_SIDES)
-        require(self.tension >= 0, "tension", "must be at least 0 N/m", self.tension)
-        require(self.hairs > 0, "hairs", "must be above 0", self.hairs)
-        require_choice("wall", self.wall, ("slip", "no_slip", "sticky"))
-        require(self.markers >= 0, "markers", "must be at least 0", self.markers)
 
 
 @dataclass(frozen=True)
@@ -460,7 +438,7 @@ class Scene:
     """
 
     groom: GroomTable
-    seed: int = 0
+    seed: Annotated[int, Range(least=0)] = 0
     frames: FramesTable = field(default_factory=FramesTable)
     guides: GuidesTable = field(default_factory=GuidesTable)
     source: SourceTable = field(default_factory=SourceTable)
@@ -487,7 +465,7 @@ class Scene:
     text: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        require(self.seed >= 0, "seed", "must be at least 0", self.seed)
+        check_limits(self)
         if self.output.usd_layer:
             suffix = Path(self.groom.file or "").suffix
             if suffix not in (".usd", ".usda", ".usdc", ".usdz"):

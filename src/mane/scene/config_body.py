@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from mane.body.interpolation import INTERPOLATIONS
+from mane.geometry.limits import Choice, Range, check_limits
 from mane.scene.config_output import require
 
 Vector3 = tuple[float, float, float]
@@ -20,6 +21,8 @@ CHARACTERS = ("bust", "creature")  # as in `mane.body.characters`
 AUTO = "auto"
 REST_POSES = (AUTO, "bind", "first")
 LONGEST_PREROLL = 1e4  # [s]
+Interpolation = Annotated[str, Choice(*INTERPOLATIONS)]
+Rate = Annotated[float, Range(above=0, below=1e4)]
 
 
 def is_mesh_file(mesh: str) -> bool:
@@ -56,11 +59,11 @@ class BodyTable:
     ignore: Paths | None = None
     rest: float | str = AUTO
     start: float | None = None
-    preroll: float | str = AUTO
-    interpolation: str = "cubic"
+    preroll: Annotated[float, Range(least=0, below=LONGEST_PREROLL)] | str = AUTO
+    interpolation: Interpolation = "cubic"
     collide: bool = True
     animation: str | None = None
-    rate: float | None = None
+    rate: Rate | None = None
     unit: str | None = None
     up: str | None = None
     settings: Settings = field(default_factory=dict)
@@ -69,7 +72,7 @@ class BodyTable:
         choices = ", ".join(map(repr, REST_POSES))
         is_known = not isinstance(self.rest, str) or self.rest in REST_POSES
         require(is_known, "rest", f"must be {choices} or a time code", self.rest)
-        is_time = not isinstance(self.preroll, str) and 0 <= self.preroll < LONGEST_PREROLL
+        is_time = not isinstance(self.preroll, str)
         require(is_time or self.preroll == AUTO, "preroll", 'must be "auto" or a time [s] from 0 on', self.preroll)
         _check_animation(self, not self.is_file)
         if self.motion is not None and self.is_file:
@@ -102,10 +105,10 @@ class HeadTable:
     pivot: Vector3 | None = None
     ease_in: float | None = None
     stop: float | None = None
-    seed: int | None = None
+    seed: Annotated[int, Range(least=0)] | None = None
 
     def __post_init__(self) -> None:
-        require(self.seed is None or self.seed >= 0, "seed", "must be at least 0", self.seed)
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -141,9 +144,9 @@ class SolidTable:
     prim: Paths | None = None
     ignore: Paths | None = None
     start: float | None = None
-    interpolation: str = "cubic"
+    interpolation: Interpolation = "cubic"
     animation: str | None = None
-    rate: float | None = None
+    rate: Rate | None = None
     unit: str | None = None
     up: str | None = None
     settings: Settings = field(default_factory=dict)
@@ -169,6 +172,4 @@ def _check_animation(table: BodyTable | SolidTable, is_no_file: bool) -> None:
     if table.animation is not None:
         suffix = Path(table.animation).suffix
         require(suffix in (".npy", ".npz"), "animation", "must end in .npy or .npz", table.animation)
-    choices = ", ".join(map(repr, INTERPOLATIONS))
-    require(table.interpolation in INTERPOLATIONS, "interpolation", f"must be one of {choices}", table.interpolation)
-    require(table.rate is None or 0 < table.rate < 1e4, "rate", "must be above 0 and below 10000", table.rate)
+    check_limits(table)

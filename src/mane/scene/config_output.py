@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from mane.geometry.checks import require_choice
+from mane.geometry.limits import Count, NotNegative, Range, check_limits
 
 USD = (".usd", ".usda", ".usdc")
 AIR = "air"  # the look that shows the air
@@ -29,12 +30,11 @@ class FinishTable:
     """
 
     push_out: bool = True
-    thickness: float = 0.0
-    subdivide: int = 0
+    thickness: NotNegative = 0.0
+    subdivide: Annotated[int, Range(least=0, most=4)] = 0
 
     def __post_init__(self) -> None:
-        require(self.thickness >= 0, "thickness", "must be at least 0 m", self.thickness)
-        require(0 <= self.subdivide <= 4, "subdivide", "must be between 0 and 4", self.subdivide)
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class OutputTable:
     usd: str | None = None
     usd_layer: bool = False
     pictures: str | None = None
-    every: int = 1
+    every: Count = 1
     movie: str | None = None
     metrics: str | None = None
     water: str | None = None
     log: str | None = None
 
     def __post_init__(self) -> None:
-        require(self.every >= 1, "every", "must be at least 1", self.every)
+        check_limits(self)
         for name, suffixes in (("usd", USD), ("water", USD), ("movie", (".mp4",)), ("metrics", (".json",))):
             path = getattr(self, name)
             require(path is None or Path(path).suffix in suffixes, name, f"must end in {' or '.join(suffixes)}", path)
@@ -86,14 +86,13 @@ class BoundsTable:
         hair_fallbacks: share of hairs that the skin's method could not carry, which follow the mean of their guides
     """
 
-    guide_stretch: float = 0.05
-    hair_stretch: float = 0.1
-    hair_penetration: float = 0.01
-    hair_fallbacks: float = 0.01
+    guide_stretch: NotNegative = 0.05
+    hair_stretch: NotNegative = 0.1
+    hair_penetration: NotNegative = 0.01
+    hair_fallbacks: NotNegative = 0.01
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            require(getattr(self, name) >= 0, name, "must be at least 0", getattr(self, name))
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -114,11 +113,11 @@ class CameraTable:
     size: tuple[int, int] = (960, 540)
     direction: str = "three-quarter"
     frame: str = "all"
-    zoom: float = 1.0
+    zoom: Annotated[float, Range(above=0, below=1e4)] = 1.0
     follow: bool = False
     look: str | None = None
     style_looks: tuple[str, ...] = ()
-    finest: float = 0.15
+    finest: Annotated[float, Range(least=0, below=100)] = 0.15
 
     def __post_init__(self) -> None:
         from mane.render.cameras import FRAMED, direction_of
@@ -126,10 +125,9 @@ class CameraTable:
 
         direction_of(self.direction)
         require_choice("frame", self.frame, list(FRAMED))
-        require(0 < self.zoom < 1e4, "zoom", "must be above 0 and below 10000", self.zoom)
         if self.look is not None:
             require_choice("look", self.look, [*LOOKS, AIR])
         for name in self.style_looks:
             require_choice("style_looks", name, list(LOOKS))
-        require(0 <= self.finest < 100, "finest", "must be at least 0 pixels and below 100", self.finest)
+        check_limits(self)
         require(all(16 <= side <= 16384 for side in self.size), "size", "must be 16 to 16384 pixels", self.size)

@@ -18,6 +18,7 @@ from mane.body.characters import CHARACTERS, character_motions
 from mane.contact.air.fields import FIELDS
 from mane.contact.table import INTERACTIONS
 from mane.fluid.sources import WATER_SOURCES
+from mane.geometry.limits import Limit, limits_of
 from mane.groom.styles import STYLES
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene
 from mane.scene.options import (
@@ -62,18 +63,20 @@ class Key:
         hint: type of its value, as `mane.scene.values.fit` takes it.
         default: its value where it is left out; `EMPTY` where it must be given, None where it is found out.
         meaning: what it does.
+        limit: range or choice that the value must keep to, where its type states one.
     """
 
     name: str
     hint: Any
     default: Any
     meaning: str
+    limit: Limit | None = None
 
     @property
     def unit(self) -> str:
-        """Unit of the value, as its meaning states it in brackets; "" for none."""
-        found = re.search(r"\[([^\]\s]+)\]", self.meaning)
-        return found.group(1) if found else ""
+        """Units of the value, as its meaning states them in brackets; "" for none. [water] is a table, not a unit."""
+        found = dict.fromkeys(re.findall(r"\[([^\]\s]+)\]", self.meaning))
+        return ", ".join(unit for unit in found if unit.split(".")[0] not in SCENE_KEYS)
 
 
 @dataclass(frozen=True)
@@ -142,9 +145,9 @@ def summary_of(thing: Any) -> str:
 
 def table_keys(table: Any, *, is_open: bool) -> tuple[Key, ...]:
     """Keys of a table, from the fields of its class; an open one has those of what it names besides."""
-    hints, meanings = typing.get_type_hints(table), described(table)
+    hints, meanings, limits = typing.get_type_hints(table), described(table), limits_of(table)
     fields = [f for f in dataclasses.fields(table) if not (is_open and f.name == "settings")]
-    return tuple(Key(f.name, hints[f.name], default_of(f), meanings[f.name]) for f in fields)
+    return tuple(Key(f.name, hints[f.name], default_of(f), meanings[f.name], limits.get(f.name)) for f in fields)
 
 
 def default_of(item: dataclasses.Field[Any]) -> Any:
@@ -156,24 +159,32 @@ def default_of(item: dataclasses.Field[Any]) -> Any:
 
 def stage_keys(stage: type[Stage]) -> tuple[Key, ...]:
     """Settings of a stage, as keys of a scene file."""
-    meanings = described(stage) | described(maker_of(stage))
+    maker, defaults = maker_of(stage), option_defaults(stage)
+    meanings, limits = described(stage) | described(maker), dict(limits_of(maker))
     if stage.settings is not None:
         meanings |= described(stage.settings)
-    defaults = option_defaults(stage)
-    return tuple(Key(name, hint, defaults[name], meanings.get(name, "")) for name, hint in stage_options(stage).items())
+        limits |= limits_of(stage.settings)
+    return tuple(
+        Key(name, hint, defaults[name], meanings.get(name, ""), limits.get(name))
+        for name, hint in stage_options(stage).items()
+    )
 
 
 def call_keys(function: Any, options: Mapping[str, Any]) -> tuple[Key, ...]:
     """Options of a function, as keys of a scene file."""
-    parameters, meanings = inspect.signature(function).parameters, described(function)
-    return tuple(Key(name, hint, parameters[name].default, meanings.get(name, "")) for name, hint in options.items())
+    parameters, meanings, limits = inspect.signature(function).parameters, described(function), limits_of(function)
+    return tuple(
+        Key(name, hint, parameters[name].default, meanings.get(name, ""), limits.get(name))
+        for name, hint in options.items()
+    )
 
 
 def scene_tables() -> tuple[SceneTable, ...]:
     """All tables of a scene file, in the order in which `mane new` writes them; the scene itself comes first."""
     hints, meanings = typing.get_type_hints(Scene), described(Scene)
     own = [name for name in SCENE_KEYS if name == "seed"]
-    tables = [SceneTable("", False, "Keys above all tables.", tuple(Key(n, hints[n], 0, meanings[n]) for n in own))]
+    keys = tuple(Key(n, hints[n], 0, meanings[n], limits_of(Scene).get(n)) for n in own)
+    tables = [SceneTable("", False, "Keys above all tables.", keys)]
     for name in SCENE_KEYS:
         if name in own:
             continue
@@ -222,12 +233,12 @@ def model_keys(solver: type[Stage]) -> tuple[Key, ...]:
     """Settings of a strand model, keys of [strand.settings]."""
     if solver.settings is None:
         return ()
-    meanings, defaults = (
-        described(solver.settings),
-        {f.name: default_of(f) for f in dataclasses.fields(solver.settings)},
+    meanings, limits = described(solver.settings), limits_of(solver.settings)
+    defaults = {f.name: default_of(f) for f in dataclasses.fields(solver.settings)}
+    return tuple(
+        Key(name, hint, defaults[name], meanings.get(name, ""), limits.get(name))
+        for name, hint in model_options(solver.name).items()
     )
-    options = model_options(solver.name)
-    return tuple(Key(key, hint, defaults[key], meanings.get(key, "")) for key, hint in options.items())
 
 
 def material_keys() -> tuple[Key, ...]:

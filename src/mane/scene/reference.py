@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from mane.geometry.limits import Choice
 from mane.scene.keys import EMPTY, Key, SceneTable, material_keys, scene_tables
 from mane.scene.starter import toml_value
 
@@ -43,7 +44,7 @@ def key_lines(keys: Sequence[Key]) -> Iterator[str]:
         return
     yield "| key | default | unit | effect |\n|---|---|---|---|"
     for key in keys:
-        effect = key.meaning.replace(f" [{key.unit}]", "").replace("|", chr(92) + "|")
+        effect = _effect(key).replace("|", chr(92) + "|")
         yield f"| `{key.name}` | {_default(key)} | {key.unit} | {effect} |"
     yield ""
 
@@ -52,3 +53,10 @@ def _default(key: Key) -> str:
     if key.default is EMPTY:
         return "*needed*"
     return "*none*" if key.default is None else f"`{toml_value(key.default)}`"
+
+
+def _effect(key: Key) -> str:
+    """What a key does, without its unit, which has a column, and with its limit where the text does not tell it."""
+    text = key.meaning.removeprefix(f"[{key.unit}], ").replace(f" [{key.unit}]", "")
+    is_told = isinstance(key.limit, Choice) and all(name in text for name in key.limit.names)
+    return text if is_told or key.limit is None or not key.limit.words else f"{text}; *{key.limit.words}*"

@@ -76,6 +76,10 @@ def _properties(keys: Iterable[Key]) -> dict[str, Schema]:
 def _key_schema(key: Key) -> Schema:
     found = msgspec.json.schema(VaryingValue if key.hint is VARYING else key.hint)
     found["description"] = key.meaning
+    if key.unit:
+        found["x-unit"] = key.unit
+    if key.limit is not None:
+        found |= key.limit.schema()
     is_number = isinstance(key.default, float)
     if key.default not in (None, EMPTY) and not (is_number and not math.isfinite(key.default)):
         found["default"] = list(key.default) if isinstance(key.default, tuple) else key.default

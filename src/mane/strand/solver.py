@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry.checks import IntArray
+from mane.geometry.limits import Range
 from mane.stage.protocol import Stage
 from mane.stage.table import Table
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
 from mane.strand.state import StrandState
+
+Theta = Annotated[float, Range(above=0.5, most=1)]  # of the theta method
 
 # Longest substep [s]: 8 for a frame of film (docs/decisions/0013).
 MAX_SUBSTEP = 1 / 192

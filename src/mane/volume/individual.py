@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from mane.contact.solids.clearance import Clearances, SomeClearances
 from mane.contact.solids.contact import SolidContact
 from mane.contact.solids.projection import SolidProjection
 from mane.geometry.checks import FloatArray, IntArray
+from mane.geometry.limits import Count, NotNegative, Positive, Range, check_limits
 from mane.groom.groom import Groom
 from mane.skin._kernels_lengths import keep_lengths
 from mane.stage.protocol import Memory
@@ -63,35 +64,26 @@ class IndividualParams:
 
     strand_model: str = "cosserat"
     touching_only: bool = True
-    margin: float = 0.003
-    linger: float = 0.25
-    return_time: float = 0.5
-    kinematic_roots: float = 0.0
-    show_boxes: float = 0.0
-    show_mesh: float = 0.0
-    support_frequency: float = 4.0
-    mesh_springs: float = 1.0
-    box_springs: float = 1.0
-    boxes: int = 4
-    hair_share: float = 1.0
+    margin: NotNegative = 0.003
+    linger: NotNegative = 0.25
+    return_time: Positive = 0.5
+    kinematic_roots: NotNegative = 0.0
+    show_boxes: NotNegative = 0.0
+    show_mesh: NotNegative = 0.0
+    support_frequency: NotNegative = 4.0
+    mesh_springs: NotNegative = 1.0
+    box_springs: NotNegative = 1.0
+    boxes: Count = 4
+    hair_share: Annotated[float, Range(above=0, most=1)] = 1.0
     hair_region: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("margin", "linger", "kinematic_roots", "show_boxes", "show_mesh", "support_frequency"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise ValueError(f"{name}: must be a finite number of at least 0, got {value}")
-        if not (np.isfinite(self.return_time) and self.return_time > 0):
-            raise ValueError(f"return_time: must be a finite time above 0 s, got {self.return_time}")
+        check_limits(self)
         if self.show_boxes + self.show_mesh > 1:
             raise ValueError(
                 "show_boxes: must leave a share to the simulation, got "
                 f"{self.show_boxes + self.show_mesh:g} for boxes and mesh together"
             )
-        if not self.boxes >= 1:
-            raise ValueError(f"boxes: must be at least 1, got {self.boxes}; box_springs = 0 is for none")
-        if not 0 < self.hair_share <= 1:
-            raise ValueError(f"hair_share: must be above 0 and at most 1, got {self.hair_share}")
         region = np.array(self.hair_region, np.float64)
         if region.size and not (region.shape == (3, 2) and (region[:, 0] < region[:, 1]).all()):
             raise ValueError(f"hair_region: must be three rows of lowest and highest, got {region.tolist()}")

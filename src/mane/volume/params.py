@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from mane.geometry.checks import require_choice, require_positive
+from mane.geometry.limits import Choice, Fraction, NotNegative, Positive, Range, check_limits
 from mane.volume import _kernels_embed as kernels
 from mane.volume.dynamic import DynamicParams
 from mane.volume.lattice import Float64Array
@@ -54,35 +55,29 @@ class VolumeParams:
             first.
     """
 
-    spacing: float | None = None
-    frequency: float = 10.0
-    damping: float = 1.0
-    skin_stiffness: float = 100.0
-    steps: float = 96.0
-    lengths: str = "direction"
-    tau: float = 0.002
-    falloff: float | None = None
-    dynamic: float = 0.0
-    dynamic_spacing: float | None = None
-    follow_shape: float = 1.0
+    spacing: Positive | None = None
+    frequency: Positive = 10.0
+    damping: NotNegative = 1.0
+    skin_stiffness: NotNegative = 100.0
+    steps: Positive = 96.0
+    lengths: Annotated[str, Choice(*LENGTHS)] = "direction"
+    tau: NotNegative = 0.002
+    falloff: Positive | None = None
+    dynamic: NotNegative = 0.0
+    dynamic_spacing: Positive | None = None
+    follow_shape: Fraction = 1.0
     follow_shape_height: tuple[tuple[float, float], ...] = ()
-    follow_position: float = 0.0
-    follow_velocity: float = 0.0
-    dynamic_frequency: float = 5.0
-    dynamic_gravity: float = 0.0
-    dynamic_drag: float = 0.0
+    follow_position: Fraction = 0.0
+    follow_velocity: Fraction = 0.0
+    dynamic_frequency: Positive = 5.0
+    dynamic_gravity: Annotated[float, Range()] = 0.0
+    dynamic_drag: NotNegative = 0.0
     styles: tuple[str, ...] = ()
     wetness: tuple[tuple[float, float], ...] = ()
     wetting_height: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("spacing", "falloff", "dynamic_spacing"):
-            if getattr(self, name) is not None:
-                require_positive(name, getattr(self, name))
-        require_positive("steps", self.steps)
-        if not (np.isfinite(self.tau) and self.tau >= 0):
-            raise ValueError(f"tau: must be a finite length of at least 0 m, got {self.tau}")
-        require_choice("lengths", self.lengths, list(LENGTHS))
+        check_limits(self)
         _ = self.springs, self.second_mesh
         for name in ("wetness", "wetting_height", "follow_shape_height"):
             rows = np.array(getattr(self, name), np.float64).reshape(-1, 2)
@@ -106,11 +101,6 @@ class VolumeParams:
     @property
     def second_mesh(self) -> DynamicParams:
         """Settings of the second mesh."""
-        if not (np.isfinite(self.dynamic) and self.dynamic >= 0):
-            raise ValueError(f"dynamic: must be a finite number of at least 0, got {self.dynamic}")
-        for name in ("dynamic_frequency", "dynamic_gravity", "dynamic_drag"):
-            if not np.isfinite(getattr(self, name)):
-                raise ValueError(f"{name}: must be finite, got {getattr(self, name)}")
         return DynamicParams(
             SpringParams(frequency=self.dynamic_frequency, damping=self.damping),
             attachment=self.dynamic,

@@ -320,9 +320,9 @@ def test_a_reset_takes_all_of_them_out():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"limit": -1}, "limit: must be a whole number, zero or more, got -1"),
+        ({"limit": -1}, "limit: must be at least 0, got -1"),
         ({"opens_at": 0.0}, "opens_at: must be"),
-        ({"closes_at": 1.0}, "closes_at: must be a share of opens_at from 0 to below 1, got 1.0"),
+        ({"closes_at": 1.0}, "closes_at: must be at least 0 and below 1, got 1.0"),
         ({"fade": -1.0}, "fade: must be"),
         ({"neighbours": "some"}, "neighbours: 'some' is unknown"),
     ],

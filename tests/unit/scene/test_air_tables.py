@@ -52,7 +52,7 @@ def test_a_wind_file_lies_beside_the_scene(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SCENE.replace("cell = 0.05", "cell = -1.0"), r"scene:11: \[air\] cell: must be above 0 m"),
+        (SCENE.replace("cell = 0.05", "cell = -1.0"), r"scene:11: \[air\] cell: must be above 0, got"),
         (SCENE + 'wall = "rough"\n', r"scene:13: \[air\] wall: .*slip"),
         (SCENE + '[[air_fields]]\nkind = "storm"\n', r"kind: 'storm' is unknown; choose from fan, file, gust"),
         (SCENE + FAN + "speeed = 3.0\n", r"has no key 'speeed'.*did you mean 'speed'"),

@@ -2,10 +2,12 @@
 
 import json
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from mane.cli import main
+from mane.geometry.limits import Choice, Range
 from mane.scene.keys import scene_tables
 from mane.scene.reference import scene_reference
 from mane.scene.scene_file import SceneError, parse_scene
@@ -13,6 +15,7 @@ from mane.scene.schema import scene_schema
 from mane.scene.starter import starter_text
 
 jsonschema = pytest.importorskip("jsonschema")
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "02_scenes").glob("*.toml"))
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,77 @@ def test_the_page_has_every_table_and_unit():
 @pytest.mark.parametrize("name", ["curls", "creature"])
 def test_the_schema_takes_what_mane_new_writes(validator, name):
     validator.validate(tomllib.loads(starter_text(name)))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_schema_takes_the_examples(validator, path):
+    validator.validate(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+def numbers_outside(limit):
+    """Numbers just beyond each bound of a range."""
+    yield from (bound for bound in (limit.above, limit.below) if bound is not None)
+    if limit.least is not None:
+        yield limit.least - 1
+    if limit.most is not None:
+        yield limit.most + 1
+
+
+def limited_keys():
+    """Table, header of what has it, key and its limit, of every key whose type states one."""
+    for table in scene_tables()[1:]:
+        needed = {"solids": "prop = 'comb'\n"}.get(table.name, "")
+        yield from ((table.title, needed, key) for key in table.keys if key.limit is not None)
+        for variant in table.variants:
+            chosen = f"{variant.selector} = '{variant.name}'\n"
+            title, header = (
+                ("[strand.settings]", f"[strand]\n{chosen}") if table.name == "strand" else (table.title, chosen)
+            )
+            yield from ((title, header, key) for key in variant.keys if key.limit is not None)
+
+
+def test_reader_and_schema_have_the_same_limits(validator):
+    """A limit is written once: what is beyond it is refused by both, and by name."""
+    checked = 0
+    for title, header, key in limited_keys():
+        wrong = ["'nothing of the kind'"] if isinstance(key.limit, Choice) else map(str, numbers_outside(key.limit))
+        for value in wrong:
+            above, below = (header, "") if header.startswith("[") else ("", header)
+            text = f"{above}{title}\n{below}{key.name} = {value}\n"
+            if title != "[groom]":
+                text = f"[groom]\nstyle = 'ball'\n{text}"
+            elif "style" not in text:
+                text += "style = 'ball'\n"
+            with pytest.raises(SceneError, match=key.name):
+                parse_scene(text)
+            assert not validator.is_valid(tomllib.loads(text)), text
+            checked += 1
+    assert checked > 100
+
+
+@pytest.mark.parametrize(
+    ("limit", "inside", "outside", "words", "schema"),
+    [
+        (Range(above=0), (1e-9, 1e9), (0, -1, float("nan"), float("inf")), "above 0", {"exclusiveMinimum": 0}),
+        (
+            Range(least=0, below=1),
+            (0, 0.99),
+            (1, -1e-9),
+            "at least 0 and below 1",
+            {"minimum": 0, "exclusiveMaximum": 1},
+        ),
+        (Range(least=1, most=4), (1, 4), (0, 5), "from 1 to 4", {"minimum": 1, "maximum": 4}),
+        (Range(above=0, finite=False), (float("inf"),), (0,), "above 0", {"exclusiveMinimum": 0}),
+        (Choice("a", "b"), ("a", None), ("c", 1), "one of a, b", {"enum": ["a", "b"]}),
+    ],
+)
+def test_a_limit_checks_says_and_describes_the_same(limit, inside, outside, words, schema):
+    for value in inside:
+        limit.check("key", value)
+    for value in outside:
+        with pytest.raises(ValueError, match=r"^key: "):
+            limit.check("key", value)
+    assert (limit.words, limit.schema()) == (words, schema)
 
 
 @pytest.mark.parametrize(

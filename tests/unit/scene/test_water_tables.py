@@ -48,7 +48,7 @@ def test_a_scene_has_its_water_around_its_solids():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SCENE.replace("cell = 0.04", "cell = 0.0"), r"\[water\] cell: must be above 0 m"),
+        (SCENE.replace("cell = 0.04", "cell = 0.0"), r"\[water\] cell: must be above 0, got"),
         (SCENE + 'outflow = ["above"]\n', r"\[water\] outflow: 'above' is unknown; choose from back"),
         (SCENE.replace("high = [0.24", "high = [-0.3"), r"\[water\] high: must be above low"),
         (SCENE + JET.replace("jet", "geyser"), "kind: 'geyser' is unknown; choose from drain, jet"),

@@ -311,8 +311,8 @@ def test_bytes_held_stay_below_the_promise():
     ("settings", "message"),
     [
         ({"alpha": 1.0}, r"alpha: must be at least 0 and below 1, got 1\.0"),
-        ({"drift": 0.0}, r"drift: must be a finite number above zero, got 0\.0"),
-        ({"sweeps": 0}, r"sweeps: must be a whole number above zero or 'converged', got 0"),
+        ({"drift": 0.0}, r"drift: must be above 0, got 0\.0"),
+        ({"sweeps": 0}, r"sweeps: must be at least 1, got 0"),
         ({"sweeps": "all"}, r"sweeps: must be a whole number above zero or 'converged', got 'all'"),
         ({"stretch": "none"}, r"stretch: 'none' is unknown; choose from material, paper"),
         ({"warm_start": "previous", "sweeps": "converged"}, r"warm_start: must be 'rest' with sweeps='converged'"),

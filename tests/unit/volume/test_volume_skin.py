@@ -186,7 +186,7 @@ def test_wetness_rises_over_time_and_faster_where_it_is_told():
         ({"styles": ("clumped",)}, "styles: must come with wetness"),
         ({"styles": ("clumped",), "wetness": ((1.0, 0.0), (0.0, 1.0))}, "wetness: must be rows of two numbers"),
         ({"lengths": "long"}, "lengths: .*choose from direction, point, printed|lengths"),
-        ({"tau": -1.0}, "tau: must be a finite length"),
+        ({"tau": -1.0}, "tau: must be at least 0, got"),
     ],
 )
 def test_bad_settings_are_refused_in_one_line(scene, settings, message):

@@ -20,14 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mane.contact.groups import checked_groups
 from mane.contact.neighbours import NEIGHBOURHOODS, find_pairs
-from mane.geometry.checks import FloatArray, IntArray, require_choice, require_positive
+from mane.geometry.checks import FloatArray, IntArray
+from mane.geometry.limits import Choice, Positive, Range, check_limits
 from mane.groom.guides import Guides
 from mane.strand.halfway import insert_halfway
 from mane.strand.model import Float64Array, StrandModel
@@ -55,24 +56,17 @@ class AdaptiveParams:
         reach: roots farther apart than this are no neighbours [m]; None for 2.5 times the usual nearest distance.
     """
 
-    limit: int = 64
-    opens_at: float | None = None
-    closes_at: float = 0.5
-    fade: float = 0.25
-    neighbours: str = "all"
-    reach: float | None = None
+    limit: Annotated[int, Range(least=0)] = 64
+    opens_at: Positive | None = None
+    closes_at: Annotated[float, Range(least=0, below=1)] = 0.5
+    fade: Positive = 0.25
+    neighbours: Annotated[str, Choice(*NEIGHBOURHOODS)] = "all"
+    reach: Positive | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
-            raise ValueError(f"limit: must be a whole number, zero or more, got {self.limit!r}")
-        for name in ("opens_at", "reach"):
-            value = getattr(self, name)
-            if value is not None:
-                require_positive(name, value)
-        require_positive("fade", self.fade)
-        if not 0 <= self.closes_at < 1:
-            raise ValueError(f"closes_at: must be a share of opens_at from 0 to below 1, got {self.closes_at}")
-        require_choice("neighbours", self.neighbours, NEIGHBOURHOODS)
+        if isinstance(self.limit, bool) or not isinstance(self.limit, int):
+            raise ValueError(f"limit: must be a whole number, got {self.limit!r}")
+        check_limits(self)
 
 
 class AdaptiveGuides(Part):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Annotated
 
 from mane.contact.neighbours import NEIGHBOURHOODS
-from mane.geometry.checks import require_choice, require_positive
+from mane.geometry.limits import Choice, NotNegative, Positive, check_limits
 from mane.strand.model import StrandModel
 
 AHEAD = 1.0  # a contact may be seen coming from this many thicknesses above the first
@@ -38,31 +37,23 @@ class StripParams:
         strips: False leaves all strips out: every guide is a wisp that collides with the others.
     """
 
-    thickness: float = 0.002
-    rate: float = 500.0
-    damping: float = 1.0
-    friction: float | None = None
-    push_out_speed: float = 0.5
-    neighbours: str = "all"
-    reach: float | None = None
-    breaks_at: float = 3.0
-    heals_at: float = 2.0
-    densest: float = 2.0
-    broad_phase_interval: float = 0.01
-    narrow_phase_interval: float = 0.0
+    thickness: Positive = 0.002
+    rate: Positive = 500.0
+    damping: NotNegative = 1.0
+    friction: NotNegative | None = None
+    push_out_speed: Positive = 0.5
+    neighbours: Annotated[str, Choice(*NEIGHBOURHOODS)] = "all"
+    reach: Positive | None = None
+    breaks_at: Positive = 3.0
+    heals_at: Positive = 2.0
+    densest: Positive = 2.0
+    broad_phase_interval: NotNegative = 0.01
+    narrow_phase_interval: NotNegative = 0.0
     strips: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("thickness", "rate", "push_out_speed", "densest", "heals_at"):
-            require_positive(f"strips.{name}", getattr(self, name))
-        for name in ("damping", "friction", "broad_phase_interval", "narrow_phase_interval"):
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value >= 0):
-                raise ValueError(f"strips.{name}: must be a finite number, zero or more, got {value}")
-        if self.reach is not None:
-            require_positive("strips.reach", self.reach)
-        require_choice("strips.neighbours", self.neighbours, NEIGHBOURHOODS)
-        if not (np.isfinite(self.breaks_at) and self.breaks_at >= self.heals_at):
+        check_limits(self, "strips.")
+        if self.breaks_at < self.heals_at:
             raise ValueError(f"strips.breaks_at: must be at least heals_at ({self.heals_at}), got {self.breaks_at}")
 
     def laws(self, model: StrandModel) -> tuple[float, float, float, float]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
-
-from mane.geometry.checks import require_positive
+from mane.geometry.limits import NotNegative, Positive, Range, check_limits
 
 MAX_ELIGIBLE = 10  # guides that a set is a bitmask over
 
@@ -32,26 +31,16 @@ class AdaptiveParams:
             hysteresis, fade and leaning.
     """
 
-    eligible: int = MAX_ELIGIBLE
+    eligible: Annotated[int, Range(least=1, most=MAX_ELIGIBLE)] = MAX_ELIGIBLE
     use_motion: bool = True
     use_solids: bool = True
-    sigma: float = 5.0
-    delta: float = 2.0
-    tip_distance: float | None = None
-    hysteresis: float = 1.2
-    fade: float = 0.1
+    sigma: NotNegative = 5.0
+    delta: Positive = 2.0
+    tip_distance: Positive | None = None
+    hysteresis: Annotated[float, Range(least=1)] = 1.2
+    fade: NotNegative = 0.1
     lean: bool = True
     paper: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.eligible <= MAX_ELIGIBLE:
-            raise ValueError(f"eligible: must be from 1 to {MAX_ELIGIBLE}, got {self.eligible}")
-        if not (np.isfinite(self.sigma) and self.sigma >= 0):
-            raise ValueError(f"sigma: must be a finite number of at least 0, got {self.sigma}")
-        require_positive("delta", self.delta)
-        if self.tip_distance is not None:
-            require_positive("tip_distance", self.tip_distance)
-        if not (np.isfinite(self.hysteresis) and self.hysteresis >= 1):
-            raise ValueError(f"hysteresis: must be a finite factor of at least 1, got {self.hysteresis}")
-        if not (np.isfinite(self.fade) and self.fade >= 0):
-            raise ValueError(f"fade: must be a finite time of at least 0 s, got {self.fade}")
+        check_limits(self)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
-from mane.geometry.checks import FloatArray, IntArray, require_choice, require_positive
+from mane.geometry.checks import FloatArray, IntArray
+from mane.geometry.limits import Choice, Positive
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin.adaptive.params import AdaptiveParams
@@ -50,16 +51,10 @@ class TwoWayParams(AdaptiveParams):
     """
 
     lean: bool = False
-    form: str = "colliding"
-    strength: float = 0.5
-    tikhonov: float = 0.05
-    most_speed: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_choice("form", self.form, FORMS)
-        for name in ("strength", "tikhonov", "most_speed"):
-            require_positive(name, getattr(self, name))
+    form: Annotated[str, Choice(*FORMS)] = "colliding"
+    strength: Positive = 0.5
+    tikhonov: Positive = 0.05
+    most_speed: Positive = 0.5
 
 
 class TwoWaySkin(AdaptiveSkin):

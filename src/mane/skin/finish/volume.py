@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.motion import Pose
 from mane.geometry.checks import FloatArray
+from mane.geometry.limits import Count, NotNegative, Range, check_limits
 from mane.groom.groom import Groom
 from mane.skin.finish import _kernels_volume as kernels
 from mane.skin.finish.passes import FinishingPass
@@ -35,19 +35,13 @@ class VolumeParams:
         sample: hairs that the density is measured by, at most; all of them are moved.
     """
 
-    compression: float = 1.05
-    cell: float = 0.0
-    sweeps: int = 24
-    sample: int = 20_000
+    compression: Annotated[float, Range(least=1)] = 1.05
+    cell: NotNegative = 0.0
+    sweeps: Count = 24
+    sample: Count = 20_000
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.compression) and self.compression >= 1):
-            raise ValueError(f"compression: must be a finite number of at least 1, got {self.compression}")
-        if not (math.isfinite(self.cell) and self.cell >= 0):
-            raise ValueError(f"cell: must be a finite length of at least 0 m, got {self.cell}")
-        for name in ("sweeps", "sample"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: must be at least 1, got {getattr(self, name)}")
+        check_limits(self)
 
 
 class Box(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from mane.body.packed import shape_arrays, solid_list
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.geometry import quaternion
-from mane.geometry.checks import FloatArray, require_positive
+from mane.geometry.checks import FloatArray
 from mane.geometry.frames import segment_frames
+from mane.geometry.limits import Positive, Range, check_limits
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_linear
@@ -48,15 +49,12 @@ class Hsu2024Params:
         k_pen: stiffness of eq. 18 in weights of the hair per metre; the paper has 1e4 of units that it does not give.
     """
 
-    alpha: float = 0.05
-    k_norm: float = 0.4
-    k_pen: float = 1e4
+    alpha: Annotated[float, Range(least=0, below=1)] = 0.05
+    k_norm: Positive = 0.4
+    k_pen: Positive = 1e4
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.alpha) and 0 <= self.alpha < 1):
-            raise ValueError(f"alpha: must be at least 0 and below 1, got {self.alpha}")
-        require_positive("k_norm", self.k_norm)
-        require_positive("k_pen", self.k_pen)
+        check_limits(self)
 
 
 class Hsu2024Skin(BoundSkin):

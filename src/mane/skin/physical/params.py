@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-import numpy as np
-
-from mane.geometry.checks import require_choice, require_positive
+from mane.geometry.limits import Choice, Count, Fraction, Positive, Range, check_limits
 
 CONVERGED = "converged"
 USUAL_DRIFT_GAIN = 0.5
@@ -53,30 +51,20 @@ class PhysicalParams:
             groom is the shape without forces.
     """
 
-    alpha: float = 0.1
-    drift: float = 10.0
-    drift_gain: float | None = None
-    drift_from: str = "solution"
-    sweeps: int | Literal["converged"] = 1
-    stretch: str = "material"
-    load: str = "moment"
-    largest_force: float = 1.5
-    penetration: float = 1.0
-    warm_start: str = "rest"
+    alpha: Annotated[float, Range(least=0, below=1)] = 0.1
+    drift: Positive = 10.0
+    drift_gain: Fraction | None = None
+    drift_from: Annotated[str, Choice("solution", "unloaded")] = "solution"
+    sweeps: Count | Literal["converged"] = 1
+    stretch: Annotated[str, Choice("material", "paper")] = "material"
+    load: Annotated[str, Choice("moment", "force")] = "moment"
+    largest_force: Positive = 1.5
+    penetration: Positive = 1.0
+    warm_start: Annotated[str, Choice("rest", "previous")] = "rest"
     sag_free: bool = True
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.alpha) and 0 <= self.alpha < 1):
-            raise ValueError(f"alpha: must be at least 0 and below 1, got {self.alpha}")
-        require_positive("drift", self.drift)
-        if self.drift_gain is not None and not (np.isfinite(self.drift_gain) and 0 <= self.drift_gain <= 1):
-            raise ValueError(f"drift_gain: must be from 0 to 1, got {self.drift_gain}")
-        require_positive("penetration", self.penetration)
-        require_positive("largest_force", self.largest_force)
-        require_choice("drift_from", self.drift_from, ("solution", "unloaded"))
-        require_choice("stretch", self.stretch, ("material", "paper"))
-        require_choice("load", self.load, ("moment", "force"))
-        require_choice("warm_start", self.warm_start, ("rest", "previous"))
+        check_limits(self)
         if self.sweeps != CONVERGED and not (isinstance(self.sweeps, int) and self.sweeps >= 1):
             raise ValueError(f"sweeps: must be a whole number above zero or 'converged', got {self.sweeps!r}")
         if self.sweeps == CONVERGED and self.warm_start == "previous":

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
+from mane.geometry.limits import Count, check_limits
 from mane.simd.align import zeros_aligned
 from mane.simd.f64x8 import WIDTH
 from mane.simd.layout import take_lanes, to_blocks
@@ -37,7 +38,7 @@ from mane.strand.chain.spine import spine_points
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
-from mane.strand.solver import StrandSolver
+from mane.strand.solver import StrandSolver, Theta
 from mane.strand.state import StrandState, carry_rigidly
 
 
@@ -53,15 +54,12 @@ class ChainParams:
         theta: of the theta method: part of a calm step that its implicit stage takes, above 0.5; 1 is implicit Euler.
     """
 
-    iterations: int = 3
+    iterations: Count = 3
     spine: bool = False
-    theta: float = THETA
+    theta: Theta = THETA
 
     def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
-        if not 0.5 < self.theta <= 1.0:
-            raise ValueError(f"theta: must be above 0.5 and at most 1, got {self.theta}")
+        check_limits(self)
 
 
 # Arrays of a solver whose first axis is the strand, besides those of its model.

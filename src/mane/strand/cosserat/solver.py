@@ -23,6 +23,7 @@ import numpy as np
 
 from mane.geometry import quaternion
 from mane.geometry.checks import IntArray
+from mane.geometry.limits import check_limits
 from mane.simd.align import zeros_aligned
 from mane.simd.f64x8 import WIDTH
 from mane.simd.layout import take_lanes, to_blocks
@@ -34,6 +35,7 @@ from mane.strand.ports import Load
 from mane.strand.rod_rest import RestShape, groomed_rest, sag_free_rest
 from mane.strand.rods import RodSolver
 from mane.strand.roots import RootPose
+from mane.strand.solver import Theta
 from mane.strand.state import StrandState
 
 # Solves of a stage, with one factorised matrix. That matrix leaves out how moments turn along with segments, so one
@@ -56,11 +58,10 @@ class CosseratParams:
     """
 
     sag_free: bool = True
-    theta: float = THETA
+    theta: Theta = THETA
 
     def __post_init__(self) -> None:
-        if not 0.5 < self.theta <= 1.0:
-            raise ValueError(f"theta: must be above 0.5 and at most 1, got {self.theta}")
+        check_limits(self)
 
 
 class CosseratSolver(RodSolver):

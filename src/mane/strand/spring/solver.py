@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry import quaternion
-from mane.geometry.checks import IntArray, require_choice, require_positive
+from mane.geometry.checks import IntArray, require_choice
+from mane.geometry.limits import Count, NotNegative, Positive, Range, check_limits
 from mane.geometry.threads import most_threads
 from mane.simd.align import zeros_aligned
 from mane.simd.f64x8 import WIDTH
@@ -28,7 +29,7 @@ from mane.strand._kernels_stage import THETA
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
 from mane.strand.roots import RootPose
-from mane.strand.solver import StrandSolver
+from mane.strand.solver import StrandSolver, Theta
 from mane.strand.spring import net as spring_net
 from mane.strand.spring.net import GHOSTS, SpringNet, interleaved
 from mane.strand.spring.rest import without_sag
@@ -61,15 +62,15 @@ class SpringParams:
     """
 
     preset: str | None = None
-    iterations: int = 6
-    tolerance: float = 0.003
-    strain_limit: float = 0.008
-    theta: float = THETA
-    stretch: float | None = None
-    bend: float | None = None
-    twist: float | None = None
-    damping: float | None = None
-    friction: float | None = None
+    iterations: Count = 6
+    tolerance: NotNegative = 0.003
+    strain_limit: Annotated[float, Range(above=0, below=1)] = 0.008
+    theta: Theta = THETA
+    stretch: Positive | None = None
+    bend: Positive | None = None
+    twist: Positive | None = None
+    damping: NotNegative | None = None
+    friction: NotNegative | None = None
 
     def __post_init__(self) -> None:
         if self.preset is not None:
@@ -77,22 +78,7 @@ class SpringParams:
             for name, value in PRESETS[self.preset].items():
                 if getattr(self, name) is None:
                     object.__setattr__(self, name, value)
-        if self.iterations < 1:
-            raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
-        if not (np.isfinite(self.tolerance) and self.tolerance >= 0):
-            raise ValueError(f"tolerance: must be a finite number of at least zero, got {self.tolerance}")
-        if not 0 < self.strain_limit < 1:
-            raise ValueError(f"strain_limit: must be above 0 and below 1, got {self.strain_limit}")
-        if not 0.5 < self.theta <= 1.0:
-            raise ValueError(f"theta: must be above 0.5 and at most 1, got {self.theta}")
-        for name in ("stretch", "bend", "twist"):
-            value = getattr(self, name)
-            if value is not None:
-                require_positive(name, value)
-        for name in ("damping", "friction"):
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value >= 0):
-                raise ValueError(f"{name}: must be a finite number of at least zero, got {value}")
+        check_limits(self)
         if self.damping is not None and self.bend is None:
             raise ValueError("damping: needs `bend` to be a time constant; without it the model's damping is used")
 

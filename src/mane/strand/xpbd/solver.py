@@ -20,7 +20,8 @@ import numpy as np
 from numba import get_num_threads
 
 from mane.geometry import quaternion
-from mane.geometry.checks import IntArray, require_positive
+from mane.geometry.checks import IntArray
+from mane.geometry.limits import Count, Positive, check_limits
 from mane.simd.align import zeros_aligned
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Load
@@ -45,15 +46,12 @@ class XpbdParams:
             groom is the shape without gravity, and it sags.
     """
 
-    iterations: int = 50
-    k_norm: float | None = None
+    iterations: Count = 50
+    k_norm: Positive | None = None
     sag_free: bool = True
 
     def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise ValueError(f"iterations: must be at least 1, got {self.iterations}")
-        if self.k_norm is not None:
-            require_positive("k_norm", self.k_norm)
+        check_limits(self)
 
 
 class XpbdSolver(RodSolver):
