@@ -70,10 +70,10 @@ class KnownHair:
         fill_head_controls(self._heads[motion], controls)
         return roll_out(self.operator(corner), controls)
 
-    def points(self, corner, motion):
+    def points(self, corner, motion, rows=slice(None)):
         vectors = (self.coefficients(corner, motion) @ self.basis.T).astype(np.float32)
         hair = Directions().decode(vectors, self.rest[corner])
-        return to_world(self._heads[motion], hair)
+        return to_world(self._heads[motion], hair)[rows]
 
 
 def turned(heads, angle):

@@ -81,9 +81,9 @@ class SequenceReader:
         """Shape of a field, frames first."""
         return tuple(self.stored(field).shape)
 
-    def read(self, field: str, start: int = 0, stop: int | None = None) -> Array:
-        """Return frames of a field, float32 (poses float64), shape (F, ...)."""
-        rows = slice(start, stop)
+    def read(self, field: str, start: int = 0, stop: int | None = None, step: int = 1) -> Array:
+        """Return frames of a field, float32 (poses float64), shape (F, ...); chunks between them are not read."""
+        rows = slice(start, stop, step)
         values = np.asarray(self.stored(field)[rows])
         if values.dtype != np.float16:
             return values

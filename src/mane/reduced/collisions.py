@@ -106,27 +106,35 @@ class ReducedCollisions:
         return bust.nearest(self._basis @ y + self._mean)
 
     def energy(
-        self, y: Array, start: Array, roots: Array, bust: Bust, nearest: NDArray[np.int64]
+        self, y: Array, start: Array, roots: Array, bust: Bust, nearest: NDArray[np.int64], rows: Array | None = None
     ) -> tuple[float, Array]:
-        """E of eq. 15 for method A and its gradient (d,); `roots (G * 3,)` where the scalp has them [cm]."""
+        """E of eq. 15 for method A and its gradient (d,); `roots (G * 3,)` where the scalp has them [cm].
+
+        `rows (P, d)` are how depths change with the coefficients, `slopes` of the same correspondences.
+        """
         weights = self.weights
-        depth = np.minimum(self.depths(y, bust, nearest), 0.0)
+        rows = self.slopes(bust, nearest) if rows is None else rows
+        normals, own = bust.normals[nearest], bust.points[nearest]
+        depth = np.minimum(rows @ y + np.einsum("pc,pc->p", normals, self._mean - own), 0.0)
         below = weights.sigma**2 + depth**2
         slope = self.every * weights.penetration * 2 * depth * weights.sigma**2 / below**2
-        rows = np.einsum("pc,pcd->pd", bust.normals[nearest], self._basis)
         off, root_off = y - start, self._root_basis @ y + self._root_mean - roots
         value = self.every * weights.penetration * float((depth**2 / below).sum())
         value += float((self._hold * off**2).sum()) + weights.roots * float((root_off**2).sum())
         gradient = slope @ rows + 2 * self._hold * off + 2 * weights.roots * (self._root_basis.T @ root_off)
         return value, gradient
 
+    def slopes(self, bust: Bust, nearest: NDArray[np.int64]) -> Array:
+        """How the depth of each point changes with the coefficients, (P, d), while correspondences stay."""
+        return np.asarray(np.einsum("pc,pcd->pd", bust.normals[nearest], self._basis))
+
     def method_a(self, start: Array, roots: Array, bust: Bust) -> Array:
         """Coefficients (d,) that minimise eq. 15, by a quasi-Newton descent from what the dynamics predict."""
         from scipy.optimize import minimize
 
         nearest = self.correspondences(start, bust)
-        found = minimize(self.energy, start, (start, roots, bust, nearest), jac=True, method="L-BFGS-B")
-        return np.asarray(found.x)
+        given = (start, roots, bust, nearest, self.slopes(bust, nearest))
+        return np.asarray(minimize(self.energy, start, given, jac=True, method="L-BFGS-B").x)
 
     def method_b(self, start: Array, roots: Array, bust: Bust) -> Array:
         """The same by least squares over the points that penetrate now (eq. 18, 19), a few times over."""

@@ -73,15 +73,21 @@ class Operator:
 def roll_out(operator: Operator, controls: Array, start: Array | None = None) -> Array:
     """Coefficients (T, d) that eq. 10 makes of controls (T, U), from `start (order, d)` on; zeros without it."""
     order, size = operator.history.shape[:2]
-    out = np.zeros((len(controls), size))
-    if start is not None:
-        out[:order] = start[: len(out)]
-    driven = controls @ operator.control.T
+    return roll_outs(operator, [controls], [np.zeros((order, size)) if start is None else start])[0]
+
+
+def roll_outs(operator: Operator, controls: Sequence[Array], starts: Sequence[Array]) -> list[Array]:
+    """The same of several motions side by side, which takes little longer than one."""
+    order, size = operator.history.shape[:2]
+    out = np.zeros((max(map(len, controls)), len(controls), size))
+    for m, (own, start) in enumerate(zip(controls, starts, strict=True)):
+        out[: len(own), m] = own @ operator.control.T
+        first = min(order, len(own))
+        out[:first, m] = start[:first]
+    joined = np.concatenate([one.T for one in operator.history])
     for t in range(order, len(out)):
-        out[t] = driven[t]
-        for k in range(order):
-            out[t] += operator.history[k] @ out[t - order + k]
-    return out
+        out[t] += out[t - order : t].swapaxes(0, 1).reshape(len(controls), -1) @ joined
+    return [out[: len(own), m] for m, own in enumerate(controls)]
 
 
 class Dynamics(Protocol):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.reduced import _kernels_frames as kernels
 from mane.reduced.canonical import BodyTrack, to_canonical, to_world
 from mane.reduced.dynamics import CoreTensor, roll_out
 from mane.reduced.model import HairModel
+from mane.reduced.representation import lengths
 from mane.reduced.training import TrainingData
 
 Frames = NDArray[np.float32]
 Array = NDArray[np.float64]
+BLOCK_BYTES = 32_000_000  # of hair that is measured at once
 CALM = 1 / 3  # of the largest way of hair from rest in a motion
 
 
@@ -65,9 +67,7 @@ STARTS: dict[str, Callable[[HairModel, Array, BodyTrack, Frames], Array]] = {
 
 def project(model: HairModel, vectors: Frames) -> Array:
     """Coefficients (T, d) whose vectors come closest to given ones (T, D)."""
-    columns = model.basis.numbers.astype(np.float32) * model.basis.scale.astype(np.float32)
-    right = (vectors - model.mean if model.mean.size else vectors) @ columns
-    return np.asarray(np.linalg.solve((columns.T @ columns).astype(np.float64), right.T.astype(np.float64)).T)
+    return model.basis.project(vectors - model.mean if model.mean.size else vectors)
 
 
 def hair_of(model: HairModel, coefficients: Array, rest: Frames) -> Frames:
@@ -110,28 +110,54 @@ def blend_error(
     Hair that is carried rigidly is that of the data.
     """
     operator, settled = model.dynamics.operator(weights), data.rest[corner]
-    sums, frames, calm = np.zeros(4), 0, np.zeros(2)
+    frame_bytes = rest.nbytes
+    sums, count, calm = np.zeros(4), 0, np.zeros(2)
     for motion in range(data.motion_count) if motions is None else motions:
-        track, truth = data.track(motion), data.points(corner, motion)
-        canonical = model.space.frames(track)
+        track = data.track(motion)
+        frames = model.space.frames(track)
         first = STARTS[start](model, weights, track, rest)
-        local = to_canonical(canonical, truth)
-        made = hair_of(model, roll_out(operator, model.space.controls(track, canonical), first), rest)
-        carried = to_world(track.heads, np.broadcast_to(settled, truth.shape))
-        floor = local
-        if with_floor:
-            floor = hair_of(model, project(model, model.representation.encode(local, rest)), rest)
-        each = [_mean_distance(a, b) for a, b in ((made, local), (carried, truth), (floor, local))]
-        length, own = (np.linalg.norm(np.diff(hair, axis=-2), axis=-1) for hair in (made, rest))
-        changed = len(truth) * np.abs(length / own - 1).mean(dtype=np.float64)
-        sums += [*(one.sum() for one in each), changed]
+        coefficients = roll_out(operator, model.space.controls(track, frames), first)
+        each = np.zeros((4, len(frames)))
+        for rows in blocks(len(frames), frame_bytes):
+            truth = data.points(corner, motion, rows)
+            local = to_canonical(frames[rows], truth)
+            made = hair_of(model, coefficients[rows], rest)
+            each[0, rows] = mean_distances(made, local)
+            each[1, rows] = mean_distances(
+                _seen_from_head(local, frames[rows], track.heads[rows], truth), settled[None]
+            )
+            each[3, rows] = mean_stretch(made, rest)
+            if with_floor:
+                floor = hair_of(model, project(model, model.representation.encode(local, rest)), rest)
+                each[2, rows] = mean_distances(floor, local)
+        sums += each.sum(axis=1)
         is_calm = each[1] < CALM * each[1].max()
-        calm += [each[0][is_calm].sum(), each[1][is_calm].sum()]
-        frames += len(truth)
-    off, way, least, stretch = (sums / frames).tolist()
+        calm += each[:2, is_calm].sum(axis=1)
+        count += len(frames)
+    off, way, least, stretch = (sums / count).tolist()
     return StyleError(off, way, least, stretch, float(calm[0] / max(calm[1], 1e-12)))
 
 
-def _mean_distance(one: NDArray[Any], other: NDArray[Any]) -> Array:
-    """Mean distance of the vertices of each frame, (T,), of hair (T, G, V, 3)."""
-    return np.asarray(np.linalg.norm(one - other, axis=-1).mean(axis=(1, 2), dtype=np.float64))
+def blocks(count: int, row_bytes: int) -> list[slice]:
+    """So many frames in blocks that are at most `BLOCK_BYTES` long: hair of thousands of guides is not held whole."""
+    rows = max(1, BLOCK_BYTES // max(row_bytes, 1))
+    return [slice(start, min(start + rows, count)) for start in range(0, count, rows)]
+
+
+def _seen_from_head(local: Frames, frames: Array, heads: Array, truth: Frames) -> Frames:
+    """Hair as the head sees it; in canonical space where that is the same."""
+    return local if np.array_equal(frames, heads) else to_canonical(heads, truth)
+
+
+def mean_distances(one: Frames, other: Frames) -> Array:
+    """Mean distance of the vertices of each frame, (T,), of hair (T, G, V, 3) from other, or (1, G, V, 3)."""
+    means = np.empty(len(one))
+    kernels.fill_distances(np.ascontiguousarray(one, np.float32), np.ascontiguousarray(other, np.float32), means)
+    return means
+
+
+def mean_stretch(hair: Frames, rest: Frames) -> Array:
+    """Mean |length / rest length - 1| of the segments of each frame, (T,), of hair (T, G, V, 3)."""
+    means = np.empty(len(hair))
+    kernels.fill_stretch(np.ascontiguousarray(hair, np.float32), lengths(rest), means)
+    return means

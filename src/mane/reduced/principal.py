@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +32,32 @@ class Basis:
         scale = np.maximum(np.abs(columns).max(axis=0), 1e-30).astype(np.float64) / WHOLE
         return cls(np.rint(columns / scale).astype(np.int16), scale)
 
+    @property
+    def _parts(self) -> list[slice]:
+        starts = range(0, len(self.numbers), COLUMNS_AT_ONCE)
+        return [slice(start, start + COLUMNS_AT_ONCE) for start in starts]
+
+    @cached_property
+    def _gram(self) -> NDArray[np.float64]:
+        """Products of the columns with each other, (d, d)."""
+        gram = np.zeros((len(self.scale), len(self.scale)))
+        for part in self._parts:
+            own = self.numbers[part].astype(np.float32)
+            gram += own.T @ own
+        return np.asarray(gram * np.outer(self.scale, self.scale))
+
+    def project(self, vectors: Float32) -> NDArray[np.float64]:
+        """Coefficients (T, d) whose vectors come closest to given ones (T, D)."""
+        right = np.zeros((len(vectors), len(self.scale)))
+        for part in self._parts:
+            right += vectors[:, part] @ self.numbers[part].astype(np.float32)
+        return np.asarray(np.linalg.solve(self._gram, (right * self.scale).T).T)
+
     def reconstruct(self, coefficients: NDArray[np.float64]) -> Float32:
         """Vectors (T, D) of coefficients (T, d)."""
         scaled = (coefficients * self.scale).astype(np.float32)
         out = np.empty((len(scaled), len(self.numbers)), np.float32)
-        for start in range(0, len(self.numbers), COLUMNS_AT_ONCE):
-            part = slice(start, start + COLUMNS_AT_ONCE)
+        for part in self._parts:
             out[:, part] = scaled @ self.numbers[part].T.astype(np.float32)
         return out
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.reduced import _kernels_frames as kernels
 from mane.reduced.canonical import CENTIMETRES
 
 Frames = NDArray[np.float32]
-SHORTEST = 1e-9  # [m] of a segment; a shorter one has no direction
 
 
 class Representation(Protocol):
@@ -60,17 +60,18 @@ class Directions:
 
     def encode(self, points: Frames, rest: Frames) -> Frames:
         """Differences of unit directions."""
-        return np.ascontiguousarray((directions(points) - directions(rest)).reshape(len(points), -1), np.float32)
+        unit = directions(points)
+        unit -= directions(rest)
+        return unit.reshape(len(points), -1)
 
     def decode(self, vectors: Frames, rest: Frames, roots: Frames | None = None) -> Frames:
         """Strands that are put together from root to tip with the lengths of rest."""
-        turned = directions(rest) + vectors.reshape(len(vectors), *rest.shape[:1], -1, 3)
-        turned /= np.maximum(np.linalg.norm(turned, axis=-1, keepdims=True), np.float32(SHORTEST))
-        edges = turned * lengths(rest)[..., None]
+        unit = directions(rest)
+        given = rest[None, :, 0] if roots is None else roots
         points = np.empty((len(vectors), *rest.shape), np.float32)
-        points[:, :, 0] = rest[:, 0] if roots is None else roots
-        np.cumsum(edges, axis=2, out=points[:, :, 1:])
-        points[:, :, 1:] += points[:, :, :1]
+        kernels.lay_strands(
+            _contiguous(vectors).reshape(-1, *unit.shape), unit, lengths(rest), _contiguous(given), points
+        )
         return points
 
     def metric(self, vertices: int) -> NDArray[np.float64]:
@@ -83,11 +84,15 @@ REPRESENTATIONS: dict[str, Any] = {"positions": Positions, "directions": Directi
 
 def directions(points: Frames) -> Frames:
     """Unit directions of the segments of hair (..., V, 3), shape (..., V - 1, 3)."""
-    edges = np.diff(points, axis=-2)
-    unit = edges / np.maximum(np.linalg.norm(edges, axis=-1, keepdims=True), np.float32(SHORTEST))
-    return np.asarray(unit, np.float32)
+    unit = np.empty((*points.shape[:-2], points.shape[-2] - 1, 3), np.float32)
+    kernels.fill_directions(_contiguous(points).reshape(-1, *points.shape[-2:]), unit.reshape(-1, *unit.shape[-2:]))
+    return unit
 
 
 def lengths(points: Frames) -> Frames:
     """Lengths of the segments of hair (..., V, 3) [m], shape (..., V - 1)."""
     return np.asarray(np.linalg.norm(np.diff(points, axis=-2), axis=-1), np.float32)
+
+
+def _contiguous(values: NDArray[Any]) -> Frames:
+    return np.ascontiguousarray(values, np.float32)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mane.geometry.checks import require_choice
 from mane.reduced.canonical import SPACES, BodyShape, BodyTrack, Space, to_canonical
-from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Operator, Ridge, roll_out, stability_grid
+from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Operator, Ridge, roll_outs, stability_grid
 from mane.reduced.factors import BEYOND, Factor, corner_weights
 from mane.reduced.model import HairModel
 from mane.reduced.principal import Basis, principal_components
@@ -103,8 +103,8 @@ class TrainingData(Protocol):
         """What the body does, the same for all styles."""
         ...
 
-    def points(self, corner: int, motion: int) -> Frames:
-        """Hair of a style [m], world, shape (T, G, V, 3)."""
+    def points(self, corner: int, motion: int, rows: slice = slice(None)) -> Frames:
+        """Hair of a style [m], world, in those frames of a motion, shape (T, G, V, 3)."""
         ...
 
 
@@ -190,8 +190,8 @@ def _sampled_rows(
             say("reading", (corner * len(tracks) + m) / (corners * len(tracks)))
             frames = space.frames(track)
             first = (corner * len(tracks) + m) % every  # no frame of a motion is left out in all styles
-            own = data.points(corner, m)[first::every]
-            parts.append(kind.encode(to_canonical(frames[first::every], own), data.rest[corner]))
+            own = slice(first, None, every)
+            parts.append(kind.encode(to_canonical(frames[own], data.points(corner, m, own)), data.rest[corner]))
     rows = np.concatenate(parts)
     mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
     if kind.name == "directions":
@@ -219,7 +219,8 @@ def _coefficients(
         for m in range(len(tracks)):
             say("projecting", (corner * len(tracks) + m) / (corners * len(tracks)))
             vectors = kind.encode(to_canonical(frames[m], data.points(corner, m)), data.rest[corner])
-            own.append(((vectors - mean) @ encoder).astype(np.float64))
+            vectors -= mean
+            own.append((vectors @ encoder).astype(np.float64))
         coefficients.append(own)
     return controls, coefficients
 
@@ -264,16 +265,20 @@ def chosen_ridge(
             others = replace(part, grams=whole - part.grams, frames=frames - part.frames)
             for number, ridge in enumerate(pairs):
                 operator = replace(others, ridge=ridge).operator(np.ones(1))
-                errors[number] += sum(_relative_error(operator, controls[m], own[m]) for m in ms)
+                errors[number] += _relative_errors(operator, [controls[m] for m in ms], [own[m] for m in ms])
     return pairs[int(np.argmin(errors))]
 
 
-def _relative_error(operator: Operator, controls: Array, coefficients: Array) -> float:
-    """Logarithm of how far a free run is from the truth, over how far that is from rest."""
+def _relative_errors(operator: Operator, controls: Sequence[Array], coefficients: Sequence[Array]) -> float:
+    """Sum of the logarithms of how far free runs are from the truth, over how far that is from rest."""
     with np.errstate(over="ignore", invalid="ignore"):
-        off = roll_out(operator, controls, coefficients[: len(operator.history)]) - coefficients
-        ways = (float(np.sqrt((rows**2).sum(axis=1)).mean()) for rows in (off, coefficients))
-        return _bounded_log(next(ways)) - _bounded_log(next(ways))
+        free = roll_outs(operator, controls, [own[: len(operator.history)] for own in coefficients])
+        pairs = zip(free, coefficients, strict=True)
+        return sum(_bounded_log(_way(run - own)) - _bounded_log(_way(own)) for run, own in pairs)
+
+
+def _way(rows: Array) -> float:
+    return float(np.sqrt((rows**2).sum(axis=1)).mean())
 
 
 def _bounded_log(value: float) -> float:

@@ -216,7 +216,7 @@ def test_wind_of_a_model_that_knows_it_moves_hair_and_turns_with_the_head():
             strength = 2.0 * np.sin(np.arange(len(heads)) / 7 + motion)
             return replace(super().track(motion), wind=strength[:, None] * np.array([1.0, 0.0, 0.5]))
 
-        def points(self, corner, motion):
+        def points(self, corner, motion, rows=slice(None)):
             track = self.track(motion)
             felt = to_canonical(np.concatenate([0 * track.heads[:, :3], track.heads[:, 3:]], axis=1), track.wind)
             lean = (
@@ -224,7 +224,7 @@ def test_wind_of_a_model_that_knows_it_moves_hair_and_turns_with_the_head():
             )
             rest = self.rest[corner]
             vectors = np.broadcast_to(lean, (len(felt), len(rest), rest.shape[1] - 1, 3)).reshape(len(felt), -1)
-            return to_world(track.heads, Directions().decode(vectors.astype(np.float32), rest))
+            return to_world(track.heads, Directions().decode(vectors.astype(np.float32), rest))[rows]
 
     model = fit_model(Windy(wind=True, motions=6), MultilinearTraining(dimensions=2)).model
     still = LearnedSource(model.guides(), model).step().points
@@ -256,11 +256,11 @@ def test_shoulders_that_move_against_the_head_move_hair_that_learned_it():
             local = points[index] + lift[:, None, None] * lifted[index]
             return replace(super().track(motion), points=to_world(self._heads[motion], local))
 
-        def points(self, corner, motion):
+        def points(self, corner, motion, rows=slice(None)):
             rest, lift = self.rest[corner], np.concatenate([[0.0], self.lift(motion)[:-1]])
             lean = 4.0 * lift[:, None, None, None] * np.array([1.0, 0.0, 0.0])
             vectors = np.broadcast_to(lean, (len(lift), len(rest), rest.shape[1] - 1, 3)).reshape(len(lift), -1)
-            return to_world(self._heads[motion], Directions().decode(vectors.astype(np.float32), rest))
+            return to_world(self._heads[motion], Directions().decode(vectors.astype(np.float32), rest))[rows]
 
     model = fit_model(Shrugging(motions=6), MultilinearTraining(dimensions=2)).model
     assert model.space.body_count == 1

@@ -46,6 +46,7 @@ class DatasetStyles:
         self, dataset: Dataset, split: str = "train", least: int = LEAST_MOTIONS, wind: str = "control"
     ) -> None:
         self.dataset, self.split, self._name = dataset, split, dataset.store.path
+        self._known_heads: dict[int, NDArray[np.float64]] = {}
         spec = dataset.spec
         if spec.combine != "grid":
             raise ValueError(f'{self._name}: must be made with combine = "grid", got "{spec.combine}"')
@@ -165,7 +166,7 @@ class DatasetStyles:
     def track(self, motion: int) -> BodyTrack:
         """What the body does in a motion."""
         reader = self._reader(0, motion)
-        heads = np.asarray(reader["head"], np.float64)
+        heads = self._heads(reader)
         points = None
         if self.is_deforming:
             points = np.asarray(reader["body"][:, self.body.index], np.float64)
@@ -175,23 +176,34 @@ class DatasetStyles:
             wind = np.broadcast_to(np.asarray(reader.factors[axis.label], np.float64), (len(heads), 3))
         return BodyTrack(heads, points, wind)
 
-    def points(self, corner: int, motion: int) -> Frames:
-        """Hair of a style under a motion [m], world, (T, G, V, 3).
+    def points(self, corner: int, motion: int, rows: slice = slice(None)) -> Frames:
+        """Hair of a style under a motion [m], world, in those of its frames, (T, G, V, 3).
 
         Raises:
             ValueError: a number is not finite, or the head did something else than in the first style.
         """
         reader, first = self._reader(corner, motion), self._reader(0, motion)
-        points: Frames = reader["points"]
-        bad = first_not_finite(points)
-        if bad is not None:
-            raise ValueError(f"{self._name}: sequence {reader.index}: points must be finite, got nan in frame {bad}")
-        if reader.shape("points") != first.shape("points") or np.abs(reader["head"] - first["head"]).max() > SAME_HEAD:
+        if reader.shape("points") != first.shape("points") or self._heads_differ(reader, first):
             raise ValueError(
                 f"{self._name}: sequence {reader.index} moves its head otherwise than sequence {first.index}; styles "
                 "need the same motions"
             )
+        frames = range(reader.frame_count)[rows]
+        points: Frames = reader.read("points", frames.start, frames.stop, frames.step)
+        bad = first_not_finite(points)
+        if bad is not None:
+            at = f"frame {frames[bad]}"
+            raise ValueError(f"{self._name}: sequence {reader.index}: points must be finite, got nan in {at}")
         return points
+
+    def _heads_differ(self, reader: SequenceReader, first: SequenceReader) -> bool:
+        return reader is not first and bool(np.abs(self._heads(reader) - self._heads(first)).max() > SAME_HEAD)
+
+    def _heads(self, reader: SequenceReader) -> NDArray[np.float64]:
+        """Poses of the head (T, 7), read once: small pieces are what a store is slow at."""
+        if reader.index not in self._known_heads:
+            self._known_heads[reader.index] = np.asarray(reader["head"], np.float64)
+        return self._known_heads[reader.index]
 
 
 def _plain(value: Any) -> Any:
