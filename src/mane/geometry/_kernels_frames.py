@@ -27,15 +27,17 @@ def fill_tangents(points, out):
                 out[s, i, 1] = dy * inv
                 out[s, i, 2] = dz * inv
                 if known < 0:
+                    # Rows number by number: assigned whole, Numba compiles thirty functions for the words of an error.
                     for j in range(i):
-                        out[s, j] = out[s, i]
+                        for k in range(3):
+                            out[s, j, k] = out[s, i, k]
                 known = i
             elif known >= 0:
-                out[s, i] = out[s, known]
+                for k in range(3):
+                    out[s, i, k] = out[s, known, k]
         if known < 0:
-            out[s, :, 0] = np.float32(0.0)
-            out[s, :, 1] = np.float32(0.0)
-            out[s, :, 2] = np.float32(1.0)
+            for i in range(out.shape[1]):
+                out[s, i, 0], out[s, i, 1], out[s, i, 2] = np.float32(0.0), np.float32(0.0), np.float32(1.0)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)

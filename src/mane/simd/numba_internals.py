@@ -1,29 +1,25 @@
-"""Everything that is used of Numba and llvmlite beyond their documented functions, with `numba_libraries`.
+"""Everything that is used of Numba and llvmlite beyond documented functions, with `numba_libraries` and `numba_kept`.
 
 Numba documents `njit`, `prange` and threads; kernels may import those. Vector types are written with its extension API
-and the LLVM builder below it, the cache of compiled kernels with classes of its own. All of that is imported here, and
-from these two only (`tests/house/test_numba_imports.py`); `tests/unit/simd/test_numba_internals.py` checks each of the
-names and behaviours by itself, so that a new version of Numba fails with the name of what it has changed.
+and the LLVM builder below it. All of that is imported here, and from these three only
+(`tests/house/test_numba_imports.py`); `tests/unit/simd/test_numba_internals.py` checks each of the names and behaviours
+by itself, so that a new version of Numba fails with the name of what it has changed.
 
-Importing this module changes how functions of this package are kept and linked, and of no others: see `keep_by_stamp`,
-`keep_kernels_apart` and `make_copies_private`.
+Importing this module changes how functions of this package are kept and linked, and of no others: see `numba_kept`,
+`numba_libraries` and `make_copies_private`.
 """
 
 # mypy: allow-untyped-defs
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from llvmlite import binding as llvm
 from llvmlite import ir as ir
 from numba import types as types
-from numba.core import caching, cgutils, codegen, config, event
+from numba.core import cgutils, codegen, config, event
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.core.typing.templates import signature as signature
 from numba.extending import intrinsic as _intrinsic
@@ -32,8 +28,9 @@ from numba.extending import models as models
 from numba.extending import overload
 from numba.extending import register_model as register_model
 
+from mane.simd import numba_kept as numba_kept
 from mane.simd import numba_libraries as numba_libraries
-from mane.simd.kernel_cache import PACKAGE, stamp_of
+from mane.simd.kernel_cache import PACKAGE
 
 # Options that Numba would take over from the first caller, with the values that they have without one.
 INHERITED = {"fastmath": False, "forceinline": False, "error_model": "python", "_nrt": True}
@@ -72,6 +69,9 @@ def choose_by_tuple(function: Any, default: Any, others: dict[type, Any]) -> Non
         def call(*args):
             return one(*args)
 
+        # In machine code a function goes by its name and a number that starts anew in every process. Two choices under
+        # one name, of libraries that two processes have kept, would be taken for one when they are linked.
+        call.__qualname__ = f"{function.__name__}_is_{one.__name__}"
         return call
 
     options: Any = {**INHERITED, "error_model": "numpy", "forceinline": True}
@@ -148,89 +148,7 @@ def tell_of_kernels(begin: Callable[[], None], end: Callable[[], None]) -> None:
     event.register("numba:compile", _Ear(begin, end))
 
 
-# -- kernels on disk -------------------------------------------------------------------------------------------------
-
-
-class _OfPackage:
-    """Mixed into Numba's own places to keep kernels: for files of this package only, with a wider stamp."""
-
-    _py_file: str
-
-    def get_source_stamp(self) -> str:
-        return stamp_of(Path(self._py_file).resolve())
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> Any:
-        if not Path(py_file).resolve().is_relative_to(PACKAGE):
-            return None
-        return super().from_function(py_func, py_file)  # type: ignore[misc]
-
-
-class _UserProvided(_OfPackage, caching.UserProvidedCacheLocator):
-    """The folder that $NUMBA_CACHE_DIR names."""
-
-
-class _InTree(_OfPackage, caching.InTreeCacheLocator):
-    """Beside the source."""
-
-
-class _UserWide(_OfPackage, caching.UserWideCacheLocator):
-    """The user's cache folder, where the source cannot be written beside."""
-
-
-def keep_by_stamp() -> None:
-    """Let Numba look at everything that a kernel is made of before it takes one from disk (`kernel_cache.stamp_of`)."""
-    caching.CacheImpl._locator_classes[:0] = [_UserProvided, _InTree, _UserWide]
-
-
-def forget_unreadable_kernels() -> None:
-    """Let an index on disk that names types which are no longer there count as empty, as one of another Numba does.
-
-    Numba reads the types of all kept kernels before it compares stamps. Types that moved with a new version of this
-    package would make every kernel fail that was compiled with the old one.
-    """
-    load_index = caching.IndexDataCacheFile._load_index
-
-    def loaded(file: Any) -> Any:
-        try:
-            return load_index(file)
-        except (ImportError, AttributeError):
-            return {}
-
-    setattr(caching.IndexDataCacheFile, "_load_index", loaded)  # noqa: B010 - a method of Numba's own
-
-
-def keep_kernels_apart() -> None:
-    """Name the file of a kept kernel after what it was compiled for: CPU, types of the arguments, code.
-
-    Numba numbers the files of a function's kernels and looks the next number up in an index. Machines of a cluster that
-    share the folder may find the same number at the same time, and one would then run code that was made for the CPU of
-    the other. Names that say what is in a file cannot clash.
-    """
-    save = caching.IndexDataCacheFile.save
-
-    def saved(file: Any, key: Any, data: Any) -> None:
-        if not isinstance(file._source_stamp, str):  # not ours, see `_OfPackage`: Numba's own stamps are pairs
-            save(file, key, data)
-            return
-        overloads = file._load_index()
-        if key not in overloads:
-            overloads[key] = _telling_name(file._data_name_pattern, key, set(overloads.values()))
-            file._save_index(overloads)
-        file._save_data(overloads[key], data)
-
-    setattr(caching.IndexDataCacheFile, "save", saved)  # noqa: B010 - a method of Numba's own
-
-
-def _telling_name(pattern: str, key: Any, taken: set[str]) -> str:
-    """A name that follows from the key of a kernel, and is not among those that others of its function have."""
-    # Functions among the types show their address, which another process has elsewhere; such keys may look alike.
-    told = re.sub(r"0x[0-9a-f]+", "", repr(key))
-    for count in itertools.count():
-        name = pattern.replace("{number:d}", hashlib.sha256(f"{count} {told}".encode()).hexdigest()[:16])
-        if name not in taken:
-            return name
-    raise AssertionError
+# -- linking ---------------------------------------------------------------------------------------------------------
 
 
 def make_copies_private() -> None:
@@ -263,7 +181,4 @@ def _relinked(module: Any, names: list[str], before: Any, after: str) -> Any:
     return module
 
 
-keep_by_stamp()
-keep_kernels_apart()
-forget_unreadable_kernels()
 make_copies_private()

@@ -6,7 +6,8 @@ that is part of a kernel three calls up was compiled four times, for code that n
 compiled on behalf of a kernel of this package is kept as it was lowered, and machine code is made of the kernel alone.
 Should Python call such a function after all, it is compiled anew, as a kernel. docs/decisions/0035 has the figures.
 
-Comparing settings (`Flags`), a seventh of the time of compiling, is made cheap as well.
+Comparing settings (`Flags`), a seventh of the time of compiling, is made cheap as well, and Python's garbage collector
+rests meanwhile.
 
 A version of Numba that this was not tested with goes its own way (`KNOWN`).
 """
@@ -15,6 +16,7 @@ A version of Numba that this was not tested with goes its own way (`KNOWN`).
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -47,11 +49,18 @@ class _Scope:
 
 @contextmanager
 def _deeper() -> Iterator[None]:
+    # Numba makes millions of objects that live until a kernel is done: looking among them for garbage again and again
+    # is an eighth of compiling.
+    is_pausing = _Scope.depth == 0 and gc.isenabled()
+    if is_pausing:
+        gc.disable()
     _Scope.depth += 1
     try:
         yield
     finally:
         _Scope.depth -= 1
+        if is_pausing:
+            gc.enable()
 
 
 def _replace(owner: Any, name: str, make: Callable[[Any], Any]) -> None:

@@ -14,8 +14,8 @@ from numba import types
 from numba.core import caching, cgutils, codegen, config, dispatcher
 from numba.core.typing import templates
 
-from mane.simd import f64x8, numba_internals
-from mane.simd.jit import inline, njit
+from mane.simd import f64x8, numba_internals, numba_kept
+from mane.simd.jit import by_type, inline, njit
 from mane.simd.kernel_cache import PACKAGE
 from mane.simd.memory import store, use_wide_registers
 
@@ -37,8 +37,9 @@ NEEDED = {
     "settings": ((config, "DISABLE_JIT"), (config, "BOUNDSCHECK"), (config, "NUMBA_NUM_THREADS")),
     "places of kernels on disk": (
         (caching, "CacheImpl"),
-        (caching, "UserProvidedCacheLocator"), (caching, "InTreeCacheLocator"), (caching, "UserWideCacheLocator"),
-        (caching.InTreeCacheLocator, "get_source_stamp"), (caching.InTreeCacheLocator, "from_function"),
+        (caching, "UserWideCacheLocator"), (caching.UserWideCacheLocator, "get_source_stamp"),
+        (caching.UserWideCacheLocator, "from_function"), (caching.Cache, "load_overload"),
+        (caching.Cache, "save_overload"), (caching.Cache, "flush"), (config, "USING_SVML"), (config, "CACHE_DIR"),
         (caching.IndexDataCacheFile, "_load_index"), (caching.IndexDataCacheFile, "_save_index"),
         (caching.IndexDataCacheFile, "save"),
     ),
@@ -58,9 +59,8 @@ def test_names_are_where_they_were(use, owner, name):
 
 
 def test_the_list_of_places_can_be_put_in_front_of():
-    """`keep_by_stamp`: without it, kernels on disk are used after files that they took code from have changed."""
-    first = caching.CacheImpl._locator_classes[:3]
-    assert [one.__name__ for one in first] == ["_UserProvided", "_InTree", "_UserWide"]
+    """`keep_by_content`: without it, kernels on disk are used after files that they took code from have changed."""
+    assert caching.CacheImpl._locator_classes[0] is numba_kept._Kept
 
 
 @compiled
@@ -70,8 +70,32 @@ def test_a_kernel_of_the_package_is_kept_with_its_wide_stamp():
 
     kernel = next(one for one in vars(kernels).values() if isinstance(one, dispatcher.Dispatcher))
     locator = kernel._cache._impl.locator
-    assert isinstance(locator, numba_internals._OfPackage)
-    assert locator.get_source_stamp() == numba_internals.stamp_of(type(PACKAGE)(file))
+    assert isinstance(locator, numba_kept._Kept)
+    stamp = numba_kept.stamp_of(type(PACKAGE)(file))
+    assert locator.get_source_stamp() == stamp
+    assert locator.get_cache_path().endswith(f"geometry._kernels_arclength-{stamp[:16]}")
+
+
+def test_settings_that_change_machine_code_are_part_of_the_surroundings(monkeypatch):
+    before = numba_kept.surroundings()
+    monkeypatch.setattr(config, "NUMBA_NUM_THREADS", 77)
+    assert numba_kept.surroundings() == before
+    for name, value in (("BOUNDSCHECK", 1), ("USING_SVML", True), ("OPT", 2), ("CPU_NAME", "haswell")):
+        with monkeypatch.context() as changed:
+            changed.setattr(config, name, value)
+            assert numba_kept.surroundings() != before
+
+
+@compiled
+def test_choices_by_type_go_by_names_of_their_own():
+    """Processes number functions anew: without it, one choice may be linked in the place of another."""
+    names = set()
+    for word in ("least", "most"):
+        chosen = by_type(word, njit(lambda x: x), {})
+        kernel = njit(lambda x: chosen(x))  # noqa: B023 - called here
+        kernel(1.0)
+        names |= set(re.findall(r"\w*_is_\w*", "".join(kernel.inspect_llvm().values())))
+    assert {word for word in ("least", "most") if any(f"{word}_is_" in name for name in names)} == {"least", "most"}
 
 
 def test_an_index_of_types_that_are_gone_counts_as_empty(tmp_path):
@@ -112,7 +136,7 @@ def test_keys_that_look_alike_have_files_of_their_own(tmp_path):
 
     names, keys = set(), [Argument(), Argument()]
     for key in keys:
-        names.add(numba_internals._telling_name("f.{number:d}.nbc", key, names))
+        names.add(numba_kept._telling_name("f.{number:d}.nbc", key, names))
     assert len(names) == 2
 
 
