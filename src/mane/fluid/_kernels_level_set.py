@@ -11,16 +11,22 @@ import math
 
 import numpy as np
 
-from mane.fluid._kernels_sample import velocity_at
+from mane.fluid._kernels_sample import rows_of, velocity_at
 from mane.fluid._kernels_walls import face_counts, row_of
-from mane.simd.f32x16 import WIDTH
+from mane.simd.f32x16 import WIDTH, first_lanes, load, load_mask
 from mane.simd.jit import inline, njit, prange
+from mane.simd.masks import clear_marks, mask_bits, select
+from mane.simd.math import maximum
+from mane.simd.memory import store, use_wide_registers
 
 HALF, ONE, ZERO = np.float32(0.5), np.float32(1.0), np.float32(0.0)
 BAND = np.float32(5.0)
 # A gradient within these counts as that of a distance: what is nearer to the surface than KEPT stays as it was carried,
 # since to make it a distance again would move the surface a little and spoil its curvature.
 LOWEST, HIGHEST, KEPT = np.float32(0.8), np.float32(1.25), np.float32(2.0)
+# [cells] from the surface, besides how far a cell is carried, from which on it is made a distance anew whatever it has
+# become on the way, and those beside it as well.
+CALM = KEPT + np.float32(1.5)
 FLAT = np.float32(0.05)  # a gradient below it says nothing of where the surface is
 
 
@@ -64,20 +70,49 @@ def cubic_at(phi, shape, x, y, z):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
+def find_near(phi, shape, near):
+    """Set `near` of chunks where a cell is within BAND of the surface, and clear that of all others."""
+    nx, ny, nz = shape
+    for index in prange(nx * ny):
+        i, j = row_of(index, ny)
+        for chunk in range(near.shape[2]):
+            least = BAND
+            for k in range(chunk * WIDTH, min(nz, (chunk + 1) * WIDTH)):
+                least = min(least, abs(phi[i + 1, j + 1, k]))
+            near[i + 1, j + 1, chunk] = least < BAND
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def sum_parts(phi, shape, room, partial):
+    """Fill `partial` (nx,) with the cells of liquid in every plane; `room` is the part of each that counts, or none."""
+    nx, ny, nz = shape
+    for index in prange(nx):
+        i, total = np.int64(index), 0.0
+        for j in range(ny):
+            for k in range(nz):
+                part = min(max(HALF - phi[i + 1, j + 1, k], ZERO), ONE)
+                total += np.float64(part * room[i, j, k] if len(room) else part)
+        partial[i] = total
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
 def carry_level(phi, velocity, shape, scale, near, out):
     """Fill `out` with `phi` where every cell was one step before, by the midpoint rule; `scale` is dt / cell [s/m]."""
     nx, ny, nz = shape
+    flat, rows, half = velocity.reshape(-1), rows_of(velocity), HALF * scale
     for index in prange(nx * ny):
         i, j = row_of(index, ny)
         for chunk in range((nz + WIDTH - 1) // WIDTH):
             is_near = near[i + 1, j + 1, chunk] != 0
             for k in range(chunk * WIDTH, min(nz, (chunk + 1) * WIDTH)):
-                out[i + 1, j + 1, k] = phi[i + 1, j + 1, k]
+                here = phi[i + 1, j + 1, k]
+                out[i + 1, j + 1, k] = here
                 if is_near:
                     x, y, z = np.float32(i) + HALF, np.float32(j) + HALF, np.float32(k) + HALF
-                    u, v, w = velocity_at(velocity, nx, ny, nz, x, y, z)
-                    half = HALF * scale
-                    u, v, w = velocity_at(velocity, nx, ny, nz, x - half * u, y - half * v, z - half * w)
+                    u, v, w = velocity_at(flat, rows, shape, x, y, z)
+                    if abs(here) > CALM + scale * math.sqrt(u * u + v * v + w * w):
+                        continue
+                    u, v, w = velocity_at(flat, rows, shape, x - half * u, y - half * v, z - half * w)
                     out[i + 1, j + 1, k] = cubic_at(phi, shape, x - scale * u, y - scale * v, z - scale * w)
 
 
@@ -175,61 +210,79 @@ def spread_distance(begun, phi, shape, near, out):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def open_to_air(phi, shape, least, mobility, is_wet):
-    """Divide the mobility of faces between liquid and air by the part of the way that is liquid; mark faces of liquid.
+def open_to_air(phi, shape, near, least, to_air, is_wet):
+    """Find faces of the liquid, and of those between liquid and air one over the part of the way that is liquid.
 
-    The ghost-fluid pressure of second order (Gibou, Fedkiw, Cheng and Kang 2002), with parts of at least `least`.
+    The ghost-fluid pressure of second order (Gibou, Fedkiw, Cheng and Kang 2002), with parts of at least `least`;
+    `to_air` of other faces is 1.
     """
     for axis in range(3):
         nx, ny, nz = face_counts(shape, axis)
         di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
         for index in prange(nx * ny):
             i, j = row_of(index, ny)
-            for k in range(nz):
-                at = (i, j, k)[axis]
-                a, b, c = (i, j, k) if at < shape[axis] else (i - di, j - dj, k - dk)
-                high = phi[a + 1, b + 1, c]
-                low = phi[i + 1 - di, j + 1 - dj, k - dk] if at > 0 else high
-                is_wet[axis, i + 1, j + 1, k] = high < ZERO or low < ZERO
-                if (high < ZERO) != (low < ZERO):
-                    part = high / (high - low) if high < ZERO else low / (low - high)
-                    mobility[axis, i + 1, j + 1, k] /= max(part, least)
+            a, b = min(i, shape[0] - 1), min(j, shape[1] - 1)
+            p = max(i - di, 0) + 1 if axis == 0 else a + 1
+            q = max(j - dj, 0) + 1 if axis == 1 else b + 1
+            for chunk in range((nz + WIDTH - 1) // WIDTH):
+                first, last = chunk * WIDTH, min(nz, (chunk + 1) * WIDTH)
+                is_near = near[a + 1, b + 1, min(chunk, near.shape[2] - 1)] != 0
+                is_deep = phi[a + 1, b + 1, min(first, shape[2] - 1)] < ZERO
+                for k in range(first, last):
+                    to_air[axis, i + 1, j + 1, k] = ONE
+                    is_wet[axis, i + 1, j + 1, k] = is_deep
+                if not is_near:
+                    continue
+                for k in range(first, last):
+                    high = phi[a + 1, b + 1, min(k, shape[2] - 1)]
+                    low = phi[p, q, max(k - dk, 0)]
+                    is_wet[axis, i + 1, j + 1, k] = high < ZERO or low < ZERO
+                    if (high < ZERO) != (low < ZERO):
+                        part = high / (high - low) if high < ZERO else low / (low - high)
+                        to_air[axis, i + 1, j + 1, k] = ONE / max(part, least)
+
+
+@inline
+def known_sum(values, unknown, at, total, count):
+    """Add sixteen numbers, and one to how many they are, where they are known."""
+    is_unknown = load_mask(unknown, at)
+    return select(is_unknown, total, total + load(values, at)), select(is_unknown, count, count + ONE)
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def extend_layer(velocity, known, shape, near, now_known):
-    """Give faces near the surface that are not known yet, but have neighbours that are, the mean of those.
+def extend_layer(velocity, unknown, shape, rows, near, still_unknown):
+    """Give faces near the surface that are unknown, but have neighbours that are known, the mean of those.
 
-    In place: what is written was not known, and only what was known is read, so that threads do not matter.
+    In place: what is written was not known, and only what was known counts, so that threads do not matter. Arrays are
+    flat; `rows` is (row, plane). What is outside of the box must be marked as unknown.
     """
+    row, plane = rows
     for axis in range(3):
         nx, ny, nz = face_counts(shape, axis)
         for index in prange(nx * ny):
+            use_wide_registers()
             i, j = row_of(index, ny)
+            a, b = min(i, shape[0] - 1) + 1, min(j, shape[1] - 1) + 1
             for chunk in range((nz + WIDTH - 1) // WIDTH):
-                a, b, c = min(i, shape[0] - 1) + 1, min(j, shape[1] - 1) + 1, min(chunk, near.shape[2] - 1)
-                is_near = near[a, b, c] != 0
-                for k in range(chunk * WIDTH, min(nz, (chunk + 1) * WIDTH)):
-                    is_known = known[axis, i + 1, j + 1, k]
-                    now_known[axis, i + 1, j + 1, k] = is_known
-                    if is_known or not is_near:
-                        continue
-                    total, count = ZERO, 0
-                    if i > 0 and known[axis, i, j + 1, k]:
-                        total, count = total + velocity[axis, i, j + 1, k], count + 1
-                    if i < nx - 1 and known[axis, i + 2, j + 1, k]:
-                        total, count = total + velocity[axis, i + 2, j + 1, k], count + 1
-                    if j > 0 and known[axis, i + 1, j, k]:
-                        total, count = total + velocity[axis, i + 1, j, k], count + 1
-                    if j < ny - 1 and known[axis, i + 1, j + 2, k]:
-                        total, count = total + velocity[axis, i + 1, j + 2, k], count + 1
-                    if k > 0 and known[axis, i + 1, j + 1, k - 1]:
-                        total, count = total + velocity[axis, i + 1, j + 1, k - 1], count + 1
-                    if k < nz - 1 and known[axis, i + 1, j + 1, k + 1]:
-                        total, count = total + velocity[axis, i + 1, j + 1, k + 1], count + 1
-                    if count:
-                        velocity[axis, i + 1, j + 1, k] = total / np.float32(count)
-                        now_known[axis, i + 1, j + 1, k] = 1
+                k = chunk * WIDTH
+                at = ((axis * (shape[0] + 2) + i + 1) * plane) + (j + 1) * row + k
+                is_unknown = load_mask(unknown, at) & first_lanes(nz - k)
+                if near[a, b, min(chunk, near.shape[2] - 1)] == 0 or mask_bits(is_unknown) == 0:
+                    continue
+                total = count = load(velocity, at) * ZERO
+                for step in (plane, row):
+                    total, count = known_sum(velocity, unknown, at - step, total, count)
+                    total, count = known_sum(velocity, unknown, at + step, total, count)
+                # the ends of a row may touch those of the next
+                more, one = known_sum(velocity, unknown, at - 1, total, count)
+                is_first = first_lanes(1 if k == 0 else 0)
+                total, count = select(is_first, total, more), select(is_first, count, one)
+                more, one = known_sum(velocity, unknown, at + 1, total, count)
+                is_inner = first_lanes(nz - 1 - k)
+                total, count = select(is_inner, more, total), select(is_inner, one, count)
+                is_found = is_unknown & (count > ZERO)
+                store(velocity, at, select(is_found, total / maximum(count, ONE), load(velocity, at)))
+                clear_marks(is_found, still_unknown, at)
 
 
 @inline

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from mane.fluid._kernels_level_set import HALF, ONE, ZERO, place_on_axis
-from mane.fluid._kernels_sample import velocity_at
+from mane.fluid._kernels_sample import rows_of, velocity_at
 from mane.simd.jit import inline, njit, prange
 
 SMALLEST, LARGEST = np.float32(0.1), np.float32(0.5)  # radius of a marker [cells] (Enright and others 2002)
@@ -34,12 +34,12 @@ def linear_at(phi, shape, x, y, z):
 def move_markers(places, velocity, shape, scale):
     """Move markers by a step, by the midpoint rule, and keep them in the box; `scale` is dt / cell [s/m]."""
     nx, ny, nz = shape
+    flat, rows, half = velocity.reshape(-1), rows_of(velocity), HALF * scale
     for index in prange(len(places)):
         q = np.int64(index)
         x, y, z = places[q, 0], places[q, 1], places[q, 2]
-        u, v, w = velocity_at(velocity, nx, ny, nz, x, y, z)
-        half = HALF * scale
-        u, v, w = velocity_at(velocity, nx, ny, nz, x + half * u, y + half * v, z + half * w)
+        u, v, w = velocity_at(flat, rows, shape, x, y, z)
+        u, v, w = velocity_at(flat, rows, shape, x + half * u, y + half * v, z + half * w)
         places[q, 0] = min(max(x + scale * u, EDGE), np.float32(nx) - EDGE)
         places[q, 1] = min(max(y + scale * v, EDGE), np.float32(ny) - EDGE)
         places[q, 2] = min(max(z + scale * w, EDGE), np.float32(nz) - EDGE)
@@ -83,3 +83,11 @@ def correct_level(escaped, places, signs, radii, shape, plus, minus, phi):
                             plus[a + 1, b + 1, c] = max(plus[a + 1, b + 1, c], depth)
                         else:
                             minus[a + 1, b + 1, c] = min(minus[a + 1, b + 1, c], -depth)
+
+
+@njit(cache=True, error_model="numpy")
+def sort_by_cell(cells, starts, order):
+    """Fill `order` (N,) with the numbers of markers, cell by cell, as they came; `starts` of cells are moved on."""
+    for q in range(len(cells)):
+        order[starts[cells[q]]] = q
+        starts[cells[q]] += 1

@@ -6,14 +6,17 @@ shape.
 
 # mypy: allow-untyped-defs
 
-import math
-
 import numpy as np
 
-from mane.simd.jit import inline, njit
+from mane.simd.f32x16 import WIDTH, load
+from mane.simd.jit import inline, inline_fast, njit, prange
+from mane.simd.math import absolute, maximum
+from mane.simd.memory import use_wide_registers
+from mane.simd.reductions import reduce_max, reduce_sum
 
 HALF = np.float32(0.5)
 ONE = np.float32(1.0)
+NEXT = np.uint64(1)
 
 
 @inline
@@ -22,26 +25,6 @@ def cell_and_fraction(at, last):
     at = min(max(at, np.float32(0.0)), np.float32(last))
     low = min(np.int64(at), max(last - 1, 0))
     return low, at - np.float32(low)
-
-
-@inline
-def sample(field, axis, nx, ny, nz, x, y, z):
-    """One component of velocity at a place, trilinear; beyond walls along x and y it uses what is beyond them."""
-    # along x and y the lattice of the arrays begins one cell outside
-    px = x + (ONE if axis == 0 else HALF)
-    py = y + (ONE if axis == 1 else HALF)
-    pz = z - (np.float32(0.0) if axis == 2 else HALF)
-    i, a = cell_and_fraction(px, nx + 1)
-    j, b = cell_and_fraction(py, ny + 1)
-    k, c = cell_and_fraction(pz, nz if axis == 2 else nz - 1)
-    m = min(k + 1, nz)
-    low = (ONE - b) * ((ONE - c) * field[i, j, k] + c * field[i, j, m]) + b * (
-        (ONE - c) * field[i, j + 1, k] + c * field[i, j + 1, m]
-    )
-    high = (ONE - b) * ((ONE - c) * field[i + 1, j, k] + c * field[i + 1, j, m]) + b * (
-        (ONE - c) * field[i + 1, j + 1, k] + c * field[i + 1, j + 1, m]
-    )
-    return (ONE - a) * low + a * high
 
 
 @inline
@@ -62,29 +45,70 @@ def outside(x, y, z, nx, ny, nz):
     return -1
 
 
-@inline
-def velocity_at(velocity, nx, ny, nz, x, y, z):
-    """Velocity at a place."""
+@inline_fast
+def between_eight(field, at, rows, a, b, c):
+    """Trilinear interpolation in a flat field, from the number at `at` on."""
+    row, plane = rows
+    p, q = field[at], field[at + NEXT]
+    r, s = field[at + row], field[at + row + NEXT]
+    near = lerp(lerp(p, q, c), lerp(r, s, c), b)
+    at += plane
+    p, q = field[at], field[at + NEXT]
+    r, s = field[at + row], field[at + row + NEXT]
+    return lerp(near, lerp(lerp(p, q, c), lerp(r, s, c), b), a)
+
+
+@inline_fast
+def lerp(low, high, part):
+    """Linear interpolation."""
+    return low + part * (high - low)
+
+
+@inline_fast
+def velocity_at(velocity, rows, shape, x, y, z):
+    """Velocity at a place, trilinear; beyond walls along x and y it uses what is beyond them.
+
+    `velocity` is flat and `rows` are of `rows_of`. Along x and y the lattice of the arrays begins one cell outside.
+    """
+    nx, ny, nz = shape
+    row, plane = rows
+    size = (np.uint64(nx) + NEXT + NEXT) * plane
+    fx, ax = cell_and_fraction(x + ONE, nx + 1)
+    cx, bx = cell_and_fraction(x + HALF, nx + 1)
+    fy, ay = cell_and_fraction(y + ONE, ny + 1)
+    cy, by = cell_and_fraction(y + HALF, ny + 1)
+    fz, az = cell_and_fraction(z, nz)
+    cz, bz = cell_and_fraction(z - HALF, nz - 1)
+    # indices without a sign are not counted from the end
+    across_x = np.uint64(fx) * plane + np.uint64(cy) * row + np.uint64(cz)
+    across_y = size + np.uint64(cx) * plane + np.uint64(fy) * row + np.uint64(cz)
+    across_z = size + size + np.uint64(cx) * plane + np.uint64(cy) * row + np.uint64(fz)
     return (
-        sample(velocity[0], 0, nx, ny, nz, x, y, z),
-        sample(velocity[1], 1, nx, ny, nz, x, y, z),
-        sample(velocity[2], 2, nx, ny, nz, x, y, z),
+        between_eight(velocity, across_x, rows, ax, by, bz),
+        between_eight(velocity, across_y, rows, bx, ay, bz),
+        between_eight(velocity, across_z, rows, bx, by, az),
     )
+
+
+@inline
+def rows_of(velocity):
+    """How far neighbours along y and x lie apart in (3, *padded)."""
+    return np.uint64(velocity.shape[3]), np.uint64(velocity.shape[2] * velocity.shape[3])
 
 
 @njit(cache=True, error_model="numpy")
 def gather(velocity, shape, places, out):
     """Fill `out` (Q, 3) with the velocity at `places` (Q, 3) [cells]."""
-    nx, ny, nz = shape
+    flat, rows, counts = velocity.reshape(-1), rows_of(velocity), (shape[0], shape[1], shape[2])
     for q in range(len(places)):
         x, y, z = np.float32(places[q, 0]), np.float32(places[q, 1]), np.float32(places[q, 2])
-        a, b, c = velocity_at(velocity, nx, ny, nz, x, y, z)
+        a, b, c = velocity_at(flat, rows, counts, x, y, z)
         out[q, 0], out[q, 1], out[q, 2] = a, b, c
 
 
 @njit(cache=True, error_model="numpy")
 def scatter(places, weights, vectors, shape, total, sums):
-    """Add weights (Q,) and vectors (Q, 3) of places to the faces around them, with the weights of `sample`.
+    """Add weights (Q,) and vectors (Q, 3) of places to the faces around them, with the weights of `velocity_at`.
 
     In the order of the places, on one thread. Outside of the box nothing is added.
     """
@@ -148,12 +172,16 @@ def read_cells(cells, shape, places, out):
             out[q] += weight * cells[i + p, j + r, min(k + m, shape[2] - 1)]
 
 
-@njit(cache=True, error_model="numpy")
-def fastest(velocity):
-    """Largest component of a velocity, and whether all are finite."""
-    largest = np.float32(0.0)
-    for value in velocity.reshape(-1):
-        if not math.isfinite(value):
-            return np.float32(np.inf)
-        largest = max(largest, abs(value))
-    return largest
+@njit(cache=True, error_model="numpy", parallel=True)
+def fastest_in_planes(numbers, partial):
+    """Fill `partial` (N,) with the largest size of every N-th part of flat numbers; no number where one is none."""
+    length = len(numbers) // len(partial)
+    for index in prange(len(partial)):
+        use_wide_registers()
+        first = np.int64(index) * length
+        most = absolute(load(numbers, first))
+        spoilt = most - most
+        for at in range(first, first + length, WIDTH):
+            value = load(numbers, at)
+            most, spoilt = maximum(most, absolute(value)), spoilt + (value - value)
+        partial[index] = reduce_max(most) + reduce_sum(spoilt)

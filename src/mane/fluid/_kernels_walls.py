@@ -5,7 +5,11 @@
 import numpy as np
 
 from mane.body._kernels_solid import AFTER, BEFORE, rigid_distance, to_local, to_world
+from mane.simd.f32x16 import WIDTH, load
 from mane.simd.jit import inline, njit, prange
+from mane.simd.masks import select
+from mane.simd.math import maximum
+from mane.simd.memory import store, use_wide_registers
 
 # A face that is open by less than this is closed: it would carry next to nothing and spoil the matrix.
 LEAST_OPEN = np.float32(0.02)
@@ -122,8 +126,8 @@ def wall_velocities(open_part, owners, poses, origin, cell, dt, shape, walls):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def flow_out(velocity, open_part, walls, shape, inverse, b):
-    """Fill `b` with minus what flows out of every cell of fluid through its faces, open parts and walls."""
+def flow_out(velocity, open_part, walls, shape, inverse, more, b):
+    """Fill `b` with `more` less what flows out of every cell of fluid through its faces, open parts and walls."""
     nx, ny, nz = shape
     for index in prange(1, nx + 1):
         i = np.int64(index)
@@ -144,27 +148,43 @@ def flow_out(velocity, open_part, walls, shape, inverse, b):
                         if high < 1.0 and low < 1.0:
                             wall = np.float32(0.5) * (wall + walls[axis, i, j, k])
                         total += (low - high) * wall
-                b[i, j, k] = -total
+                b[i, j, k] = more - total
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def subtract_gradient(pressure, mobility, open_part, kinds, shape, velocity):
-    """Take the gradient of a pressure from the velocity of open faces; at open sides it is zero outside."""
-    for axis in range(3):
-        nx, ny, nz = face_counts(shape, axis)
-        di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
-        last = shape[axis]
-        for index in prange(nx * ny):
-            i, j = row_of(index, ny)
-            for k in range(nz):
-                if open_part[axis, i + 1, j + 1, k] == 0.0:
-                    continue
-                at = (i, j, k)[axis]
-                if (at == 0 and kinds[2 * axis] != 2) or (at == last and kinds[2 * axis + 1] != 2):
-                    continue
-                high = pressure[i + 1, j + 1, k] if at < last else np.float32(0.0)
-                low = pressure[i + 1 - di, j + 1 - dj, k - dk] if at > 0 else np.float32(0.0)
-                velocity[axis, i + 1, j + 1, k] -= mobility[axis, i + 1, j + 1, k] * (high - low)
+def subtract_gradient(pressure, mobility, open_part, rows, velocity):
+    """Take the gradient of a pressure from the velocity of open faces; outside of the box it must be zero.
+
+    Arrays are flat; `rows` is (row, plane).
+    """
+    row, plane = rows
+    planes = len(pressure) // plane
+    for index in prange(3 * (planes - 1)):
+        use_wide_registers()
+        axis, i = np.int64(index) // (planes - 1), np.int64(index) % (planes - 1) + 1
+        before = plane if axis == 0 else (row if axis == 1 else 1)
+        for at in range(i * plane + row, (i + 1) * plane, WIDTH):
+            face = axis * len(pressure) + at
+            change = load(mobility, face) * (load(pressure, at) - load(pressure, at - before))
+            is_open = load(open_part, face) > np.float32(0.0)
+            store(velocity, face, load(velocity, face) - select(is_open, change, np.float32(0.0)))
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def take_up(drag, push, felt, per_mass, least, mobility, velocity):
+    """Let a porous medium act on velocities for a step, implicitly: u = (u + s push) / (1 + s drag).
+
+    s is `per_mass` [s/kg] where `felt` is 1, and 0 where it is 0. `mobility` becomes 1 / (1 + s drag), the part of a
+    push of pressure that the medium lets through, but at least `least`. Arrays are flat.
+    """
+    one = np.float32(1.0)
+    for index in prange(len(velocity) // WIDTH):
+        use_wide_registers()
+        at = np.int64(index) * WIDTH
+        step = per_mass * load(felt, at)
+        part = one / (one + step * load(drag, at))
+        store(velocity, at, part * (load(velocity, at) + step * load(push, at)))
+        store(mobility, at, maximum(part, least))
 
 
 @njit(cache=True, error_model="numpy", parallel=True)

@@ -21,7 +21,7 @@ from mane.fluid import _kernels_advect as advection
 from mane.fluid import _kernels_sample as sampling
 from mane.fluid import _kernels_walls as wall_kernels
 from mane.fluid.confinement import confine
-from mane.fluid.grid import FIXED, OPEN, FloatArray, Grid
+from mane.fluid.grid import FIXED, OPEN, FloatArray, Grid, any_in_chunks
 from mane.fluid.multigrid import PressureSolver
 from mane.fluid.surface import FreeSurface
 from mane.fluid.viscosity import diffuse
@@ -150,7 +150,7 @@ class Flow:
         self.audit: dict[str, NDArray[np.float64]] = {}
         self._next, self._carried = np.zeros((3, *grid.padded), np.float32), grid.zeros()
         self._bends, self._ranges = (np.zeros((count, math.prod(grid.padded)), np.float32) for count in (6, 2))
-        self._mobility = np.ones((3, *grid.padded), np.float32)
+        self._mobility, self._felt = (np.ones((3, *grid.padded), np.float32) for _ in range(2))
         self._b, self._before = grid.zeros(), grid.zeros()
         self._shape = np.array(grid.shape)
         self._are_faces_new, self._had_drag = True, False
@@ -211,7 +211,13 @@ class Flow:
         """What flows out of every cell of fluid over its volume [1/s], walls counted, of the grid's shape."""
         out = self.grid.zeros()
         wall_kernels.flow_out(
-            self.velocity, self.walls.open_part, self.walls.velocity, self._shape, self._solver.level.inverse, out
+            self.velocity,
+            self.walls.open_part,
+            self.walls.velocity,
+            self._shape,
+            self._solver.level.inverse,
+            np.float32(0.0),
+            out,
         )
         return -self.grid.cells(out).astype(np.float64) / self.grid.cell
 
@@ -231,9 +237,10 @@ class Flow:
         require_positive("dt", dt)
         if exchange is not None and self.params.order != 1:
             raise ValueError("order: must be 1 with a porous medium, whose pressure changes from step to step, got 2")
-        self._are_faces_new |= self.walls.update(solids, dt)
+        have_walls_changed = self.walls.update(solids, dt)
+        self._are_faces_new |= have_walls_changed
         count = self._count_substeps(dt)
-        if self.surface is not None:
+        if self.surface is not None and have_walls_changed:
             self.surface.see(self.walls)
         self.audit = {name: np.zeros(3) for name in ("carried", "acted", "drag", "walls")}
         iterations, residual, busy = 0, 0.0, 0.0
@@ -264,7 +271,7 @@ class Flow:
         return max(1, math.ceil(dt / longest))
 
     def _require_bounded(self) -> float:
-        speed = float(sampling.fastest(self.velocity))
+        speed = self._fastest()
         if speed > self.params.fastest:
             sizes = np.abs(np.nan_to_num(self.velocity, nan=np.inf))
             place = np.array(np.unravel_index(int(sizes.argmax()), sizes.shape)[1:])
@@ -275,6 +282,12 @@ class Flow:
                 f"{self.params.fastest:g} m/s; look for a solid or a field that moves too fast, or raise `fastest`"
             )
         return speed
+
+    def _fastest(self) -> float:
+        """Largest component of velocity [m/s]; infinite where one is no number."""
+        planes = np.empty(3 * self.grid.padded[0], np.float32)
+        sampling.fastest_in_planes(self.velocity.reshape(-1), planes)
+        return float(planes.max()) if np.isfinite(planes).all() else math.inf
 
     # -- parts of a substep --------------------------------------------------------------------------------------------
 
@@ -307,9 +320,7 @@ class Flow:
             diffuse(self.grid, self.walls, then, 0.5 * self._strength(dt), holds=self._holds, is_explicit=True)
         if self._last_dt:
             self._before = self._solver.pressure * np.float32(dt / self._last_dt)
-            wall_kernels.subtract_gradient(
-                self._before, self._mobility, self.walls.open_part, self.grid.kinds, self._shape, then
-            )
+            self._subtract_gradient(self._before, self._mobility, then)
         for axis in range(3):
             self._settle_component(then[axis], axis)
         return then
@@ -333,7 +344,7 @@ class Flow:
             self._busy[...] = 1
             return 1.0
         still = sides[0] if len(sides) else np.zeros(3, np.float32)
-        tolerance = np.float32(max(LEAST_CALM, CALM * float(sampling.fastest(self.velocity))))
+        tolerance = np.float32(max(LEAST_CALM, CALM * self._fastest()))
         own = np.zeros_like(self._busy)
         advection.mark_busy(self.velocity.reshape(3, -1), self.grid.shape, self._rows, still, tolerance, NUMBERS, own)
         wide = np.pad(own, 1)
@@ -349,7 +360,8 @@ class Flow:
             self._settle_solids()
         if params.viscosity:
             strength = self._strength(dt) * (0.5 if self._is_half_viscous(dt) else 1.0)
-            diffuse(self.grid, self.walls, self.velocity, strength, holds=self._holds)
+            wet = None if self.surface is None else any_in_chunks(self.surface.is_wet)
+            diffuse(self.grid, self.walls, self.velocity, strength, holds=self._holds, wet=wet)
         if params.confinement:
             confine(self.grid, self.velocity, params.confinement * dt)
         for drive in drives:
@@ -360,16 +372,12 @@ class Flow:
     def _exchange(self, dt: float, exchange: Exchange | None) -> None:
         """Let a porous medium act, implicitly; `_project` goes on with how little it lets the pressure move."""
         if exchange is not None:
-            per_mass: Any = np.float32(dt / self.face_mass)
             if self.surface is not None:
-                self._felt = (self.surface.is_wet & (self.walls.open_part > 0.0)).astype(np.float32)
-                per_mass = per_mass * self._felt
-            np.multiply(exchange.drag, per_mass, out=self._mobility)
-            self._mobility += 1.0
-            np.divide(1.0, self._mobility, out=self._mobility)
-            self.velocity += per_mass * exchange.push
-            self.velocity *= self._mobility
-            np.maximum(self._mobility, TIGHTEST, out=self._mobility)
+                np.multiply(self.surface.is_wet, self.walls.open_part > 0.0, out=self._felt)
+            wall_kernels.take_up(
+                *(array.reshape(-1) for array in (exchange.drag, exchange.push, self._felt)),
+                np.float32(dt / self.face_mass), TIGHTEST, self._mobility.reshape(-1), self.velocity.reshape(-1),
+            )  # fmt: skip
         if self.params.wall == "sticky" and self.walls.has_solids:
             near = self.walls.middle < 1.0
             self.velocity[near] = self.walls.velocity[near]
@@ -385,22 +393,19 @@ class Flow:
             if surface is not None:
                 self._mobility *= surface.to_air
                 is_liquid, self._are_faces_new = surface.is_liquid, True
-            self._solver.open_faces(
-                *(walls.open_part * self._mobility), is_liquid=is_liquid, are_walls_new=self._are_faces_new
-            )
+            faces = np.multiply(walls.open_part, self._mobility, out=self._next)  # which is free until the next step
+            self._solver.open_faces(*faces, is_liquid=is_liquid, are_walls_new=self._are_faces_new)
             self._are_faces_new, self._had_drag = False, has_drag
         level = self._solver.level
-        wall_kernels.flow_out(self.velocity, walls.open_part, walls.velocity, self._shape, level.inverse, self._b)
+        more = np.float32(surface.expansion(dt) * self.grid.cell if surface is not None else 0.0)
+        wall_kernels.flow_out(self.velocity, walls.open_part, walls.velocity, self._shape, level.inverse, more, self._b)
         if surface is not None:
-            self._b += np.float32(surface.expansion(dt) * self.grid.cell) * (level.inverse > 0.0)
             cells, rates = surface.returned(dt)
             np.add.at(self.grid.cells(self._b), tuple(cells.T), (rates * self.grid.cell).astype(np.float32))
         report = self._solver.solve(self._b)
         if self.is_audited:
             self._count_walls()
-        wall_kernels.subtract_gradient(
-            self._solver.pressure, self._mobility, walls.open_part, self.grid.kinds, self._shape, self.velocity
-        )
+        self._subtract_gradient(self._solver.pressure, self._mobility, self.velocity)
         if self.params.order == 2:
             # What acted before and after the fluid moved: their mean, or the two would take turns for ever.
             self._solver.pressure += self._before
@@ -410,6 +415,10 @@ class Flow:
             exchange.seen(self.velocity, self._felt, dt)
         self._settle_solids()
         return report.iterations, report.residual
+
+    def _subtract_gradient(self, pressure: FloatArray, mobility: FloatArray, velocity: FloatArray) -> None:
+        arrays = (array.reshape(-1) for array in (pressure, mobility, self.walls.open_part))
+        wall_kernels.subtract_gradient(*arrays, self._rows, velocity.reshape(-1))
 
     @contextmanager
     def _counted(self, name: str) -> Iterator[None]:
@@ -425,9 +434,7 @@ class Flow:
         """Count what the pressure, as it is found, does to all open faces as if nothing held them."""
         change = np.zeros_like(self.velocity)
         free = np.ones_like(self.velocity) if self.surface is None else self.surface.to_air
-        wall_kernels.subtract_gradient(
-            self._solver.pressure, free, self.walls.open_part, self.grid.kinds, self._shape, change
-        )
+        self._subtract_gradient(self._solver.pressure, free, change)
         self.audit["walls"] += self.face_mass * self._sum_over_faces(change)
 
     def _settle_solids(self) -> None:

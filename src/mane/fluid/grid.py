@@ -143,3 +143,10 @@ class Grid:
             for low, count, shift in zip(self.origin, shape, offset, strict=True)
         ]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+
+
+def any_in_chunks(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether any of sixteen numbers in a row is marked, of every chunk; shape (..., length / 16)."""
+    halves = marks.view(np.uint64).reshape(*marks.shape[:-1], -1, WIDTH // 8)
+    found: NDArray[np.bool_] = (halves[..., 0] | halves[..., 1]) != 0
+    return found

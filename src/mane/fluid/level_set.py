@@ -15,6 +15,7 @@ from mane.simd.f32x16 import WIDTH
 BAND = float(kernels.BAND)
 PASSES = 9  # of the distance: how many cells lie between the surface and a corner of the band, along the axes
 REACH = 3  # [rows] that the surface may move within a step, and the band with it
+EVERYWHERE: FloatArray = np.zeros((0, 0, 0), np.float32)  # room where no solid takes any
 
 # Signed distance [m] of places (..., 3) [m] to the surface, negative in the liquid.
 Shape = Callable[[Float64Array], NDArray[Any]]
@@ -35,21 +36,34 @@ class LevelSet:
         self._spare, self._begun = np.full_like(self.phi, BAND), np.full_like(self.phi, BAND)
         nx, ny, length = grid.padded
         self.near = np.zeros((nx, ny, length // WIDTH), np.int8)
+        self._partial = np.zeros(grid.shape[0])
 
-    def add(self, shape: Shape, bounds: Float64Array | None = None) -> None:
-        """Add liquid of a shape, given by its signed distance [m], within `bounds` (2, 3) [m] of all of it."""
-        cells, given = self._sampled(shape, bounds)
-        np.minimum(cells, given, out=cells)
-        self.refresh()
+    def add(self, shape: Shape, bounds: Float64Array | None = None, room: FloatArray = EVERYWHERE) -> float:
+        """Add liquid of a shape, given by its signed distance [m], within `bounds` (2, 3) [m] of all of it.
 
-    def remove(self, shape: Shape, bounds: Float64Array | None = None) -> None:
+        Returns:
+            The volume that was added [m^3]; `room` is as of `volume`.
+        """
+        window, given = self._sampled(shape, bounds)
+        return self._replaced(window, np.minimum(self.grid.cells(self.phi)[window], given), room)
+
+    def remove(self, shape: Shape, bounds: Float64Array | None = None, room: FloatArray = EVERYWHERE) -> float:
         """Take away what is in a shape, likewise."""
-        cells, given = self._sampled(shape, bounds)
-        np.maximum(cells, -given, out=cells)
-        self.refresh()
+        window, given = self._sampled(shape, bounds)
+        return -self._replaced(window, np.maximum(self.grid.cells(self.phi)[window], -given), room)
 
-    def _sampled(self, shape: Shape, bounds: Float64Array | None) -> tuple[FloatArray, FloatArray]:
-        """Cells that a shape may reach, a view, and the distance of each to it [cells]."""
+    def _replaced(self, window: tuple[slice, ...], then: FloatArray, room: FloatArray) -> float:
+        """Put a level in a window of cells; return the volume that has come to it [m^3]."""
+        cells = self.grid.cells(self.phi)[window]
+        more = np.clip(0.5 - then, 0.0, 1.0) - np.clip(0.5 - cells, 0.0, 1.0)
+        if len(room):
+            more *= room[window]
+        cells[...] = then
+        self.refresh()
+        return float(more.sum(dtype=np.float64)) * self.grid.cell**3
+
+    def _sampled(self, shape: Shape, bounds: Float64Array | None) -> tuple[tuple[slice, ...], FloatArray]:
+        """Window of cells that a shape may reach, and the distance of each to it [cells]."""
         grid, counts = self.grid, np.array(self.grid.shape)
         low, high = np.zeros(3, np.int64), counts
         if bounds is not None:
@@ -62,17 +76,12 @@ class LevelSet:
         if not np.isfinite(found).all():
             raise ValueError("water: the distance to its surface must be finite everywhere, and is not")
         window = tuple(slice(a, b) for a, b in zip(low, high, strict=True))
-        return grid.cells(self.phi)[window], np.clip(found, -BAND, BAND).astype(np.float32)
+        return window, np.clip(found, -BAND, BAND).astype(np.float32)
 
     def refresh(self) -> None:
         """Find out which chunks the surface is near to."""
-        filled = self.grid.cells(self.phi)
-        nx, ny, nz = self.grid.shape
-        pieces = np.full((nx, ny, WIDTH * self.near.shape[2]), True)
-        pieces[:, :, :nz] = np.abs(filled) >= BAND
-        own: NDArray[np.bool_] = ~np.asarray(pieces.reshape(nx, ny, -1, WIDTH).all(axis=3))
-        self.near.fill(0)
-        self.near[1:-1, 1:-1] = _widened(own)
+        kernels.find_near(self.phi, self.grid.shape, self.near)
+        self.near[1:-1, 1:-1] = _widened(self.near[1:-1, 1:-1].view(np.bool_))
 
     def carry(self, velocity: FloatArray, scale: float) -> None:
         """Move the surface with a velocity (3, *padded) [m/s] for a step; `scale` is dt / cell [s/m]."""
@@ -90,12 +99,10 @@ class LevelSet:
             self.phi, self._spare = self._spare, self.phi
         self.refresh()
 
-    def volume(self, room: FloatArray | None = None) -> float:
+    def volume(self, room: FloatArray = EVERYWHERE) -> float:
         """Volume of the liquid [m^3]; `room` is the part of each cell that solids leave free, of the grid's shape."""
-        part = np.clip(0.5 - self.grid.cells(self.phi), 0.0, 1.0)
-        if room is not None:
-            part = part * room
-        return float(part.sum(dtype=np.float64)) * self.grid.cell**3
+        kernels.sum_parts(self.phi, self.grid.shape, room, self._partial)
+        return float(self._partial.sum()) * self.grid.cell**3
 
     def restore(self, phi: FloatArray) -> None:
         """Go back to a level."""

@@ -64,12 +64,14 @@ class Markers:
 
     def forget(self, bounds: Float64Array | None = None) -> None:
         """Drop markers on the wrong side within `bounds` (2, 3) [m]: liquid was put there or taken away."""
-        is_there = np.ones(len(self.places), np.bool_)
+        there = np.arange(len(self.places))
         if bounds is not None:
             grid = self.level.grid
             low, high = (np.asarray(bounds, np.float64) - grid.origin) / grid.cell
-            is_there = np.logical_and(self.places > low - 1.0, self.places < high + 1.0).all(axis=1)
-        self._keep(~(is_there & (self._own_levels() < 0.0)))
+            for axis in range(3):
+                along = self.places[there, axis]
+                there = there[(along > low[axis] - 1.0) & (along < high[axis] + 1.0)]
+        self._drop(there[self._own_levels(there) < 0.0])
 
     def take_lost(self, count: int) -> FloatArray:
         """Remove markers of liquid that have escaped into the air, those farthest from the liquid first.
@@ -81,7 +83,7 @@ class Markers:
         alone = np.flatnonzero((levels < -SMALLEST) & (self.signs < 0))
         taken = alone[np.argsort(levels[alone], kind="stable")[:count]]
         places = self.places[taken]
-        self._keep(np.delete(np.arange(len(self.places)), taken))
+        self._drop(taken)
         return places
 
     def add_liquid(self, places: NDArray[Any]) -> None:
@@ -97,13 +99,8 @@ class Markers:
     def reseed(self) -> None:
         """Drop markers that are far from the surface or too many, and fill cells beside it that have too few."""
         shape = np.array(self.level.grid.shape)
-        levels = self._own_levels()
-        self._keep(levels < DEPTH)
-        cell = self._cells()
-        order = np.lexsort((self._own_levels(), cell))  # in every cell those first that have escaped or are close
-        ranked = cell[order]
-        rank = np.arange(len(order)) - np.searchsorted(ranked, ranked)
-        self._keep(order[rank < CROWDED * self.per_cell])
+        self._drop(np.flatnonzero(self._own_levels() >= DEPTH))
+        self._thin_out()
         counts = np.bincount(self._cells(), minlength=int(shape.prod()))
         phi = self.level.grid.cells(self.level.phi).reshape(-1)
         lacking = np.where(np.abs(phi) < DEPTH, np.maximum(self.per_cell - counts, 0), 0)
@@ -118,14 +115,31 @@ class Markers:
         self.places = np.concatenate([self.places, places])
         self.signs = np.concatenate([self.signs, np.where(found < 0, -1, 1).astype(np.int8)])
         self.radii = np.concatenate([self.radii, np.clip(np.abs(found), SMALLEST, LARGEST)])
-        self._keep(np.argsort(self._cells(), kind="stable"))
+        self._sort()
         self._rounds += 1
 
-    def _own_levels(self) -> FloatArray:
-        """How deep every marker is on its own side [cells], shape (N,)."""
-        found = np.empty(len(self.places), np.float32)
-        kernels.read_levels(self.level.phi, self.level.grid.shape, self.places, found)
-        found *= self.signs
+    def _thin_out(self) -> None:
+        """Drop markers of crowded cells, but for those that have escaped or are closest to the surface."""
+        cell, most = self._cells(), CROWDED * self.per_cell
+        crowd = np.flatnonzero((np.bincount(cell) > most)[cell])
+        order = crowd[np.lexsort((self._own_levels(crowd), cell[crowd]))]
+        ranked = cell[order]
+        self._drop(order[np.arange(len(order)) - np.searchsorted(ranked, ranked) >= most])
+
+    def _sort(self) -> None:
+        """Put markers in the order of their cells, so that neighbours lie together in memory."""
+        cell = self._cells()
+        starts = np.concatenate([[0], np.cumsum(np.bincount(cell))])
+        order = np.empty(len(cell), np.int64)
+        kernels.sort_by_cell(cell, starts, order)
+        self._keep(order)
+
+    def _own_levels(self, which: NDArray[np.int64] | None = None) -> FloatArray:
+        """How deep markers are on their own side [cells]: all of them, shape (N,), or those that are named."""
+        places, signs = (self.places, self.signs) if which is None else (self.places[which], self.signs[which])
+        found = np.empty(len(places), np.float32)
+        kernels.read_levels(self.level.phi, self.level.grid.shape, places, found)
+        found *= signs
         return found
 
     def _cells(self) -> NDArray[np.int64]:
@@ -135,8 +149,16 @@ class Markers:
         number: NDArray[np.int64] = (at[:, 0] * ny + at[:, 1]) * nz + at[:, 2]
         return number
 
-    def _keep(self, which: NDArray[Any]) -> None:
-        self.places, self.signs, self.radii = self.places[which], self.signs[which], self.radii[which]
+    def _drop(self, which: NDArray[np.int64]) -> None:
+        if len(which):
+            is_kept = np.ones(len(self.places), np.bool_)
+            is_kept[which] = False
+            self._keep(np.flatnonzero(is_kept))
+
+    def _keep(self, which: NDArray[np.int64]) -> None:
+        # `take` copies rows, where an index in brackets goes number by number
+        self.places = self.places.take(which, axis=0)
+        self.signs, self.radii = self.signs.take(which), self.radii.take(which)
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """Arrays that continue exactly."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mane.fluid import _kernels_level_set as kernels
 from mane.fluid import _kernels_sample as sampling
 from mane.fluid.grid import OPEN, Float64Array, FloatArray, Grid
-from mane.fluid.level_set import BAND, LevelSet, Shape
+from mane.fluid.level_set import BAND, EVERYWHERE, LevelSet, Shape
 from mane.fluid.markers import Markers
 from mane.fluid.spray import MOST_BACK, Around, Spray, rank_in_cell
 from mane.fluid.walls import Walls
@@ -89,7 +89,7 @@ class FreeSurface:
         self.to_air: FloatArray = np.ones((3, *grid.padded), np.float32)
         self._steps = 0
         self._drift = 0.0  # part of the volume that substeps have been winning lately, negative
-        self._room: FloatArray | None = None
+        self._room: FloatArray = EVERYWHERE
         self._around = Around()
         self._returned: tuple[NDArray[np.int64], Float64Array] = (np.zeros((0, 3), np.int64), np.zeros(0))
         self._behind = np.zeros((0, 3), np.int64)  # cells behind walls, and where the liquid before them is
@@ -120,10 +120,8 @@ class FreeSurface:
         return self._changed(self.level.remove, shape, bounds, "removed")
 
     def _changed(self, change: Any, shape: Shape, bounds: Float64Array | None, name: str) -> float:
-        before = self.volume
-        change(shape, bounds)
+        amount = max(0.0, float(change(shape, bounds, self._room)))
         self.markers.forget(bounds)
-        amount = abs(self.volume - before)
         self.account[name] += amount
         self.account["owned"] += amount if name == "added" else -amount
         return amount
@@ -138,7 +136,7 @@ class FreeSurface:
     def see(self, walls: Walls) -> None:
         """Take over where solids are: what they leave free, and the cells behind them."""
         if not walls.has_solids:
-            self._room, self._around = None, Around()
+            self._room, self._around = EVERYWHERE, Around()
             self._behind, self._inner = self._behind[:0], self._inner[:0]
             return
         distance, normal = walls.in_cells()
@@ -230,8 +228,9 @@ class FreeSurface:
 
     def meet_air(self) -> None:
         """Find the faces of the liquid, and how near the air is behind each: `to_air`, one over the way, or 1."""
-        self.to_air.fill(1.0)
-        kernels.open_to_air(self.level.phi, self.grid.shape, LEAST_PART, self.to_air, self.is_wet)
+        kernels.open_to_air(
+            self.level.phi, self.grid.shape, self.level.near, LEAST_PART, self.to_air, self.is_wet
+        )  # fmt: skip
 
     def pull(self, velocity: FloatArray, walls: Walls, density: float, dt: float) -> None:
         """Add what surface tension does in a step."""
@@ -258,7 +257,7 @@ class FreeSurface:
         if not (self.params.regain and volume > 0.0):
             return 0.0
         gain = 1.0 / self.params.regain
-        error = self.missing / volume
+        error = (self.account["owned"] - self.spray.volume - volume) / volume
         drift = min(self._drift + 0.25 * gain**2 * error, 0.0)
         part = float(np.clip(gain * error + drift, -LARGEST_EXPANSION, LARGEST_EXPANSION))
         if abs(part) < LARGEST_EXPANSION:  # else it would go on to sum up what cannot be had
@@ -268,15 +267,18 @@ class FreeSurface:
 
     def extend(self, velocity: FloatArray, walls: Walls, *, holds: bool) -> None:
         """Continue velocities of the liquid into the air and, where walls do not hold it, into solids."""
-        known = (self.is_wet & (walls.open_part > 0.0)).astype(np.int8)
+        unknown, flat = ~(self.is_wet & (walls.open_part > 0.0)).reshape(-1), velocity.reshape(-1)
         if holds and len(walls.covered):
-            known.reshape(-1)[walls.covered] = 1
-            velocity.reshape(-1)[walls.covered] = walls.velocity.reshape(-1)[walls.covered]
-        velocity *= known
-        then = known.copy()
+            unknown[walls.covered] = False
+            flat[walls.covered] = walls.velocity.reshape(-1)[walls.covered]
+        np.copyto(flat, 0.0, where=unknown)
+        then = unknown.copy()
+        rows = self.grid.padded[2], self.grid.padded[1] * self.grid.padded[2]
         for _ in range(LAYERS):
-            kernels.extend_layer(velocity, known, self.grid.shape, self.level.near, then)
-            known, then = then, known
+            kernels.extend_layer(
+                flat, unknown.view(np.int8), self.grid.shape, rows, self.level.near, then.view(np.int8)
+            )
+            np.copyto(unknown, then)
         if not holds:
             self._hold_back(velocity, walls)
 

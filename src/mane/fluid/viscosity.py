@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mane.fluid import _kernels_viscosity as kernels
 from mane.fluid.grid import FloatArray, Grid
@@ -11,10 +14,18 @@ from mane.fluid.walls import Walls
 WEAK = 0.005  # nu dt / cell^2 up to which one explicit step is exact to 36 times its square, 0.1 percent
 TOLERANCE = 1e-6
 MOST_ITERATIONS = 200
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
 
 
 def diffuse(
-    grid: Grid, walls: Walls, velocity: FloatArray, strength: float, *, holds: bool, is_explicit: bool = False
+    grid: Grid,
+    walls: Walls,
+    velocity: FloatArray,
+    strength: float,
+    *,
+    holds: bool,
+    is_explicit: bool = False,
+    wet: NDArray[np.bool_] | None = None,
 ) -> None:
     """Let viscosity act on `velocity` (3, *padded) in place.
 
@@ -25,34 +36,39 @@ def diffuse(
         strength: nu dt / cell^2.
         holds: whether walls hold the fluid; else it slips along them.
         is_explicit: take what acts from the velocities as they are, for the first half of a trapezoidal step.
+        wet: chunks of sixteen faces that matter, of shape (3, *padded) / 16; all of them by default.
     """
     shape = np.array(grid.shape)
     for axis in range(3):
-        middle = walls.middle[axis] if holds else np.abs(walls.middle[axis])
         is_free = walls.free_faces(axis, holds=holds)
+        faces = walls.middle[axis] if holds else walls.far, walls.velocity[axis], is_free.view(np.int8)
+        chunks = walls.face_chunks(axis, holds=holds)
+        if is_explicit or strength <= WEAK:
+            chosen = chunks if wet is None else chunks * wet[axis]
+            kernels.viscous(
+                velocity[axis].copy(), axis, shape, grid.kinds, grid.side_velocity, *faces, chosen,
+                np.float32(-strength), ONE, ONE, velocity[axis],
+            )  # fmt: skip
+            continue
 
         def applied(
-            x: FloatArray, data: float, *, axis: int = axis, middle: FloatArray = middle, free: np.ndarray = is_free
+            x: FloatArray, data: np.float32, *, axis: int = axis, faces: Any = faces, chunks: Any = chunks
         ) -> FloatArray:
             y = np.zeros_like(x)
             kernels.viscous(
-                x, axis, shape, grid.kinds, grid.side_velocity, middle, walls.velocity[axis], free,
-                np.float32(strength), np.float32(data), y,
-            )  # fmt: skip
+                x, axis, shape, grid.kinds, grid.side_velocity, *faces, chunks, np.float32(strength), data, ZERO, y
+            )
             return y
 
         before = velocity[axis]
-        r = before - applied(before, 1.0)
+        r = before - applied(before, ONE)
         r *= is_free
-        if is_explicit or strength <= WEAK:
-            velocity[axis] += r
-            continue
         x, p, square = before.copy(), r.copy(), _dot(r, r)
         least = TOLERANCE**2 * max(_dot(before, before), 1e-30)
         for _ in range(MOST_ITERATIONS):
             if square <= least:
                 break
-            y = applied(p, 0.0)
+            y = applied(p, ZERO)
             alpha = np.float32(square / _dot(p, y))
             x += alpha * p
             r -= alpha * y

@@ -12,7 +12,8 @@ from mane.body.motion import Pose
 from mane.body.packed import PackedSolid, fill_pose_pair
 from mane.body.solid import Solid
 from mane.fluid import _kernels_walls as kernels
-from mane.fluid.grid import OPEN, FloatArray, Grid
+from mane.fluid._kernels_viscosity import MIXED, PLAIN, SKIPPED
+from mane.fluid.grid import FIXED, OPEN, FloatArray, Grid, any_in_chunks
 
 FAR = 8.0  # [cells] that corners count as being away from solids which are farther
 MARGIN = 3  # [cells] around the bounds of a solid within which distances are asked for
@@ -50,6 +51,7 @@ class Walls:
         open_part: of every face, 0 to 1, shape (3, *padded).
         middle: distance of the middle of every face to the nearest solid [cells], negative inside, shape (3, *padded).
         velocity: of what covers a face, along its axis [m/s], shape (3, *padded).
+        far: what `middle` would be of one axis without solids, shape (*padded,).
         has_solids: whether there are any.
         covered: flat indices of faces that lie within solids.
     """
@@ -60,9 +62,11 @@ class Walls:
         self.open_part: FloatArray = np.zeros(shape, np.float32)
         self.middle: FloatArray = np.full(shape, FAR, np.float32)
         self.velocity: FloatArray = np.zeros(shape, np.float32)
+        self.far: FloatArray = np.full(grid.padded, FAR, np.float32)
         self.has_solids = False
         self.covered: NDArray[np.int64] = np.zeros(0, np.int64)
         self._free: dict[tuple[int, bool], NDArray[np.bool_]] = {}
+        self._chunks: dict[tuple[int, bool], NDArray[np.uint8]] = {}
         corners = tuple(count + 1 for count in grid.shape)
         self._distances = np.full(corners, FAR, np.float32)
         self._owners = np.full(corners, -1, np.int64)
@@ -108,6 +112,7 @@ class Walls:
         self._close_sides()
         self.covered = np.flatnonzero((self.middle < 0.0) & (self.open_part == 0.0))
         self._free.clear()
+        self._chunks.clear()
         return True
 
     def free_faces(self, axis: int, *, holds: bool) -> NDArray[np.bool_]:
@@ -130,6 +135,27 @@ class Walls:
                 rows[at] = False
         self._free[axis, holds] = free
         return free
+
+    def face_chunks(self, axis: int, *, holds: bool) -> NDArray[np.uint8]:
+        """Kinds of chunks of sixteen faces across an axis, as `_kernels_viscosity` has them, (*padded) / 16."""
+        known = self._chunks.get((axis, holds))
+        if known is not None:
+            return known
+        free, beside = self.free_faces(axis, holds=holds), np.zeros(self.grid.padded, np.bool_)
+        if holds and self.has_solids:
+            behind = self.middle[axis] < 0.0
+            for other in range(3):
+                rows, source = np.moveaxis(beside, other, 0), np.moveaxis(behind, other, 0)
+                rows[1:] |= source[:-1]
+                rows[:-1] |= source[1:]
+        for side, kind in enumerate(self.grid.kinds):
+            if kind == FIXED and side // 2 != axis:
+                faces = self.grid.faces(beside, axis)
+                np.moveaxis(faces, side // 2, 0)[-1 if side % 2 else 0] = True
+        has_some, is_mixed = any_in_chunks(free), any_in_chunks(free & beside)
+        chunks: NDArray[np.uint8] = np.where(is_mixed, MIXED, np.where(has_some, PLAIN, SKIPPED)).astype(np.uint8)
+        self._chunks[axis, holds] = chunks
+        return chunks
 
     def in_cells(self) -> tuple[FloatArray, FloatArray]:
         """Distance of the middle of every cell to the nearest solid [cells], and the way away from it (..., 3)."""

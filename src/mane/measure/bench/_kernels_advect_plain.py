@@ -5,9 +5,39 @@
 import numpy as np
 
 from mane.fluid._kernels_advect import SLACK
-from mane.fluid._kernels_sample import HALF, ONE, cell_and_fraction, outside, sample, velocity_at
+from mane.fluid._kernels_sample import HALF, ONE, cell_and_fraction, outside
 from mane.fluid.grid import SLIP
 from mane.simd.jit import inline, njit, prange
+
+
+@inline
+def sample(field, axis, nx, ny, nz, x, y, z):
+    """One component of velocity at a place, trilinear; beyond walls along x and y it uses what is beyond them."""
+    # along x and y the lattice of the arrays begins one cell outside
+    px = x + (ONE if axis == 0 else HALF)
+    py = y + (ONE if axis == 1 else HALF)
+    pz = z - (np.float32(0.0) if axis == 2 else HALF)
+    i, a = cell_and_fraction(px, nx + 1)
+    j, b = cell_and_fraction(py, ny + 1)
+    k, c = cell_and_fraction(pz, nz if axis == 2 else nz - 1)
+    m = min(k + 1, nz)
+    low = (ONE - b) * ((ONE - c) * field[i, j, k] + c * field[i, j, m]) + b * (
+        (ONE - c) * field[i, j + 1, k] + c * field[i, j + 1, m]
+    )
+    high = (ONE - b) * ((ONE - c) * field[i + 1, j, k] + c * field[i + 1, j, m]) + b * (
+        (ONE - c) * field[i + 1, j + 1, k] + c * field[i + 1, j + 1, m]
+    )
+    return (ONE - a) * low + a * high
+
+
+@inline
+def velocity_at(velocity, nx, ny, nz, x, y, z):
+    """Velocity at a place."""
+    return (
+        sample(velocity[0], 0, nx, ny, nz, x, y, z),
+        sample(velocity[1], 1, nx, ny, nz, x, y, z),
+        sample(velocity[2], 2, nx, ny, nz, x, y, z),
+    )
 
 
 @inline
