@@ -80,6 +80,11 @@ class Space(Protocol):
         ...
 
     @property
+    def bodies(self) -> int:
+        """Of how many frames the body is known: x_t alone is 1."""
+        ...
+
+    @property
     def steps(self) -> int:
         """How many steps of the head controls look back on."""
         ...
@@ -144,8 +149,13 @@ class HeadSpace:
 
     body: BodyShape
     has_wind: bool = False
+    bodies: int = 1
     name: ClassVar[str] = "head"
-    steps: ClassVar[int] = STEP_COUNT
+
+    @property
+    def steps(self) -> int:
+        """Six, or as many as the body is known of."""
+        return max(STEP_COUNT, self.bodies - 1)
 
     @property
     def body_count(self) -> int:
@@ -155,7 +165,7 @@ class HeadSpace:
     @property
     def control_count(self) -> int:
         """Those of the body, the head, and the wind."""
-        return self.body_count + HEAD_CONTROLS + 3 * self.has_wind
+        return self.bodies * self.body_count + HEAD_CONTROLS + 3 * self.has_wind
 
     def frames(self, track: BodyTrack) -> Array:
         """Poses of the head."""
@@ -164,10 +174,10 @@ class HeadSpace:
     def controls(self, track: BodyTrack, frames: Array) -> Array:
         """Body against the head, gravity, steps, turns, and the wind as the head feels it."""
         out = np.zeros((len(frames), self.control_count))
-        start = self.body_count
+        start = self.bodies * self.body_count
         if start:
             assert track.points is not None
-            out[:, :start] = self.body.coefficients(to_canonical(frames, track.points))
+            out[:, :start] = with_earlier(self.body.coefficients(to_canonical(frames, track.points)), self.bodies)
         fill_head_controls(np.ascontiguousarray(frames), out[:, start : start + HEAD_CONTROLS])
         if self.has_wind and track.wind is not None:
             out[:, start + HEAD_CONTROLS :] = to_canonical(
@@ -176,24 +186,43 @@ class HeadSpace:
         return out
 
     @classmethod
-    def learned(cls, body: BodyShape, tracks: list[BodyTrack], has_wind: bool) -> HeadSpace:
+    def learned(
+        cls, body: BodyShape, tracks: list[BodyTrack], has_wind: bool, window: int = 2, bodies: int = 1
+    ) -> HeadSpace:
         """Find the components of a body that moves against the head; none of one that is rigid with it."""
         if tracks[0].points is None:
-            return cls(_without_points(), has_wind)
+            return cls(_without_points(), has_wind, bodies)
         rows = np.concatenate([to_canonical(track.heads, track.points) for track in tracks])  # type: ignore[arg-type]
         rest = body.rest.reshape(-1)
         basis = _components(rows.reshape(len(rows), -1) - rest, scale=float(np.abs(body.rest).max()))
-        return cls(BodyShape(body.rest, body.index, rest, basis), has_wind)
+        return cls(BodyShape(body.rest, body.index, rest, basis), has_wind, bodies)
+
+    @classmethod
+    def stored(cls, body: BodyShape, has_wind: bool, window: int, bodies: int) -> HeadSpace:
+        """As a model file has it."""
+        return cls(body, has_wind, bodies)
 
 
 @dataclass(frozen=True, eq=False)
 class BustSpace:
-    """As printed: centred on the bust, the head facing +Z, in centimetres (guan2012 3.1 and eq. 7)."""
+    """As printed: centred on the bust, the head facing +Z, in centimetres (guan2012 3.1 and eq. 7).
+
+    Attributes:
+        window: frames of history that z_(t, t - window), z_(t - 1, t - window) and so on lead over; 2 as printed.
+        bodies: frames of the bust: x_t alone is 1; with `window` + 1, x_(t-1) and x_(t-2) too, the model is a complete
+            one of all frames of the window (guan2012 section 5).
+    """
 
     body: BodyShape
-    has_wind: bool = False
+    window: int = 2
+    bodies: int = 1
+    has_wind: ClassVar[bool] = False
     name: ClassVar[str] = "bust"
-    steps: ClassVar[int] = 2
+
+    @property
+    def steps(self) -> int:
+        """Frames of the window before this one, or those of which the bust is known."""
+        return max(self.window, self.bodies - 1)
 
     @property
     def body_count(self) -> int:
@@ -202,8 +231,8 @@ class BustSpace:
 
     @property
     def control_count(self) -> int:
-        """d_b + 10."""
-        return self.body_count + 10
+        """d_b + 10 as printed."""
+        return self.bodies * self.body_count + 5 * self.window
 
     def frames(self, track: BodyTrack) -> Array:
         """Mean of the bust's vertices, and the rotation about Y by which the head faces +Z."""
@@ -214,11 +243,12 @@ class BustSpace:
         return np.column_stack([points.mean(axis=1), zero, np.sin(half), zero, np.cos(half)])
 
     def controls(self, track: BodyTrack, frames: Array) -> Array:
-        """x_t, z_(t, t-2) and z_(t-1, t-2)."""
+        """x_t, z_(t, t-2) and z_(t-1, t-2) as printed."""
         x = self.body.coefficients(to_canonical(frames, self._points(track))) * CENTIMETRES
         number = np.arange(len(frames))
-        first, second = np.maximum(number - 1, 0), np.maximum(number - 2, 0)
-        return np.concatenate([x, relative_motion(frames, number, second), relative_motion(frames, first, second)], 1)
+        then = np.maximum(number - self.window, 0)
+        moved = [relative_motion(frames, np.maximum(number - k, 0), then) for k in range(self.window)]
+        return np.concatenate([with_earlier(x, self.bodies), *moved], axis=1)
 
     def _points(self, track: BodyTrack) -> Array:
         if track.points is not None:
@@ -226,13 +256,27 @@ class BustSpace:
         return to_world(track.heads, np.broadcast_to(self.body.rest, (len(track.heads), *self.body.rest.shape)))
 
     @classmethod
-    def learned(cls, body: BodyShape, tracks: list[BodyTrack], has_wind: bool) -> BustSpace:
+    def learned(
+        cls, body: BodyShape, tracks: list[BodyTrack], has_wind: bool, window: int = 2, bodies: int = 1
+    ) -> BustSpace:
         """Principal components of the bust in canonical space."""
         blank = cls(body)
         rows = np.concatenate([to_canonical(blank.frames(track), blank._points(track)) for track in tracks])
         flat = rows.reshape(len(rows), -1)
         mean = flat.mean(axis=0)
-        return cls(BodyShape(body.rest, body.index, mean, _components(flat - mean, scale=float(np.abs(flat).max()))))
+        basis = _components(flat - mean, scale=float(np.abs(flat).max()))
+        return cls(BodyShape(body.rest, body.index, mean, basis), window, bodies)
+
+    @classmethod
+    def stored(cls, body: BodyShape, has_wind: bool, window: int, bodies: int) -> BustSpace:
+        """As a model file has it."""
+        return cls(body, window, bodies)
+
+
+def with_earlier(rows: Array, count: int) -> Array:
+    """Rows (T, k) with those of the frames before beside them, (T, count * k); before the first nothing moved."""
+    number = np.arange(len(rows))
+    return np.concatenate([rows[np.maximum(number - k, 0)] for k in range(count)], axis=1)
 
 
 def relative_motion(frames: Array, now: NDArray[np.int64], then: NDArray[np.int64]) -> Array:
@@ -271,8 +315,8 @@ def space_arrays(space: Space) -> dict[str, NDArray[Any]]:
     return {"body_rest": body.rest, "body_index": body.index, "body_mean": body.mean, "body_basis": body.basis}
 
 
-def space_of(name: str, arrays: Mapping[str, NDArray[Any]], has_wind: bool) -> Space:
+def space_of(name: str, arrays: Mapping[str, NDArray[Any]], has_wind: bool, window: int, bodies: int) -> Space:
     """Undo `space_arrays`."""
     body = BodyShape(arrays["body_rest"], arrays["body_index"], arrays["body_mean"], arrays["body_basis"])
-    space: Space = SPACES[name](body, has_wind)
+    space: Space = SPACES[name].stored(body, has_wind, window, bodies)
     return space

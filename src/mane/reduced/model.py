@@ -214,6 +214,7 @@ class HairModel:
             "representation": self.representation.name,
             "space": self.space.name,
             "has_wind": self.space.has_wind,
+            "bodies": self.space.bodies,
             "frame_rate": self.frame_rate,
             "order": dynamics.order,
             "controls": dynamics.control_count,
@@ -256,7 +257,7 @@ class HairModel:
                 basis=Basis(arrays["basis"], arrays["basis_scale"]),
                 mean=arrays["mean"],
                 representation=REPRESENTATIONS[header["representation"]](),
-                space=space_of(header["space"], arrays, bool(header["has_wind"])),
+                space=_space_of(header, arrays),
                 dynamics=_dynamics_of(header, arrays, factors),
                 frame_rate=float(header["frame_rate"]),
                 grid=arrays["grid"],
@@ -306,6 +307,11 @@ class HairModel:
 
 def _hashable(values: Any) -> list[Any]:
     return [tuple(_hashable(value)) if isinstance(value, list) else value for value in values]
+
+
+def _space_of(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Space:
+    bodies = int(header.get("bodies", 1))  # older files know the body now alone
+    return space_of(header["space"], arrays, bool(header["has_wind"]), int(header["order"]), bodies)
 
 
 def _dynamics_of(

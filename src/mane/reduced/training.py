@@ -47,6 +47,7 @@ class MultilinearTraining:
             raised until the model is stable
         control_ridge: on what is known of the body, in the same way
         window: frames of history, 2 as printed
+        bodies: frames of which the body itself is known: x_t alone is 1, as printed; with x_(t-1) and x_(t-2) 3
         wind: what an axis of winds is: a "control" that may turn in every frame, or a "factor" as printed
     """
 
@@ -57,6 +58,7 @@ class MultilinearTraining:
     ridge: float | None = None
     control_ridge: float | None = None
     window: int = 2
+    bodies: int = 1
     wind: str = "control"
 
     def __post_init__(self) -> None:
@@ -64,7 +66,7 @@ class MultilinearTraining:
         require_choice("space", self.space, list(SPACES))
         require_choice("dynamics", self.dynamics, list(DYNAMICS))
         require_choice("wind", self.wind, WINDS)
-        for name, low, high in (("dimensions", 1, 1000), ("window", 1, 8)):
+        for name, low, high in (("dimensions", 1, 1000), ("window", 1, 8), ("bodies", 1, 9)):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name}: must be from {low} to {high}, got {getattr(self, name)}")
         for name in ("ridge", "control_ridge"):
@@ -132,7 +134,7 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
     say = tell or (lambda text, share: None)
     kind: Representation = REPRESENTATIONS[training.representation]()
     tracks = [data.track(m) for m in range(data.motion_count)]
-    space: Space = SPACES[training.space].learned(data.body, tracks, data.has_wind)
+    space: Space = SPACES[training.space].learned(data.body, tracks, data.has_wind, training.window, training.bodies)
     rows, metric, mean = _sampled_rows(data, kind, space, tracks, say)
     say("principal components", 0.0)
     components, sums = principal_components(rows, training.dimensions)
@@ -317,19 +319,26 @@ def stable(dynamics: Dynamics, factors: Sequence[Factor], *, may_raise: bool) ->
     grid = slider_grid(factors)
     weights = corner_weights(factors, {factor.name: grid[:, k] for k, factor in enumerate(factors)})
     weights = np.broadcast_to(weights, (len(grid), weights.shape[-1]))
-    radii = stability_grid(dynamics, weights)
     if not may_raise:
-        return dynamics, grid, radii
-    for _ in range(MOST_RAISES):
-        if radii.max() < 1.0:
-            return dynamics, grid, radii
+        return dynamics, grid, stability_grid(dynamics, weights)
+    for _ in range(MOST_RAISES + 1):
         assert isinstance(dynamics, CrossGrams)
+        radius = _first_unstable(dynamics, weights)
+        if radius is None:
+            return dynamics, grid, stability_grid(dynamics, weights)
         ridge = dynamics.ridge
         dynamics = replace(dynamics, ridge=Ridge(RAISE * max(ridge.history, 1e-4), ridge.control))
-        radii = stability_grid(dynamics, weights)
-    if radii.max() < 1.0:
-        return dynamics, grid, radii
     raise ValueError(
-        f"model: cannot be made stable, its largest eigenvalue is {radii.max():.4f}; learn from more motions, or with "
+        f"model: cannot be made stable, its largest eigenvalue is {radius:.4f}; learn from more motions, or with "
         "fewer dimensions"
     )
+
+
+def _first_unstable(dynamics: Dynamics, weights: Array) -> float | None:
+    """Largest eigenvalue at the first of many settings (P, C) where it is 1 or above, from the ends of the sliders
+    inwards, where it mostly is; None where there is no such setting."""
+    for row in weights[np.argsort(-(weights**2).sum(axis=1), kind="stable")]:
+        radius = dynamics.operator(row).spectral_radius
+        if not radius < 1.0:
+            return radius
+    return None

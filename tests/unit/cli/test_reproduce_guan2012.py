@@ -23,7 +23,7 @@ def test_motions_to_learn_from_and_to_test_with_are_35_and_7_and_none_is_both():
 SCENES = {
     "sparse": (
         ["deviations.png", "styles.png", "sliders.png"],
-        ["vertex error, test, calibrated", "all", "window of 5"],
+        ["vertex error, test, calibrated", "all", "window of 5", "numbers that a frame is"],
     ),
     "main": ([], ["vertex error, training", "start from the bust alone", "all"]),
     "wind": ([], ["vertex error, training"]),

@@ -84,6 +84,25 @@ def test_z_is_eq_7():
     np.testing.assert_allclose(found, np.column_stack(expected), atol=1e-9)
 
 
+def test_longer_windows_and_busts_of_all_their_frames():
+    """guan2012 section 5: x_t, x_(t-1), ... and z of all frames of the window, as seen from the first of them."""
+    track = BodyTrack(heads())
+    printed = BustSpace.learned(body_points(strands()[:, 0]), [track], False)
+    frames, count = printed.frames(track), printed.body_count
+    known = printed.controls(track, frames)
+    assert known.shape[1] == printed.control_count == count + 10
+    space = BustSpace(printed.body, window=4, bodies=3)
+    found = space.controls(track, frames)
+    assert found.shape[1] == space.control_count == 3 * count + 20
+    for back in range(3):
+        np.testing.assert_array_equal(found[4:, back * count : (back + 1) * count], known[4 - back : 20 - back, :count])
+    for back in range(4):
+        own = found[4:, 3 * count + 5 * back : 3 * count + 5 * (back + 1)]
+        np.testing.assert_array_equal(own, relative_motion(frames, np.arange(4, 20) - back, np.arange(16)))
+    np.testing.assert_array_equal(found[0, :count], found[0, count : 2 * count])  # before the first nothing moved
+    assert (printed.steps, space.steps, BustSpace(printed.body, 2, 5).steps) == (2, 4, 4)
+
+
 def test_there_and_back_and_the_pose_that_roots_tell():
     poses = heads()
     rest = strands()[:, 0].astype(np.float64)

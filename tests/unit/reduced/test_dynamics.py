@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from learned_hair import weights_of
+from mane.measure.reproduce.guan2012_windows import LeastSquares
 from mane.reduced.dynamics import (
     CoreTensor,
     CrossGrams,
@@ -46,6 +47,10 @@ def test_at_a_corner_tensor_and_grams_are_least_squares_of_that_style():
         expected = least_squares(controls, styles[corner])
         np.testing.assert_allclose(as_matrix(tensor.operator(weights)), expected, atol=1e-8)
         np.testing.assert_allclose(as_matrix(grams.operator(weights)), expected, atol=1e-8)
+        plain = LeastSquares.of(controls, styles, 2)
+        np.testing.assert_allclose(as_matrix(plain.operator(weights)), expected, atol=1e-8)
+    with pytest.raises(ValueError, match="a style that was learned"):
+        plain.operator(np.full(6, 1 / 6))
 
 
 @pytest.mark.parametrize("sliders", [{"length": 0.3, "softness": 0.6}, {"length": 1.35, "softness": -0.2}])

@@ -30,7 +30,14 @@ def motion():
     return mane.make_motion("random", amplitude=0.6, rate=1.5, seed=3)
 
 
-def test_frames_are_those_of_the_equations_set_back_on_their_roots(model, motion):
+@pytest.mark.parametrize("bodies", [1, 3])
+def test_frames_are_those_of_the_equations_set_back_on_their_roots(model, motion, bodies, tmp_path):
+    if bodies > 1:
+        data, training = KnownHair(FACTORS, motions=6, amplitude=0.03), {"dimensions": 6, "bodies": bodies}
+        with open(tmp_path / "hair.model", "wb") as file:
+            fit_model(data, MultilinearTraining.printed(**training)).model.to_file().write(file)
+        model = mane.HairModel.load(tmp_path / "hair.model")
+        assert model.space.control_count == 3 * model.space.body_count + 10
     found = list(model.play(motion, frames=FRAMES, length=1.0))
     heads = poses_of(motion, FRAMES, model.frame_rate)
     # Before the first frame the head stood where it is in the first.

@@ -22,11 +22,12 @@ from mane.io.atomic import atomic_write
 from mane.measure.reproduce.guan2012_collisions import collision_figures, sampling_figures
 from mane.measure.reproduce.guan2012_styles import add_between, add_lengths, draw_sliders, draw_styles
 from mane.measure.reproduce.guan2012_times import add_times
+from mane.measure.reproduce.guan2012_windows import add_windows
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.reduced.dynamics import CoreTensor, CrossGrams
 from mane.reduced.evaluate import StyleError, style_errors
 from mane.reduced.model import HairModel
-from mane.reduced.training import Fitted, MultilinearTraining, fit_model, with_dynamics
+from mane.reduced.training import Fitted, MultilinearTraining, fit_model
 from mane.scene.config import FramesTable, GroomTable, GuidesTable, InteractionTable, Scene, StrandTable
 
 RATE, PREROLL = 30.0, 2.0
@@ -119,7 +120,7 @@ def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
     learned = four_styles(report, size, tell, until=0.5)
     model = learned.default.model
     tell("longer windows", 0.6)
-    _add_windows(report, size, learned)
+    add_windows(report, f"{size.guides} guides", learned.default, learned.printed, learned.train, learned.test)
     between = _between(report, size, tell)
     model = add_between(report, model, between)
     _keep(report, model)
@@ -320,12 +321,3 @@ def _add_stability(report: Report, case: str, model: HairModel, paper: float | N
         weights = np.eye(len(model.rest))[-1]
         letter = model.dynamics.operator(weights).as_printed_radius
         report.add(case, "largest eigenvalue by eq. 12 to the letter, long soft", letter, "1")
-
-
-def _add_windows(report: Report, size: Size, learned: Learned) -> None:
-    """Section 5: longer windows do not help."""
-    for window in (1, 2, 3, 4):
-        model = with_dynamics(learned.default, MultilinearTraining(dimensions=size.dimensions, window=window))
-        errors = style_errors(model, learned.test, with_floor=False)
-        mean = float(np.mean([error.model for error in errors]))
-        report.add(f"{size.guides} guides, default", f"vertex error, window of {window + 1} frames", 100 * mean, "cm")
