@@ -8,6 +8,7 @@ step from `Constraint`; one entry in `INTERACTIONS` makes it known to scene file
 from mane.contact.adaptive.adaptive import AdaptiveGuides, AdaptiveParams
 from mane.contact.air.drag import Drag
 from mane.contact.air.waterflow import Waterflow
+from mane.contact.air.wet_guides import WetGuides
 from mane.contact.attraction.attraction import Attraction
 from mane.contact.attraction.damping import RootDamping
 from mane.contact.grid.volume_grid import VolumeGrid
@@ -44,5 +45,6 @@ __all__ = [
     "TriangleStrips",
     "VolumeGrid",
     "Waterflow",
+    "WetGuides",
     "WispCollisions",
 ]

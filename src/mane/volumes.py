@@ -3,6 +3,7 @@
 `mane.skin("volume", groom, sim)` and `[skin] method = "volume"` need none of it; these are for loops of your own.
 """
 
+from mane.fluid.wet_hair import WetHair, WettingParams
 from mane.volume.dynamic import DynamicMesh, DynamicParams
 from mane.volume.file import read_kdsm, write_kdsm
 from mane.volume.immersed import MeshDrag, occupancy, point_volumes
@@ -14,7 +15,6 @@ from mane.volume.shot import record_shot
 from mane.volume.skin import VolumeSkin
 from mane.volume.styles import clumped, matted, sagged
 from mane.volume.support import HairSupport, SupportParams
-from mane.volume.wet_hair import WetHair, WettingParams
 
 __all__ = [
     "DynamicMesh",

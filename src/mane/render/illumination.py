@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.render import _kernels_solids
@@ -17,6 +18,7 @@ from mane.render.shading import pack_look, shade_ambient, shade_vertices
 from mane.render.shadow import HairShadow, SolidShadow
 from mane.render.solids import SeenSurfaces, Surfaces
 from mane.render.strands import SmoothStrands
+from mane.render.water_shadow import WaterShadow
 
 CHUNK = 400_000  # points or samples shaded at a time; bounds the memory of what is only needed meanwhile
 
@@ -28,10 +30,13 @@ GLOSS, GLOSS_EXPONENT = np.float32(0.7), np.float32(18.0)
 class LitSource:
     """One light with what stands in its way."""
 
-    def __init__(self, light: Light, strands: SmoothStrands | None, surfaces: Surfaces | None) -> None:
+    def __init__(
+        self, light: Light, strands: SmoothStrands | None, surfaces: Surfaces | None, water: Mesh | None = None
+    ) -> None:
         self.light = light
         self._hair = HairShadow(strands, light) if strands is not None and light.has_shadow else None
         self._solid = SolidShadow(surfaces, light) if surfaces is not None and light.has_shadow else None
+        self._water = WaterShadow(water, light) if water is not None and light.has_shadow else None
 
     def hairs_before(self, points: FloatArray) -> FloatArray:
         """Expected number of hairs between the light and points (N, 3), shape (N,)."""
@@ -39,12 +44,17 @@ class LitSource:
 
     def on_hair(self, points: FloatArray) -> FloatArray:
         """Irradiance at points (N, 3) of strands after the solids, shape (N, 3) or (1, 3)."""
-        irradiance = self.light.irradiance(points)
+        irradiance = self._arriving(points)
         return irradiance if self._solid is None else irradiance * self._solid.in_hair(points)[:, None]
+
+    def _arriving(self, points: FloatArray) -> FloatArray:
+        """Irradiance at points (N, 3) after the water."""
+        irradiance = self.light.irradiance(points)
+        return irradiance if self._water is None else irradiance * self._water.transmittance(points)
 
     def on_surface(self, points: FloatArray, normals: FloatArray, to_light: FloatArray) -> FloatArray:
         """Irradiance at points (N, 3) of a surface facing the light, after solids and hair, shape (N, 3) or (1, 3)."""
-        irradiance = self.light.irradiance(points)
+        irradiance = self._arriving(points)
         if self._solid is not None:
             irradiance = irradiance * self._solid.over_surface(points, normals, to_light)[:, None]
         return irradiance if self._hair is None else irradiance * self._hair.transmittance(points)[:, None]
@@ -54,10 +64,15 @@ class Illumination:
     """All the light of a scene."""
 
     def __init__(
-        self, lights: Sequence[Light | AmbientLight], strands: SmoothStrands | None, surfaces: Surfaces | None
+        self,
+        lights: Sequence[Light | AmbientLight],
+        strands: SmoothStrands | None,
+        surfaces: Surfaces | None,
+        water: Mesh | None = None,
     ) -> None:
         ambient = [light for light in lights if isinstance(light, AmbientLight)]
-        self._sources = [LitSource(light, strands, surfaces) for light in lights if not isinstance(light, AmbientLight)]
+        sources = [light for light in lights if not isinstance(light, AmbientLight)]
+        self._sources = [LitSource(light, strands, surfaces, water) for light in sources]
         self._sky_colors = np.zeros((2, 3), np.float32)  # from above, from below
         for light in ambient:
             self._sky_colors += np.array([light.sky, light.ground], np.float32)

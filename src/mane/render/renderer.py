@@ -34,7 +34,7 @@ from mane.render.solids import CLAY, Body, Surfaces
 from mane.render.strand_numbers import strand_numbers, uniform
 from mane.render.strands import SmoothStrands, strand_widths
 from mane.render.view import View
-from mane.render.water import with_water
+from mane.render.water import DryScene, scene_nearness, with_water
 
 LEAST_SHARE = 0.05  # of the strands, however thin they are: fewer no longer cover a head evenly
 LEAST_STRANDS = 2_000  # a groom that would be left with fewer is drawn whole
@@ -119,7 +119,8 @@ def render(
         renderer: "mane", or "mitsuba" to trace paths with Mitsuba 3 (the extra `mane[mitsuba]`).
         samples: paths per pixel that Mitsuba traces; mane's own renderer needs none.
         threads: how many to use; None for as many as Numba is set to.
-        water: triangles of the surface of water [m], which refracts what is behind it and reflects lights and sky.
+        water: triangles of the surface of water [m], closed, which refracts what is behind it, mirrors what the picture
+            shows besides lights and sky, and throws a shadow.
 
     Returns:
         uint8 (height, width, 3), or 4 channels without a background; float32 for the linear tone.
@@ -169,7 +170,7 @@ def _draw_scene(
     if groom is not None:
         groom, wider = simplified(groom, view, finest, pixel=supersample, width=hair_width)
         strands = SmoothStrands.of_groom(groom, view, pixel=supersample, width=hair_width, wider=wider)
-    illumination = Illumination(lights, strands, surfaces)
+    illumination = Illumination(lights, strands, surfaces, water)
     solids, seen = DrawnSolids.none(view.width, view.height), None
     if surfaces is not None:
         seen = surfaces.seen_by(view, illumination.surface_sky())
@@ -187,7 +188,10 @@ def _draw_scene(
     if seen is not None:
         solids = replace(solids, light=illumination.shade_solids(seen, clear > 0, view.origin))
     dry = draw(drawn, solids, binned=binned, **sampling)
-    return dry if water is None else draw(drawn, with_water(water, dry, solids, view, lights), **sampling)
+    if water is None:
+        return dry
+    scene = DryScene(dry, solids, scene_nearness(drawn, solids.nearness))
+    return draw(drawn, with_water(water, scene, view, lights), **sampling)
 
 
 def is_blank(image: NDArray[Any], background: ArrayLike | str) -> bool:

@@ -1,11 +1,10 @@
 """The surface of water in a picture: what is behind it, bent and tinted, and what it reflects, by Fresnel's share.
 
 In the space of the screen: the picture without water is looked up where the refracted ray meets what is behind the
-surface, as far along as the water or the way to the next solid goes. Hair and solids before the water are drawn over
-it.
+surface, as far along as the water or the way to the next solid goes, and where the mirrored ray meets hair or a solid.
+Hair and solids before the water are drawn over it.
 
-Limitations: one surface deep; what the picture does not show cannot be seen through the water, nor in it: it reflects
-lights and the sky, not hair and body; it throws no shadow and no caustics.
+Limitations: one surface deep; what the picture without water does not show cannot be seen through the water, nor in it.
 """
 
 from __future__ import annotations
@@ -19,14 +18,18 @@ from scipy.ndimage import map_coordinates
 
 from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray
+from mane.render import _kernels_mirror
 from mane.render.lights import AmbientLight, DirectionalLight, Light
-from mane.render.raster import DrawnSolids
+from mane.render.raster import DrawnSolids, DrawnStrands
 from mane.render.solids import Surfaces
 from mane.render.view import View
+from mane.render.water_shadow import ABSORPTION
 
 INDEX = 1.333  # of refraction
-ABSORPTION = (2.2, 0.7, 0.45)  # [1/m] of red, green and blue: a pool, some six times that of clear water
+SCATTERED, SCATTERING = (0.03, 0.11, 0.14), 1.2  # linear RGB of light from within deep water, and how soon [1/m]
 SKY, GROUND = (0.55, 0.62, 0.70), (0.06, 0.06, 0.06)  # linear RGB that it mirrors from above and from below
+MIRROR_STEPS = 40  # of a mirrored ray
+HAIR_BLOCK = 4  # side of the blocks of samples in which hair is before what it hides
 HIGHLIGHT = 0.06  # [rad] least radius of the image of a light: ripples finer than the grid spread it
 
 
@@ -97,34 +100,84 @@ def refracted(rays: FloatArray, normals: FloatArray) -> FloatArray:
     return bent
 
 
-def with_water(
-    mesh: Mesh, dry: FloatArray, solids: DrawnSolids, view: View, lights: Sequence[Light | AmbientLight]
-) -> DrawnSolids:
+@dataclass(frozen=True, eq=False)
+class DryScene:
+    """What there is without water.
+
+    Attributes:
+        picture: premultiplied light and coverage, shape (h, w, 4).
+        solids: of that picture, of its samples.
+        nearness: of hair and solids that a mirrored ray meets, shape (H, W).
+    """
+
+    picture: FloatArray
+    solids: DrawnSolids
+    nearness: FloatArray
+
+    def at(self, columns: FloatArray, rows: FloatArray) -> FloatArray:
+        """The picture at samples, shape (M, 4)."""
+        scale = len(self.nearness) // len(self.picture)
+        at = np.stack([rows, columns]) / scale - 0.5
+        found = [map_coordinates(self.picture[..., c], at, order=1, mode="nearest") for c in range(4)]
+        return np.stack(found, axis=1)
+
+
+def scene_nearness(strands: DrawnStrands, solids: FloatArray) -> FloatArray:
+    """Nearness of solids (H, W), and of hair where there is any in a block of samples."""
+    height, width = solids.shape
+    screen = strands.screen[strands.seen]
+    column, row = (np.floor(screen[:, k] / HAIR_BLOCK).astype(np.int64) for k in range(2))
+    blocks = np.zeros((-(-height // HAIR_BLOCK), -(-width // HAIR_BLOCK)), np.float32)
+    inside = (column >= 0) & (row >= 0) & (column < blocks.shape[1]) & (row < blocks.shape[0])
+    np.maximum.at(blocks, (row[inside], column[inside]), screen[inside, 2])
+    hair = blocks.repeat(HAIR_BLOCK, axis=0).repeat(HAIR_BLOCK, axis=1)[:height, :width]
+    return np.maximum(solids, hair)
+
+
+def with_water(mesh: Mesh, scene: DryScene, view: View, lights: Sequence[Light | AmbientLight]) -> DrawnSolids:
     """Return solids and water as one: what lies before them is drawn over both.
 
     Args:
         mesh: the surface [m].
-        dry: the picture without water, premultiplied light and coverage, shape (h, w, 4).
-        solids: of that picture, of its samples.
+        scene: without water.
         view: who looks.
         lights: that the surface mirrors.
     """
+    solids = scene.solids
     seen = SeenWater.of_mesh(mesh, view, solids.nearness)
     cosine = np.clip(-(seen.rays * seen.normals).sum(axis=1), 0.0, 1.0)
     share = fresnel(cosine)[:, None]
     ends = seen.points + seen.depth[:, None] * refracted(seen.rays, seen.normals)
     screen = view.project(ends.astype(np.float32))
-    scale = view.height // dry.shape[0]
-    at = np.stack([screen[:, 1], screen[:, 0]]) / scale - 0.5
-    through = np.stack([map_coordinates(dry[..., c], at, order=1, mode="nearest") for c in range(4)], axis=1)
+    through = scene.at(screen[:, 0], screen[:, 1])
     tint = (1.0 - share) * np.exp(-np.array(ABSORPTION) * seen.depth[:, None])
     mirrored = seen.rays + 2.0 * cosine[:, None] * seen.normals
-    light = tint * through[:, :3] + share * _surroundings(mirrored, seen.points, lights)
+    within = (1.0 - share) * -np.expm1(-SCATTERING * seen.depth[:, None]) * np.array(SCATTERED)
+    light = tint * through[:, :3] + within + share * _reflected(mirrored, seen.points, scene, view, lights)
     nearness, lit, cover = solids.nearness.copy(), solids.light.copy(), solids.cover.copy()
     nearness.reshape(-1)[seen.samples] = seen.nearness
     lit.reshape(-1, 3)[seen.samples] = light
     cover.reshape(-1)[seen.samples] = 1.0 - tint.mean(axis=1) * (1.0 - through[:, 3])
     return DrawnSolids(nearness, lit, cover)
+
+
+def _reflected(
+    directions: FloatArray, points: FloatArray, scene: DryScene, view: View, lights: Sequence[Light | AmbientLight]
+) -> FloatArray:
+    """Light from mirrored directions (M, 3): hair and solids where the picture shows them, else what is around."""
+    around = _surroundings(directions, points, lights)
+    if not len(points) or not scene.nearness.any():
+        return around
+    extent = float(np.median(view.depth(points.astype(np.float32))))
+    found = np.empty((len(points), 3), np.float32)
+    _kernels_mirror.follow_rays(
+        points.astype(np.float32), directions.astype(np.float32), np.float32(0.6 * extent), MIRROR_STEPS,
+        np.float32(0.1 * extent), *view.arguments, scene.nearness, found,
+    )  # fmt: skip
+    hit = found[:, 2] > 0
+    shown = scene.at(found[hit, 0], found[hit, 1])
+    around[hit] = shown[:, :3] + (1.0 - shown[:, 3:]) * around[hit]
+    return around
 
 
 def _surroundings(directions: FloatArray, points: FloatArray, lights: Sequence[Light | AmbientLight]) -> FloatArray:

@@ -32,15 +32,16 @@ from mane.io.atomic import atomic_write
 from mane.scene.config import Scene
 from mane.scene.scene_file import scene_from_dict
 from mane.stage import memory as checkpoints
-from mane.strand.frame import GuideFrame, InsertedGuides
+from mane.strand.frame import GuideFrame, GuideWetness, InsertedGuides
 
 FORMAT = 2
 HEADER, GUIDES, CHECKPOINT = "cache.json", "guides.npz", "checkpoint.npz"
 FRAME_NAME = re.compile(r"frame\.(-?\d+)\.npz")
 FRAME_INDEX = "frame"
-OTHERS = ("head", "solid_poses", "time", "inserted", "water", "is_rest_pose")
+OTHERS = ("head", "solid_poses", "time", "inserted", "water", "wet", "is_rest_pose")
 ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in OTHERS]
 WATER = ("points", "faces")
+WET = ("held", "submerged")
 INSERTED = [f.name for f in fields(InsertedGuides)]
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -183,6 +184,7 @@ class Cache:
                 time=float(arrays["time"][0]),
                 inserted=_inserted(arrays),
                 water=_water(arrays),
+                wet=_wet(arrays),
             )
         except (KeyError, IndexError, ValueError) as error:
             raise ValueError(f"{path}: is no frame of a cache ({error})") from None
@@ -237,14 +239,18 @@ def _inserted(arrays: Arrays) -> InsertedGuides | None:
 
 
 def _water_arrays(frame: GuideFrame) -> dict[str, NDArray[Any]]:
-    if frame.water is None:
-        return {}
-    return {f"water.{name}": getattr(frame.water, name) for name in WATER}
+    found = {} if frame.water is None else {f"water.{name}": getattr(frame.water, name) for name in WATER}
+    return found if frame.wet is None else {**found, **{f"wet.{name}": getattr(frame.wet, name) for name in WET}}
 
 
 def _water(arrays: Arrays) -> Mesh | None:
     """The surface of the water; frames without any have none, nor had those of earlier versions."""
     return Mesh(*(arrays[f"water.{name}"] for name in WATER)) if "water.points" in arrays else None
+
+
+def _wet(arrays: Arrays) -> GuideWetness | None:
+    """How wet the guides are, likewise."""
+    return GuideWetness(*(arrays[f"wet.{name}"] for name in WET)) if "wet.held" in arrays else None
 
 
 def _pose_row(pose: Pose) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mane.geometry.checks import require_choice
-from mane.geometry.limits import Choice, Count, NotNegative, Positive, Range, check_limits
+from mane.geometry.limits import Choice, Count, Fraction, NotNegative, Positive, Range, check_limits
 from mane.scene.config_body import BodyTable, HeadTable, Paths, Settings, SolidTable, Vector3
 from mane.scene.config_output import BoundsTable, CameraTable, FinishTable, OutputTable, require
 from mane.scene.options import TableError, check_settings
@@ -310,7 +310,7 @@ class AirFieldTable:
 
 @dataclass(frozen=True)
 class WaterTable:
-    """Water with a free surface in a box that stays where it is; guides feel it and it feels them.
+    """Water with a free surface in a box that stays where it is; guides feel it, it feels them, and hair gets wet.
 
     Attributes:
         cell: edge of its cells [m]; without it there is no water
@@ -322,6 +322,12 @@ class WaterTable:
         hairs: that all guides together stand for
         wall: how body and solids hold the water: "slip", "no_slip" or "sticky"
         markers: particles in every cell beside the surface
+        feels_hair: the water feels the hair; false for water first and hair after
+        uptake: water that soaked hair holds, over its own volume; 0 for hair that stays dry
+        soaking: time within which hair under water takes up most of what it lacks [s]
+        held: part of that water which does not drip, 0 to 1
+        dripping: time within which most of the rest drips [s]
+        lock: hairs that cling together in a lock where they are wet; 0 for none, and with styles of a skin
     """
 
     cell: Positive | None = None
@@ -333,6 +339,17 @@ class WaterTable:
     hairs: Positive = 100_000.0
     wall: Wall = "slip"
     markers: Annotated[int, Range(least=0)] = 16
+    feels_hair: bool = True
+    uptake: NotNegative = 2.0
+    soaking: Positive = 0.1
+    held: Fraction = 0.5
+    dripping: Positive = 1.0
+    lock: Annotated[int, Range(least=0)] = 24
+
+    @property
+    def wets(self) -> bool:
+        """Whether hair gets wet."""
+        return self.cell is not None and self.uptake > 0
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -486,10 +503,12 @@ class Scene:
 
     @property
     def finishing(self) -> tuple[PassTable, ...]:
-        """All finishing passes in their order: those of [finish] and [[passes]]."""
+        """All finishing passes in their order: locks of wet hair, and those of [finish] and [[passes]]."""
+        clings = self.water.wets and self.water.lock and not self.skin.settings.get("styles")
+        wet = (PassTable("wet_locks", {"hairs": self.water.lock}),) if clings else ()
         before = (PassTable("push_out", {"thickness": self.finish.thickness}),) if self.finish.push_out else ()
         after = (PassTable("subdivide", {"levels": self.finish.subdivide}),) if self.finish.subdivide else ()
-        return (*before, *self.passes, *after)
+        return (*wet, *before, *self.passes, *after)
 
     def path(self, name: str) -> Path:
         """Return a path of the scene, seen from its folder."""

@@ -151,7 +151,10 @@ class SceneContext:
             with naming_location(self.scene.locations, key):
                 made.append(parts.make_stage(INTERACTIONS.find(table.kind), table.settings, self.provide))
         water = self._water()
-        return made if water is None else [*made, water]
+        if water is None:
+            return made
+        wetting = parts.make_wetting(self.scene.water, water)
+        return [*made, water, *([] if wetting is None else [wetting])]
 
     def _water(self) -> Waterflow | None:
         scene = self.scene

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from mane.contact.air.fields import AnyField
     from mane.contact.air.shelter import Shelter
     from mane.contact.air.waterflow import Waterflow
+    from mane.contact.air.wet_guides import WetGuides
     from mane.contact.air.wind import Wind
     from mane.fluid.sources import Drain, Jet
     from mane.groom.guides import Guides
@@ -229,7 +230,19 @@ def make_water(
     height = table.pool
     if height is not None:
         water.fill(lambda points: points[..., 1] - height, solids)
-    return Waterflow(water, hairs=table.hairs, scale=given["scale"], guides=guides)
+    return Waterflow(water, hairs=table.hairs, scale=given["scale"], guides=guides, feels_hair=table.feels_hair)
+
+
+def make_wetting(table: WaterTable, flow: Waterflow) -> WetGuides | None:
+    """Return what makes guides wet, or None where hair stays dry."""
+    from mane.contact.air.wet_guides import WetGuides
+    from mane.fluid.wet_hair import WettingParams
+
+    if not table.wets:
+        return None
+    names = ("uptake", "soaking", "held", "dripping")
+    params = WettingParams(reach=flow.water.grid.cell, **{name: getattr(table, name) for name in names})
+    return WetGuides(flow, params)
 
 
 def make_shelters(table: WindTable) -> list[Shelter]:

@@ -260,7 +260,12 @@ class Simulation(GuideSource):
         inserted = None if self.adaptive is None else self._inserted()
         frame = self._frame_of(self._state, self._roots, self._pose, self.time, inserted)
         surfaces = (part.surface() for part in self.parts)
-        return replace(frame, water=next((mesh for mesh in surfaces if mesh is not None), None))
+        wet = (part.wetness() for part in self.parts)
+        return replace(
+            frame,
+            water=next((mesh for mesh in surfaces if mesh is not None), None),
+            wet=next((found.rows(self._own.strand_count) for found in wet if found is not None), None),
+        )
 
     @cached_property
     def rest(self) -> GuideFrame:

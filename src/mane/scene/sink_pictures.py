@@ -21,6 +21,7 @@ from mane.groom.groom import Groom
 from mane.scene.config_output import AIR
 from mane.scene.drawing import DrawingProcess, Picture, can_draw_beside
 from mane.scene.sinks import Job, OutputRequest, Sink
+from mane.skin.guide_values import GuideValues
 from mane.strand.frame import GuideFrame
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class PictureSink(Sink):
 
     def _picture(self, index: int, frame: GuideFrame, points: FloatArray | None) -> Picture:
         """What is to be drawn of a frame; its points are only lent."""
-        from mane.render.looks import STYLE_LEVEL
+        from mane.render.looks import LOOKS, STYLE_LEVEL
 
         assert points is not None
         table, flat = self._assembly.scene.camera, points.reshape(-1, 3)
@@ -123,6 +124,10 @@ class PictureSink(Sink):
             looks = [air_picture.LOOK]
         elif level is not None:
             vertex, looks = {STYLE_LEVEL: level}, self._style_looks(str(looks[0]))
+        elif frame.wet is not None and looks[0] in LOOKS:
+            held = self._guide_values(frame.wet.held, points.shape[1])
+            vertex = {STYLE_LEVEL: held.reshape(-1)}
+            looks = [LOOKS[str(looks[0])], replace(LOOKS[str(looks[0])], wetness=1.0)]
         options = {
             "camera": self._cameras[self._numbers.index(index)],
             "look": looks,
@@ -171,6 +176,11 @@ class PictureSink(Sink):
             frame_path(reel / PICTURE, index).unlink()
         with suppress(OSError):  # somebody else's files are in it
             reel.rmdir()
+
+    @cached_property
+    def _guide_values(self) -> GuideValues:
+        """Carries the wetness of guides to every hair."""
+        return GuideValues(self._assembly.hair.groom, self._assembly.guides)
 
     @cached_property
     def _drawn(self) -> Groom:

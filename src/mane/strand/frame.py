@@ -45,6 +45,28 @@ class InsertedGuides:
         return len(self.parents)
 
 
+@dataclass(frozen=True, eq=False)
+class GuideWetness:
+    """How wet guides are at one frame.
+
+    Attributes:
+        held: water over what hair holds at most, 0 to 1, shape (G, V), float32.
+        submerged: part of each vertex that is under water, 0 to 1, shape (G, V), float32.
+    """
+
+    held: FloatArray
+    submerged: FloatArray
+
+    @property
+    def level(self) -> FloatArray:
+        """How far hair clings and sags, 0 to 1, shape (G, V): by what it holds; under water it floats (lee2018 3.3)."""
+        return self.held * (1 - self.submerged)
+
+    def rows(self, count: int) -> GuideWetness:
+        """Return that of the first guides."""
+        return GuideWetness(self.held[:count], self.submerged[:count])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GuideFrame:
     """Guides at one frame; G slots of V vertices and N = V - 1 segments, the same for every strand model.
@@ -63,6 +85,7 @@ class GuideFrame:
         time: [s].
         inserted: guides beside those of the groom, or None where a simulation inserts none.
         water: triangles of the surface of the water that the hair is in [m], world; None where there is none.
+        wet: how wet the guides are; None where no water is soaked up.
         is_rest_pose: whether a body that deforms is in its rest pose, whatever its animation says at `time`.
     """
 
@@ -79,6 +102,7 @@ class GuideFrame:
     time: float
     inserted: InsertedGuides | None = None
     water: Mesh | None = None
+    wet: GuideWetness | None = None
     is_rest_pose: bool = False
 
     def __repr__(self) -> str:

@@ -24,6 +24,7 @@ from mane.body.motion import Pose
 from mane.body.solid import Solid
 from mane.geometry.checks import IntArray
 from mane.stage.protocol import Stage
+from mane.strand.frame import GuideWetness
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.roots import RootPose
 
@@ -154,6 +155,10 @@ class Part(Stage):
 
     def surface(self) -> Mesh | None:
         """Return the surface of a liquid that it moves, as it is now, to be drawn; None for no liquid."""
+        return None
+
+    def wetness(self) -> GuideWetness | None:
+        """Return how wet it makes the guides; None where it does not."""
         return None
 
     def measure(self, strands: StrandView) -> dict[str, float]:

@@ -51,6 +51,7 @@ class VolumeParams:
         styles: shapes that the hair blends to as it gets wetter: names of style makers, or files of grooms with the
             same strands and vertices.
         wetness: rows of time [s] and level: 0 is the groom itself, 1 the first of the styles, 2 the second.
+        from_water: the level is how wet the water of a scene's [water] has made the hair, in place of `wetness`.
         wetting_height: rows of height above the ground at rest [m] and factor on the speed of that: paws get wet
             first.
     """
@@ -74,6 +75,7 @@ class VolumeParams:
     dynamic_drag: NotNegative = 0.0
     styles: tuple[str, ...] = ()
     wetness: tuple[tuple[float, float], ...] = ()
+    from_water: bool = False
     wetting_height: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
@@ -87,8 +89,10 @@ class VolumeParams:
             raise ValueError("follow_shape_height: must have factors from 0 to 1")
         if self.styles and self.lengths == "printed":
             raise ValueError("lengths: 'printed' drifts, and styles do not; choose 'direction', or no styles")
-        if bool(self.styles) != bool(self.wetness):
-            raise ValueError("styles: must come with wetness, rows of time and level, and wetness with styles")
+        if self.from_water and self.wetness:
+            raise ValueError("from_water: must be false with wetness, rows of time and level; choose one of them")
+        if bool(self.styles) != bool(self.wetness or self.from_water):
+            raise ValueError("styles: must come with wetness, rows of time and level, or from_water, and these with it")
 
     def follow_shape_at(self, nodes: Float64Array) -> float | Float64Array:
         """How far the second mesh gives in at each of its nodes at rest (N, 3) [m], or everywhere."""

@@ -28,7 +28,7 @@ from mane.volume.lattice import Float64Array
 from mane.volume.motion import HeadPoints, MeshMotion, SkinPoints, SteppedMesh
 from mane.volume.packed_styles import PackedStyles
 from mane.volume.params import LENGTHS, VolumeParams
-from mane.volume.styles import Level, level_of, make_styles
+from mane.volume.styles import CarriedWetness, Level, level_of, make_styles
 
 FALLOFF = 2.0  # of a follicle's residual, over the lattice spacing
 NEAR_SKIN = 0.75  # how far from the skin hair stays above its own piece of it, over the lattice spacing
@@ -115,6 +115,8 @@ class VolumeSkin(Skin):
         if level is not None and not params.styles:
             raise ValueError("level: must come with styles, got none")
         self._level: Level | None = level_of(params, level) if params.styles else None
+        if params.from_water and level is None:
+            self._level = CarriedWetness(self.groom, self.guides, len(params.styles))
         self.styles = PackedStyles(made, len(params.styles), len(self.embedding.rest))
         for number, name in enumerate(params.styles):
             style = make_styles([name], self.groom, self._styled_on, made)[0]
@@ -132,6 +134,11 @@ class VolumeSkin(Skin):
             self._plane = self._planes.closest(made, self.embedding)
 
     # -- frames --------------------------------------------------------------------------------------------------------
+
+    def _check_frame(self, frame: GuideFrame) -> None:
+        super()._check_frame(frame)
+        if isinstance(self._level, CarriedWetness):
+            self._level.see(frame)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         roots = frame.head.apply(self.groom.roots.astype(np.float64))

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from mane.body.solid import PosedSolid, Solid
-from mane.geometry.checks import FloatArray, IntArray
+from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.groom.locks import lock_centres
 from mane.skin._kernels_lengths import keep_lengths
+from mane.skin.guide_values import GuideValues
+from mane.strand.frame import GuideFrame, GuideWetness
 from mane.volume.lattice import Float64Array
 from mane.volume.mesh import TetMesh
 from mane.volume.params import VolumeParams
@@ -57,6 +60,30 @@ class Wetness:
         return result
 
 
+class CarriedWetness:
+    """A level by how wet the guides of the frame at hand are, which every hair has of those nearest to it.
+
+    Args:
+        groom: the dense hair at rest.
+        guides: at rest.
+        styles: how many there are.
+    """
+
+    def __init__(self, groom: Groom, guides: Guides, styles: int) -> None:
+        self._values, self._strands, self._styles = GuideValues(groom, guides), groom.strand_count, styles
+        self._wet: GuideWetness | None = None
+
+    def see(self, frame: GuideFrame) -> None:
+        """Take over how wet guides are."""
+        self._wet = frame.wet
+
+    def __call__(self, time: float, rest: FloatArray) -> FloatArray:
+        """Levels of the hair, with any number of vertices."""
+        if self._wet is None:
+            return np.zeros(len(rest), np.float32)
+        return self._styles * self._values(self._wet.level, len(rest) // self._strands).reshape(-1)
+
+
 def level_of(params: VolumeParams, level: Level | None) -> Level:
     """The given level, or that of the settings."""
     return Wetness(params.wetness, params.wetting_height) if level is None else level
@@ -86,7 +113,7 @@ def make_styles(names: Sequence[str], groom: Groom, body: Solid | None, mesh: Te
 def clumped(groom: Groom, body: Solid | None = None, mesh: TetMesh | None = None) -> Groom:
     """Hair that is drawn to that of cluster centres, from part of its length on (lee2018 3.2.2, fig. 6)."""
     points = groom.as_uniform().astype(np.float64)
-    centre = points[_cluster_centres(groom.roots)]
+    centre = points[lock_centres(groom.roots, HAIRS_PER_CLUMP)]
     along = np.clip((_fractions(points) - CLUMP_START) / (1 - CLUMP_START), 0, 1)
     pull = CLUMPING * along * along * (3 - 2 * along)
     return _with_lengths(groom, points + pull[..., None] * (centre - points))
@@ -136,19 +163,6 @@ def _outside(groom: Groom, body: Solid) -> Groom:
     from mane.groom.depenetrate import depenetrate
 
     return depenetrate(groom, body.at_rest())[0] if body.mesh is not None else groom
-
-
-def _cluster_centres(roots: FloatArray) -> IntArray:
-    """Strand that each strand is drawn to, shape (S,): the nearest of those that are spread evenly."""
-    count = max(1, len(roots) // HAIRS_PER_CLUMP)
-    # Every so many in the order of a space-filling curve: even, and the same for the same roots.
-    low, size = roots.min(axis=0), np.ptp(roots, axis=0).max() + 1e-9
-    cell = np.minimum(((roots - low) / size * 1023).astype(np.int64), 1023)
-    code = sum(((cell[:, axis] >> bit) & 1) << (3 * bit + axis) for bit in range(10) for axis in range(3))
-    order = np.argsort(code, kind="stable")
-    centres = order[np.linspace(0, len(order) - 1, count).astype(np.int64)]
-    nearest: IntArray = centres[cKDTree(roots[centres]).query(roots)[1]]
-    return nearest
 
 
 def _fractions(points: Float64Array) -> Float64Array:

@@ -10,11 +10,11 @@ from mane.body.solid import Solid
 from mane.fluid.grid import Grid
 from mane.fluid.porous import permeability
 from mane.fluid.water import Water
+from mane.fluid.wet_hair import WetHair, WettingParams
 from mane.groom.groom import Groom
 from mane.volume.embedding import Embedding
 from mane.volume.immersed import MeshDrag, occupancy, point_volumes
 from mane.volume.mesh import mesh_around_body, mesh_around_hair
-from mane.volume.wet_hair import WetHair, WettingParams
 
 
 def block(count=8, length=0.2, spacing=0.025, vertices=9):

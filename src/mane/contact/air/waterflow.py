@@ -17,10 +17,11 @@ from mane.body.mesh import Mesh
 from mane.contact.air.airflow import HAIRS, Airflow, symmetric_times
 from mane.contact.air.porous import fibre_volumes
 from mane.fluid import _kernels_sample as kernels
+from mane.fluid.drop_mesh import NO_DROPS, water_mesh
 from mane.fluid.flow import Exchange, Flow, FlowReport
 from mane.fluid.grid import FloatArray
-from mane.fluid.surface_mesh import surface_mesh
 from mane.fluid.water import Water
+from mane.fluid.wet_hair import WetHair
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.strand.model import Float64Array, StrandModel
@@ -38,10 +39,12 @@ class Waterflow(Airflow):
         triangles: whether hair is felt between guides too, on the triangles that neighbours span.
         fibres: as in `Airflow`.
         guides: whose painted maps `scale` may name.
+        feels_hair: whether the water feels the hair; False for water first and hair after (lee2018 3.3).
 
     Attributes:
         water: as given.
         immersion: part of every vertex that is under water, shape (G, V).
+        wet: water that the hair holds, where it holds any; `WetGuides` says which.
         impulse: that all hair got in the last step [N s], shape (3,).
     """
 
@@ -57,14 +60,16 @@ class Waterflow(Airflow):
         triangles: bool = True,
         fibres: str = "jackson_james",
         guides: Guides | Groom | None = None,
+        feels_hair: bool = True,
     ) -> None:
         params = water.flow.params
         super().__init__(
             cell=water.grid.cell, hairs=hairs, scale=scale, triangles=triangles, fibres=fibres, density=params.density,
             viscosity=params.viscosity, guides=guides,
         )  # fmt: skip
-        self.water = water
+        self.water, self.feels_hair = water, feels_hair
         self._start = water.memory()
+        self.wet: WetHair | None = None
         self.impulse: Float64Array = np.zeros(3)
         self.immersion: Float64Array = np.zeros((0, 0))
         self._lift: Float64Array = np.zeros((0, 3))
@@ -109,6 +114,8 @@ class Waterflow(Airflow):
 
     def _advance(self, strands: StrandView, exchange: Exchange) -> FlowReport:
         self._got = np.zeros_like(self._lift)
+        if not self.feels_hair:
+            return self.water.step(strands.dt, strands.solids)
         seen = Exchange(exchange.drag, exchange.push, self._count_got)
         return self.water.step(strands.dt, strands.solids, exchange=seen)
 
@@ -122,12 +129,17 @@ class Waterflow(Airflow):
         part, moved = self.samples.felt(part, weights), self.samples.felt(moved, weights)
         self._got += dt * (part * pushes - beta[:, None] * moved)
 
+    def dripped(self) -> Float64Array:
+        """Places and volumes of drops that fall from the hair [m, m^3], shape (D, 4)."""
+        return NO_DROPS if self.wet is None else self.wet.drops[:, [0, 1, 2, 6]]
+
     def settle(self, strands: StrandView) -> None:
         """What hair took from the water, all told, and the water has not given yet is owed."""
         taken = symmetric_times(self._own.resistance, self._air - strands.velocity).reshape(-1, 3) + self._lift
         given = strands.dt * self.hairs_each * taken
         self.impulse = given.sum(axis=0)
-        self._owed.reshape(-1, 3)[...] += given + self._got
+        if self.feels_hair:
+            self._owed.reshape(-1, 3)[...] += given + self._got
 
     def _blow(self, strands: StrandView) -> None:
         """No wind comes in."""
@@ -136,8 +148,8 @@ class Waterflow(Airflow):
         """Water stays where it is."""
 
     def surface(self) -> Mesh | None:
-        """Return the surface of the water, closed at the sides of its box."""
-        return surface_mesh(self.water.surface.level)
+        """Return the surface of the water, closed at the sides of its box, and drops that fly or fall from hair."""
+        return water_mesh(self.water.surface, self.dripped())
 
     def report(self) -> dict[str, float]:
         """Fastest water [m/s], iterations of its pressure, and the part of its volume that is lost."""

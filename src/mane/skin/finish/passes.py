@@ -344,6 +344,7 @@ FINISHING_PASSES: Table[FinishingPass] = Table(
         "keep_volume": "mane.skin.finish.volume:VolumeKeeping",
         "keep_lengths": "mane.skin.finish.passes:LengthKeeping",
         "keep_out": "mane.skin.finish.keep_out:KeepOut",
+        "wet_locks": "mane.skin.finish.wet_locks:WetLocks",
         "subdivide": "mane.skin.finish.passes:HermiteSubdivision",
     },
 )

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.fluid.grid import Float64Array
 from mane.fluid.surface import FreeSurface
 from mane.fluid.water import GRAVITY
 from mane.geometry.checks import FloatArray, IntArray, require_positive
-from mane.volume.lattice import Float64Array
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,12 @@ class WetHair:
     Args:
         volumes: of the hair that belongs to each point, with all hairs that a strand stands for [m^3], shape (P,).
         offsets: first point of each strand, shape (S + 1,).
-        tets: tetrahedron of each point, shape (P,), which shares water among its hairs.
+        tets: tetrahedron, or another region, of each point, shape (P,), which shares water among its hairs.
         params: how it is taken up and given back.
 
     Attributes:
         water: on each point [m^3], shape (P,).
+        taken: up by each point in the last step [m^3], shape (P,).
         submerged: points that are under water, shape (P,).
         pending: on the tip of each strand, not yet a drop [m^3], shape (S,).
         drops: positions, velocities and volumes of drops that fall [m, m/s, m^3], shape (D, 7).
@@ -78,6 +79,7 @@ class WetHair:
         self.capacity: Float64Array = np.maximum(self.params.uptake * volumes, 1e-30)
         self.offsets, self._tets = np.asarray(offsets, np.int64), tets.astype(np.int64)
         self.water: Float64Array = np.zeros(len(volumes))
+        self.taken: Float64Array = np.zeros(len(volumes))
         self.submerged: NDArray[np.bool_] = np.zeros(len(volumes), np.bool_)
         self.pending: Float64Array = np.zeros(len(offsets) - 1)
         self.drops: Float64Array = np.zeros((0, 7))
@@ -89,6 +91,13 @@ class WetHair:
     def saturation(self) -> Float64Array:
         """Water on every point over what it holds at most, 0 to 1, shape (P,)."""
         return np.asarray(self.water / self.capacity)
+
+    @property
+    def carried(self) -> Float64Array:
+        """Water that every point carries [m^3], shape (P,): what it holds, and what hangs on the tips."""
+        carried = self.water.copy()
+        carried[self.offsets[1:] - 1] += self.pending
+        return carried
 
     @property
     def absorbed(self) -> float:
@@ -105,8 +114,24 @@ class WetHair:
         found: FloatArray = np.where(self.submerged, 0.0, 2.0 * self.saturation).astype(np.float32)
         return found
 
-    def step(self, points: FloatArray, surface: FreeSurface, dt: float, *, floor: float = -math.inf) -> None:
-        """Go on by `dt` [s] with strands at `points` (P, 3) [m]; drops below `floor` [m] are spilled."""
+    def step(
+        self,
+        points: NDArray[np.floating[Any]],
+        surface: FreeSurface,
+        dt: float,
+        *,
+        velocity: Float64Array | None = None,
+        floor: float = -math.inf,
+    ) -> None:
+        """Go on by `dt` [s].
+
+        Args:
+            points: of the strands [m], shape (P, 3).
+            surface: of the water that they are in.
+            dt: [s].
+            velocity: of the points [m/s], shape (P, 3), which drops leave with; none by default.
+            floor: height [m] below which drops are spilled.
+        """
         places = points.reshape(-1, 3).astype(np.float64)
         depth = surface.at(places)
         low, high = surface.grid.bounds
@@ -114,7 +139,7 @@ class WetHair:
         self._soak(depth, surface, dt)
         self._spread_along(places, dt)
         self._spread_across(dt)
-        self._drip(places, dt)
+        self._drip(places, np.zeros_like(places) if velocity is None else velocity, dt)
         self._fall(surface, dt, floor)
 
     def _soak(self, distance: Float64Array, surface: FreeSurface, dt: float) -> None:
@@ -128,6 +153,7 @@ class WetHair:
             taken *= most / total
             total = most
         self.water += taken
+        self.taken[...] = taken
         surface.credit(-total)
 
     def _spread_along(self, places: Float64Array, dt: float) -> None:
@@ -144,7 +170,7 @@ class WetHair:
         mean = np.bincount(self._tets, self.water, count) / np.maximum(room, 1e-30)
         self.water += -math.expm1(-self.params.across * dt) * (mean[self._tets] * self.capacity - self.water)
 
-    def _drip(self, places: Float64Array, dt: float) -> None:
+    def _drip(self, places: Float64Array, velocity: Float64Array, dt: float) -> None:
         """Let what is not held run to the tips, and fall where it is a drop."""
         over = np.maximum(self.water - self.params.held * self.capacity, 0.0) * ~self.submerged
         given = over * -math.expm1(-dt / self.params.dripping)
@@ -152,8 +178,8 @@ class WetHair:
         self.pending += np.add.reduceat(given, self.offsets[:-1])
         size = 4.0 / 3.0 * math.pi * self.params.drop**3
         falling = np.flatnonzero(self.pending >= size)
-        tips = places[self.offsets[falling + 1] - 1]
-        fresh = np.concatenate([tips, np.zeros_like(tips), self.pending[falling, None]], axis=1)
+        tips = self.offsets[falling + 1] - 1
+        fresh = np.concatenate([places[tips], velocity[tips], self.pending[falling, None]], axis=1)
         self.pending[falling] = 0.0
         self.drops = np.concatenate([self.drops, fresh])
 
