@@ -93,3 +93,23 @@ def test_hair_around_a_comb(tmp_path):
     # of it is on the other side of a tooth (1.13 times as far from itself; as printed 1.28).
     assert adaptive[0] < linear[0]
     assert adaptive[1] < 1.2 * linear[1]
+
+
+def test_water_is_poured_over_a_head(tmp_path):
+    """The scene of wet hair, small: where the water ran hair is wet, and elsewhere it is not."""
+    from mane.cli import main
+    from mane.scene.cache import Cache
+
+    text = (EXAMPLES / "02_scenes/08_water.toml").read_text()
+    for old, new in {
+        "strands = 12000": "strands = 300", "count = 120": "count = 24", "end = 48": "end = 5",
+        "cell = 0.016": "cell = 0.04", "every = 12": "every = 4", "[camera]": "[camera]\nsize = [64, 48]",
+    }.items():  # fmt: skip
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "water.toml").write_text(text)
+    assert main(["simulate", str(tmp_path / "water.toml"), "--quiet"]) == 0
+    held = Cache.open(tmp_path / "out/water.cache").read_frame(5).wet.held
+    assert held.max() > 0.5
+    assert held.min() < 0.1
+    assert (tmp_path / "out/water/picture.0005.png").exists()

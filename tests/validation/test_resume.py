@@ -47,6 +47,19 @@ direction = [0.0, 1.0, 0.0]
 """
 
 
+WATER = """
+[water]
+cell = 0.05
+low = [-0.25, -0.25, -0.25]
+high = [0.25, 0.25, 0.25]
+pool = -0.05
+[[water_sources]]
+kind = "jet"
+position = [0.0, 0.2, 0.05]
+radius = 0.09
+"""
+
+
 def command(scene, *options):
     return [sys.executable, "-m", "mane.cli", "simulate", str(scene), "--quiet", *options]
 
@@ -128,11 +141,15 @@ def test_thirty_runs_killed_at_any_moment_are_the_same(uninterrupted, tmp_path):
 
 
 @pytest.mark.stress
-def test_runs_in_the_air_killed_at_any_moment_are_the_same(tmp_path):
-    """[air] has a memory of its own: velocities, pressure, where its box is, and what hair owes it."""
-    whole = write_scene(tmp_path / "whole", AIR)
+@pytest.mark.parametrize("fluid", [AIR, WATER], ids=["air", "water"])
+def test_runs_in_a_fluid_killed_at_any_moment_are_the_same(fluid, tmp_path):
+    """Air has a memory of its own: velocities, pressure, where its box is, and what hair owes it.
+
+    So has water: its surface, markers and drops, and how wet the hair is.
+    """
+    whole = write_scene(tmp_path / "whole", fluid)
     subprocess.run(command(whole), check=True)
-    rng, scene = random.Random(3), write_scene(tmp_path / "killed", AIR)
+    rng, scene = random.Random(3), write_scene(tmp_path / "killed", fluid)
     for _ in range(8):
         if not run_and_kill(scene, after_frames(scene.parent, rng.randint(1, 6), rng)):
             break

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from mane.fluid.grid import Float64Array
 from mane.fluid.surface import FreeSurface
 from mane.fluid.water import GRAVITY
-from mane.geometry.checks import FloatArray, IntArray, require_positive
+from mane.geometry.checks import FloatArray, IntArray
+from mane.geometry.limits import Fraction, NotNegative, Positive, check_limits
 
 
 @dataclass(frozen=True)
@@ -35,23 +36,17 @@ class WettingParams:
         drop: radius of a drop [m].
     """
 
-    uptake: float = 2.0
-    soaking: float = 0.1
-    reach: float = 0.02
-    along: float = 1e-4
-    across: float = 2.0
-    held: float = 0.5
-    dripping: float = 1.0
-    drop: float = 0.002
+    uptake: Positive = 2.0
+    soaking: Positive = 0.1
+    reach: Positive = 0.02
+    along: NotNegative = 1e-4
+    across: NotNegative = 2.0
+    held: Fraction = 0.5
+    dripping: Positive = 1.0
+    drop: Positive = 0.002
 
     def __post_init__(self) -> None:
-        for name in ("uptake", "soaking", "reach", "dripping", "drop"):
-            require_positive(name, getattr(self, name))
-        for name in ("along", "across"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name}: must be at least zero, got {getattr(self, name)}")
-        if not 0 <= self.held <= 1:
-            raise ValueError(f"held: must be between 0 and 1, got {self.held}")
+        check_limits(self)
 
 
 class WetHair:
