@@ -98,12 +98,15 @@ class ReducedCollisions:
 
     def depths(self, y: Array, bust: Bust, nearest: NDArray[np.int64]) -> Array:
         """Signed distance of the points that are looked at by eq. 14 [cm], (P,)."""
-        hair = self._basis @ y + self._mean
-        return np.asarray(np.einsum("pc,pc->p", bust.normals[nearest], hair - bust.points[nearest]))
+        return np.asarray(np.einsum("pc,pc->p", bust.normals[nearest], self._hair(y) - bust.points[nearest]))
 
     def correspondences(self, y: Array, bust: Bust) -> NDArray[np.int64]:
         """C: closest vertices of the bust, found once in a frame."""
-        return bust.nearest(self._basis @ y + self._mean)
+        return bust.nearest(self._hair(y))
+
+    def _hair(self, y: Array) -> Array:
+        """Points that are looked at [cm], (P, 3)."""
+        return np.asarray((self._basis.reshape(-1, len(y)) @ y).reshape(-1, 3) + self._mean)
 
     def energy(
         self, y: Array, start: Array, roots: Array, bust: Bust, nearest: NDArray[np.int64], rows: Array | None = None

@@ -22,12 +22,12 @@ def test_motions_to_learn_from_and_to_test_with_are_35_and_7_and_none_is_both():
 
 SCENES = {
     "sparse": (
-        ["deviations.png", "styles.png", "sliders.png"],
+        ["deviations.png", "styles.png", "sliders.png", "sliders.mp4"],
         ["vertex error, test, calibrated", "all", "window of 5", "numbers that a frame is"],
     ),
-    "main": ([], ["vertex error, training", "start from the bust alone", "all"]),
-    "wind": ([], ["vertex error, training"]),
-    "dense": (["sampling.png", "factors.png"], ["deviation of the coefficients", "all"]),
+    "main": ([], ["vertex error, training", "start from the bust alone", "points deeper than 0.5 mm", "all"]),
+    "wind": ([], ["vertex error, training", "points deeper than 0.5 mm"]),
+    "dense": (["sampling.png", "factors.png"], ["deviation of the coefficients", "points deeper than 0.5 mm", "all"]),
 }
 
 

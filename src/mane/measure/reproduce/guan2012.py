@@ -19,7 +19,7 @@ from mane.dataset.learn.styles import DatasetStyles
 from mane.dataset.run import DatasetProgress, run_dataset
 from mane.dataset.spec import AxisTable, MotionTable, Spec, StoreTable
 from mane.io.atomic import atomic_write
-from mane.measure.reproduce.guan2012_collisions import collision_figures, sampling_figures
+from mane.measure.reproduce.guan2012_collisions import collision_figures, default_figures, sampling_figures
 from mane.measure.reproduce.guan2012_styles import add_between, add_lengths, draw_sliders, draw_styles
 from mane.measure.reproduce.guan2012_times import add_times
 from mane.measure.reproduce.guan2012_windows import add_windows
@@ -137,6 +137,8 @@ def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
 def main(report: Report, *, quick: bool, tell: Tell) -> None:
     """962 guides in four styles: tables 1 and 2."""
     learned = four_styles(report, QUICK if quick else Size(962), tell, until=0.8)
+    tell("collisions", 0.95)
+    default_figures(report, learned.test, learned.default.model, quick=quick)
     add_times(report, learned.default.model, quick=quick)
     tell("done", 1.0)
 
@@ -284,6 +286,7 @@ def _wind_as_control(report: Report, size: Size, data: Dataset, tell: Tell) -> N
         )
         paper = _paper(WIND_ERRORS[level], size is QUICK)
         add_errors(report, f"{size.guides} guides, {name}, default", known, unseen, paper)
+    default_figures(report, test, fitted.model, quick=size is QUICK, motion=test.motions_at(WINDS[0])[0])
     _add_stability(report, f"{size.guides} guides, default", fitted.model, None if size is QUICK else WIND_RADIUS)
 
 

@@ -27,7 +27,7 @@ from mane.reduced.collisions import (
     measure_penetration,
 )
 from mane.reduced.dynamics import roll_out
-from mane.reduced.evaluate import hair_of, settled_start
+from mane.reduced.evaluate import blocks, hair_of, settled_start
 from mane.reduced.model import HairModel
 from mane.reduced.source import LearnedSource
 from mane.reduced.training import Fitted
@@ -68,9 +68,7 @@ def collision_figures(
     corner = len(default.rest) - 1
     body = Solid(grooms.body("straight"))
     case = f"{default.guide_count:,} guides, long soft"
-    paper = {} if quick else {"rate": TRUTH_RATE, "deepest": TRUTH_DEPTH}
-    _add(report, f"{case}, simulation", _truth(test, corner, body), 0.0, paper=paper)
-    pushed = _default(report, case, test, corner, default, body, quick)
+    pushed = default_figures(report, test, default, quick=quick)
     run = _prepared(report, case, test, corner, printed, body)
     if run is None:
         return
@@ -83,6 +81,20 @@ def collision_figures(
         _add(report, f"{case}, as printed, method {name}, pi_2 {value}", found, seconds)
     if len(deviations) > 1:
         _plot_deviations(report, run, pushed, {key: found for key, (found, _, _) in solved.items()}, deviations)
+
+
+def default_figures(
+    report: Report, test: DatasetStyles, model: HairModel, *, quick: bool, motion: int = 0
+) -> list[Penetration]:
+    """Rows of the default in the last style under a test motion, without and with pushes; what the pushes leave."""
+    corner, body = len(model.rest) - 1, Solid(grooms.body("straight"))
+    case = f"{model.guide_count:,} guides, long soft"
+    _add(report, f"{case}, simulation", _truth(test, corner, body, motion), 0.0, paper=_paper(quick))
+    return _default(report, case, test, corner, model, body, quick, motion)
+
+
+def _paper(quick: bool) -> dict[str, float]:
+    return {} if quick else {"rate": TRUTH_RATE, "deepest": TRUTH_DEPTH}
 
 
 def sampling_figures(report: Report, test: DatasetStyles, printed: Fitted, *, quick: bool) -> None:
@@ -112,10 +124,12 @@ def sampling_figures(report: Report, test: DatasetStyles, printed: Fitted, *, qu
     _draw_factors(report, run, test.rest[corner], shown, quick)
 
 
-def _truth(test: DatasetStyles, corner: int, body: Solid) -> list[Penetration]:
-    track = test.track(0)
-    local = to_canonical(track.heads, test.points(corner, 0))
-    return [measure_penetration(_distances(frame, body)) for frame in local]
+def _truth(test: DatasetStyles, corner: int, body: Solid, motion: int) -> list[Penetration]:
+    heads, found = test.track(motion).heads, []
+    for rows in blocks(len(heads), test.rest[corner].nbytes):
+        local = to_canonical(heads[rows], test.points(corner, motion, rows))
+        found += [measure_penetration(_distances(frame, body)) for frame in local]
+    return found
 
 
 def _distances(local: np.ndarray, body: Solid) -> np.ndarray:
@@ -124,33 +138,51 @@ def _distances(local: np.ndarray, body: Solid) -> np.ndarray:
 
 
 def _default(
-    report: Report, case: str, test: DatasetStyles, corner: int, model: HairModel, body: Solid, quick: bool
+    report: Report,
+    case: str,
+    test: DatasetStyles,
+    corner: int,
+    model: HairModel,
+    body: Solid,
+    quick: bool,
+    motion: int,
 ) -> list[Penetration]:
     """Rows of the default, without and with pushes; returns what the pushes leave."""
     found: list[Penetration] = []
-    track, truth = test.track(0), test.points(corner, 0)
+    track = test.track(motion)
     times = np.arange(len(track.heads)) / model.frame_rate
-    head = KeyframedMotion(times, track.heads[:, :3], track.heads[:, 3:])
     for collisions in ("off", "push"):
         source = LearnedSource(
             model.guides(corner),
             model,
             sliders=model.corner_sliders(corner),
-            head=head,
+            head=KeyframedMotion(times, track.heads[:, :3], track.heads[:, 3:]),
             body=body,
+            wind=None if track.wind is None else track.wind[0],
             collisions=collisions,
         )
-        frames = [source.reset(), *(source.step() for _ in range(len(times) - 1))]
+        found, off = _played(source, test, corner, motion, body)
         began = time.perf_counter()
         source._made()
         seconds = time.perf_counter() - began
-        found = [measure_penetration(_distances(frame.head.inverse_apply(frame.points), body)) for frame in frames]
-        pairs = zip(frames, truth, strict=True)
-        off = float(np.mean([np.linalg.norm(frame.points - hair, axis=2).mean() for frame, hair in pairs]))
         name = f"{case}, default, collisions {collisions}"
         _add(report, name, found, seconds, promise=collisions == "push" and not quick)
         report.add(name, "vertex error, test", 100 * off, "cm")
     return found
+
+
+def _played(
+    source: LearnedSource, test: DatasetStyles, corner: int, motion: int, body: Solid
+) -> tuple[list[Penetration], float]:
+    """What is inside in each frame of a motion, and the mean distance from the simulation [m]."""
+    found, off = [], 0.0
+    count = len(test.track(motion).heads)
+    for rows in blocks(count, test.rest[corner].nbytes):
+        for number, hair in enumerate(test.points(corner, motion, rows), rows.start):
+            frame = source.step() if number else source.reset()
+            found.append(measure_penetration(_distances(frame.head.inverse_apply(frame.points), body)))
+            off += float(np.linalg.norm(frame.points - hair, axis=2).mean()) / count
+    return found, off
 
 
 @dataclass(eq=False)

@@ -88,11 +88,15 @@ def draw_styles(report: Report, model: HairModel, quick: bool) -> None:
 
 def draw_sliders(report: Report, model: HairModel, quick: bool) -> None:
     """A movie of hair whose length and softness are changed while the head moves; some of its frames as a picture."""
-    ways = {
-        "length": [[0.0, 0.0], [1.5, 1.2], [3.0, 0.3], [4.0, 0.3]],
-        "softness": [[0.0, 0.0], [2.5, 0.0], [4.0, 1.0]],
-    }
     count, size = (SHOWN, QUICK_PICTURE) if quick else (round(4 * model.frame_rate), PICTURE)
+    end = (count - 1) / model.frame_rate
+    ways = {
+        name: [[share * end, value] for share, value in rows]
+        for name, rows in (
+            ("length", [[0.0, 0.0], [0.4, 1.2], [0.75, 0.3], [1.0, 0.3]]),
+            ("softness", [[0.0, 0.0], [0.6, 0.0], [1.0, 1.0]]),
+        )
+    }
     mesh = grooms.body("straight")
     frames = list(model.play(make_motion("random", seed=5, amplitude=0.5), frames=count, body=Solid(mesh), **ways))
     corners = np.concatenate([frame.points.reshape(-1, 3) for frame in frames])
