@@ -17,6 +17,10 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None)
 
 
+# Parallel workers keep all cores busy by themselves: no test starts `mane warm` beside it.
+os.environ["MANE_WARM"] = "0"
+
+
 def pytest_configure(config):
     settings.load_profile("exploring" if config.getoption("markexpr") == "stress" else "repeatable")
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from mane.cli._run_bar import RunBar
-from mane.cli.warm import JOBS
 
 if TYPE_CHECKING:
     from mane.scene.build import Assembly
@@ -129,8 +126,7 @@ def _simulate(args: argparse.Namespace, stages: Stages) -> tuple[Assembly, Cache
     )
     scene = read_scene(file)
     check_output(scene, resume=False, restart=True)
-    with _renderer_warming_up():  # until the process that draws takes over
-        assembly = stages.run("grow and choose guides", lambda: build(scene))
+    assembly = stages.run("grow and choose guides", lambda: build(scene))
     sys.stderr.write("mane: simulate and draw ...\n")
     with RunBar("demo") as bar:
         summary = run_assembly(assembly, progress=bar.tell)
@@ -147,22 +143,6 @@ def _write_usd(assembly: Assembly, cache: Cache, file: Path) -> Path:
     some = assembly.with_hair(assembly.hair.thinned(count, assembly.scene.seed))
     play_cache(cache, some, [UsdSink(file, some)], cache.frames)
     return file
-
-
-@contextmanager
-def _renderer_warming_up() -> Iterator[None]:
-    """Compile the renderer in a process of its own while the block runs; if that fails, it is compiled when needed."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", JOBS["pictures"]],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL,
-    )
-    try:
-        yield
-    finally:
-        child.kill()
-        child.wait()
 
 
 class Stages:

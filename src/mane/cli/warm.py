@@ -10,6 +10,7 @@ import tempfile
 import time
 
 from mane.cli._waiting import busy
+from mane.simd import helper
 
 DESCRIPTION = """\
 Compile the kernels that most work needs (grooms, guides in motion, skins, pictures) for this CPU and keep them on disk,
@@ -18,7 +19,8 @@ so that the first run does not wait. Kernels that are there are not compiled aga
 PATIENCE = 0.05  # between looks at the processes [s]
 
 # What needs kernels of its own, each in a process: together the lines of README.md and all of `mane demo`, whose
-# process begins when most of the others are done and finds on disk what they have compiled.
+# process begins when most of the others are done and finds on disk what they have compiled. What a run needs last comes
+# first: beside a first run, which goes the other way, the two meet in the middle (`simd/helper.py`).
 JOBS = {
     "guides in motion": """
 import numpy as np
@@ -32,6 +34,13 @@ sim = mane.Simulation(guides, body=body, solids=[comb], head="shake", forces=[ma
 for _ in range(2):
     sim.step()
 """,
+    "pictures": """
+import numpy as np
+import mane
+hair = np.linspace(0, 0.1, 4)[None, :, None] * np.ones((2, 1, 3))
+mesh = mane.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+mane.render(hair, mesh, size=(32, 32), threads=1)
+""",
     "hair on guides": """
 import mane
 groom = mane.styles.make("curly", strands=400, seed=1)
@@ -39,13 +48,6 @@ guides = mane.select_guides(groom, 16, seed=1)
 sim = mane.Simulation(guides, body=mane.styles.body("curly"))
 for settings in ({"name": "linear"}, {"name": "physical"}, {"name": "physical", "binding": "clump"}):
     mane.skin(groom=groom, guides=sim, **settings)(sim.frame)
-""",
-    "pictures": """
-import numpy as np
-import mane
-hair = np.linspace(0, 0.1, 4)[None, :, None] * np.ones((2, 1, 3))
-mesh = mane.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-mane.render(hair, mesh, size=(32, 32), threads=1)
 """,
     "demo": """
 import tempfile
@@ -106,8 +108,9 @@ class _Job:
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed by `end`
         words = [sys.executable, "-c", JOBS[name] + REPORT]
         self.process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=self._said, stderr=subprocess.STDOUT, text=True
-        )
+            words, env={**os.environ, helper.VARIABLE: "0"}, stdin=subprocess.DEVNULL, stdout=self._said,
+            stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
 
     def count(self) -> int:
         """Kernels that it has compiled."""

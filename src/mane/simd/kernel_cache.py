@@ -18,7 +18,8 @@ from pathlib import Path
 ROOM = Path(__file__).resolve().parent.name
 PACKAGE = Path(__file__).resolve().parents[1]
 KERNELS = "_kernels"
-APART = {"kernel_cache.py", "kernel_folder.py", "notice.py", "numba_kept.py"}  # of this folder, no part of machine code
+# Files of this folder that have no part in machine code: they keep kernels, count them and see to when they are made.
+APART = {"claims.py", "helper.py", "kernel_cache.py", "kernel_folder.py", "notice.py", "numba_kept.py"}
 IMPORT = re.compile(
     rf"^(?:from\s+({PACKAGE.name}[\w.]*)\s+import\s+(\([^)]*\)|[^\n#]*)|import\s+({PACKAGE.name}[\w.]*))", re.M
 )

@@ -6,7 +6,10 @@ import atexit
 import sys
 import time
 
+from mane.simd import helper
+from mane.simd.kernel_cache import PACKAGE, stamp_of
 from mane.simd.numba_internals import tell_of_kernels
+from mane.simd.numba_kept import kept_kernels
 
 
 class Notice:
@@ -22,6 +25,8 @@ class Notice:
         if self.count == 0:
             _say("compiling kernels for this CPU; later runs find them on disk (`mane warm` compiles ahead)")
             atexit.register(self.close)
+            version = stamp_of(PACKAGE / "simd" / "jit.py")[:16]  # of this whole folder
+            helper.start_once(kept_kernels().root / f"warmed-{version}")
         self._since = time.perf_counter()
 
     def end(self) -> None:

@@ -24,8 +24,10 @@ import numba
 import numpy
 from numba.core import caching, config
 
+from mane.simd import claims
 from mane.simd.kernel_cache import PACKAGE, stamp_of
 from mane.simd.kernel_folder import KernelFolder, folder_for
+from mane.simd.numba_libraries import _Scope
 
 # Settings that have no part in machine code.
 HARMLESS = {"CACHE_DIR", "CACHE_LOCATOR_CLASSES", "NUMBA_NUM_THREADS", "NUMBA_DEFAULT_NUM_THREADS", "THREADING_LAYER"}
@@ -76,10 +78,15 @@ def kept_kernels() -> KernelFolder:
     return folder_for(str(config.CACHE_DIR), surroundings())  # type: ignore[attr-defined]
 
 
+def _mark(kernels: Any) -> Path:
+    return Path(f"{kernels._cache_file._index_path}.claim")
+
+
 def keep_by_content() -> None:
     """Let Numba keep kernels of this package where `kernel_folder` says, and look at everything that they are made of.
 
-    A folder that cannot be written or has been damaged costs time, and no run.
+    A folder that cannot be written or has been damaged costs time, and no run. A kernel that Python calls is compiled
+    by one process at a time; what is compiled on behalf of it goes unclaimed.
     """
     caching.CacheImpl._locator_classes.insert(0, _Kept)
     load, save = caching.Cache.load_overload, caching.Cache.save_overload
@@ -98,6 +105,12 @@ def keep_by_content() -> None:
             kept_kernels().use(kernels.cache_path)
         return kernel
 
+    def loaded_or_claimed(kernels: Any, sig: Any, context: Any) -> Any:
+        kernel = loaded(kernels, sig, context)
+        if kernel is None and _Scope.depth == 0 and isinstance(kernels._impl.locator, _Kept):
+            kernel = claims.await_or_claim(_mark(kernels), lambda: loaded(kernels, sig, context))
+        return kernel
+
     def saved(kernels: Any, sig: Any, kernel: Any) -> None:
         if not isinstance(kernels._impl.locator, _Kept):
             save(kernels, sig, kernel)
@@ -107,8 +120,10 @@ def keep_by_content() -> None:
             kept_kernels().prune()
         except OSError as error:
             kept_kernels().tell(error)
+        finally:
+            claims.release(_mark(kernels))
 
-    setattr(caching.Cache, "load_overload", loaded)  # noqa: B010 - methods of Numba's own
+    setattr(caching.Cache, "load_overload", loaded_or_claimed)  # noqa: B010 - methods of Numba's own
     setattr(caching.Cache, "save_overload", saved)  # noqa: B010
 
 
