@@ -197,7 +197,8 @@ class StrandTable:
         material: straight, wavy, curly, fine or coarse
         root: "clamped", "hinged" or "free"
         sag_free: the groom is what gravity makes of it, so that it does not sag
-        stiffen_to_stand: strands that could not stand as groomed: "on" stiffens, "report" counts, "off" leaves them
+        stiffen_to_stand: strands that could not stand as groomed: "on" stiffens, "report" counts, "off" leaves them,
+            and they fall into curls: rest shapes that hold hair up are curved; sag_free = false lets it hang
         gravity: [m/s^2]
         drag: air drag, as a share of that of a single hair
         cohesion: rate at which a style draws its hair back together, an attraction to the groom [1/s]; 0 for none

@@ -91,7 +91,8 @@ class Simulation(GuideSource):
         root: "clamped", "hinged" or "free", for all guides or one per guide.
         sag_free: solve for a rest shape such that the groom is what gravity makes of it.
         stiffen_to_stand: "on" stiffens strands that could not stand as groomed, "report" only counts them, "off" does
-            neither.
+            neither: they fall into curls, since rest shapes that hold hair up are curved. Soft hair that shall hang
+            straight has `sag_free=False`.
         gravity: [m/s^2].
         frame_rate: frames per second.
         substeps: per frame, or "auto": as few as make none longer than 1/192 s (1 ms with "xpbd"), and more while the

@@ -96,7 +96,8 @@ def spec_of(size: Size, axes: tuple[AxisTable, ...]) -> Spec:
         ),
         frames=FramesTable(rate=RATE, preroll=size.preroll),
         guides=GuidesTable(count="all"),
-        strand=StrandTable(stiffen_to_stand="off", properties={"stiffness": STIFFNESS[1]}),
+        # Soft hair hangs: rest shapes that hold it as groomed against its weight would be curls once it has fallen.
+        strand=StrandTable(sag_free=False, properties={"stiffness": STIFFNESS[1]}),
         interactions=(InteractionTable("links"),),
     )
     store = StoreTable(fields=("points", "head"))
