@@ -65,7 +65,12 @@ def check_output(args: argparse.Namespace, *, is_sequence: bool) -> None:
 def footage_of(args: argparse.Namespace) -> Footage:
     """Open the file, and the body to show with it."""
     from mane.render.footage import Footage
+    from mane.scene.cached_footage import CachedFootage, is_cache
 
+    if is_cache(args.file):
+        if args.body is not None:
+            raise ValueError("--body: is for files without one; a cache has its own")
+        return CachedFootage(args.file)
     return Footage(
         args.file,
         args.body,

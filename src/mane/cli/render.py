@@ -42,6 +42,7 @@ examples:
   mane render curly.usd -o traced.png --renderer mitsuba
   mane render curly.usd --export-mitsuba scene
   mane render shot.usd -o shot.mp4 --workers 8              frames shared out; --scheduler for a Dask cluster
+  mane render shot.cache -o shot.mp4                        what was simulated, with its water
   mane render --list                                        the looks
 """
 
@@ -55,7 +56,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", help="groom of any format, or USD with curves or meshes")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="groom of any format, USD with curves or meshes, or a cache"
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="file to write: .png, .exr or .mp4")
     what = parser.add_argument_group("what is seen")
     what.add_argument("--body", metavar="MESH", help="mesh file, `bust`, or `none` (default: the meshes of a USD file)")
@@ -245,7 +248,10 @@ class Shoot:
 
     def draw(self, position: int, camera: Camera) -> tuple[Any, bool]:
         """Draw one of the frames; returns its picture and whether it shows anything."""
+        from dataclasses import replace
+
         from mane.render.develop import BACKDROP
+        from mane.render.looks import STYLE_LEVEL
         from mane.render.panels import with_legend
         from mane.render.renderer import is_blank, render
 
@@ -253,11 +259,12 @@ class Shoot:
         is_linear = args.output.suffix.lower() == request.LINEAR
         background = self.background if self.background is not None else ("none" if is_linear else BACKDROP)
         groom, frame, look, legend = self.scene(self.times[position])
+        is_wet = groom is not None and STYLE_LEVEL in groom.vertex and self.painter is None
         image = render(
             groom,
             frame.bodies,
             camera=camera,
-            look=look,
+            look=[look, replace(look, wetness=1.0)] if is_wet else look,
             size=self.size,
             supersample=args.supersample,
             background=None if background == "none" else background,
@@ -266,6 +273,7 @@ class Shoot:
             finest=args.finest,
             renderer=args.renderer,
             samples=args.samples,
+            water=frame.water,
         )
         shows = not is_blank(image, background)
         return image if legend is None or image.shape[2] != 3 or is_linear else with_legend(image, legend), shows
@@ -324,6 +332,7 @@ class Shoot:
             self.size,
             samples=self.args.samples,
             hair_width=self.hair_width,
+            water=frame.water,
         )
         folder.mkdir(parents=True, exist_ok=True)
         return scene.write(folder)

@@ -34,11 +34,13 @@ class FootageFrame:
         time: time code, or None for a file that holds one moment only.
         groom: the strands, or None where there are none.
         bodies: the meshes.
+        water: its surface, or None where there is none.
     """
 
     time: float | None
     groom: Groom | None
     bodies: tuple[Mesh, ...]
+    water: Mesh | None = None
 
 
 class Footage:

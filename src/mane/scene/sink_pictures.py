@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray
 from mane.geometry.threads import current_threads
 from mane.groom.groom import Groom
 from mane.scene.config_output import AIR
 from mane.scene.drawing import DrawingProcess, Picture, can_draw_beside
+from mane.scene.drawn_bodies import DrawnBodies
 from mane.scene.sinks import Job, OutputRequest, Sink
 from mane.skin.guide_values import GuideValues
 from mane.strand.frame import GuideFrame
@@ -137,7 +137,7 @@ class PictureSink(Sink):
             "threads": current_threads(),
             "water": frame.water,
         }
-        return Picture(self._files(index), flat, self._meshes(frame), options, vertex, groom)
+        return Picture(self._files(index), flat, self._shown.at(frame), options, vertex, groom)
 
     def _check_shows(self, index: int, is_blank: bool) -> None:
         """Refuse a run whose first picture shows nothing."""
@@ -202,21 +202,13 @@ class PictureSink(Sink):
         count = max(len(self._assembly.scene.skin.settings.get("styles", ())), 1)
         return [replace(LOOKS[first], wetness=number / count) for number in range(count + 1)]
 
-    def _meshes(self, frame: GuideFrame) -> list[Mesh]:
-        """Body and solids where they are."""
-        meshes = []
-        for solid, still, pose in zip(self._assembly.source.solids, self._still_meshes, frame.solid_poses, strict=True):
-            points = still.points if solid.animation is None else solid.animation.points(frame.time)
-            meshes.append(still.with_points(pose.apply(points)))
-        return meshes
-
     @cached_property
     def _body_color(self) -> FloatArray:
         """Linear RGB and gloss of body and solids, per vertex of all of them: the style's own where it is drawn."""
         from mane.groom import styles
         from mane.render.solids import CLAY, HORN
 
-        has_body, meshes = self._assembly.source.has_body, self._still_meshes
+        has_body, meshes = self._assembly.source.has_body, self._shown.still
         of_solids = [CLAY if has_body and number == 0 else HORN for number in range(len(meshes))]
         colors = [
             np.tile(np.array([*color, 1.0], np.float32), (mesh.vertex_count, 1))
@@ -229,15 +221,8 @@ class PictureSink(Sink):
         return np.concatenate(colors) if colors else np.zeros((0, 4), np.float32)
 
     @cached_property
-    def _still_meshes(self) -> list[Mesh]:
-        meshes = []
-        for solid in self._assembly.source.solids:
-            if solid.mesh is not None:
-                meshes.append(solid.mesh)
-            else:
-                assert solid.shape is not None
-                meshes.append(solid.shape.mesh())
-        return meshes
+    def _shown(self) -> DrawnBodies:
+        return DrawnBodies(self._assembly.source)
 
     @cached_property
     def _cameras(self) -> list[Camera]:
@@ -251,7 +236,7 @@ class PictureSink(Sink):
         if source.has_body and source.solids[0].animation is not None:
             shown = deforming_outlines(groom, source.solids[0], poses, times, scene.camera.frame)
         else:
-            body = self._still_meshes[0] if source.has_body else None
+            body = self._shown.still[0] if source.has_body else None
             shown = rigid_outlines(groom, body, poses, scene.camera.frame)
         preset = follow if scene.camera.follow else look_at
         aspect = scene.camera.size[0] / scene.camera.size[1]

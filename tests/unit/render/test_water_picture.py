@@ -5,12 +5,14 @@ import pytest
 
 from mane.body.shapes import Box
 from mane.render.camera import Camera
-from mane.render.lights import three_point
+from mane.render.lights import DirectionalLight, three_point
 from mane.render.looks import LOOKS
 from mane.render.mitsuba_scene import MitsubaScene
 from mane.render.renderer import render
 from mane.render.solids import Surfaces
+from mane.render.view import View
 from mane.render.water import INDEX, fresnel, refracted
+from mane.render.water_shadow import ABSORPTION, CROSSING
 
 
 def test_fresnel_reflects_two_hundredths_straight_on_and_all_along_the_surface():
@@ -70,3 +72,34 @@ def test_mitsuba_has_it_as_a_dielectric(tmp_path):
     assert '<bsdf type="dielectric">' in text
     assert '"water.ply"' in text
     assert (tmp_path / "water.ply").stat().st_size > 100
+
+
+def test_water_mirrors_what_stands_behind_it():
+    """Seen at a flat angle, a pool before a red wall is redder than before the sky, where the wall's image is."""
+    pool = Box((0.0, -0.05, 0.0), (0.6, 0.05, 0.5)).mesh()
+    camera = Camera((0.0, 0.12, 2.0), (0.0, 0.05, 0.0), fov=0.5)
+    found = {}
+    for name, place in (("wall", (0.0, 0.2, -0.45)), ("elsewhere", (5.0, 0.2, -0.45))):
+        wall = Box(place, (0.5, 0.2, 0.03)).mesh()
+        picture = render(
+            None, wall, camera=camera, size=(80, 60), supersample=1, tone="linear", background=(0.0, 0.0, 0.0),
+            body_color=(0.8, 0.02, 0.02), water=pool,
+        )  # fmt: skip
+        surface = View.of_camera(camera, 80, 60).project(np.array([[0.0, 0.0, -0.1]], np.float32))[0]
+        found[name] = picture[int(surface[1]), int(surface[0])]
+    redness = {name: float(color[0] / color[2]) for name, color in found.items()}
+    assert redness["wall"] > 1.5 * redness["elsewhere"]
+
+
+def test_water_takes_light_from_what_lies_behind_it():
+    """A slab of water out of the picture, between the light and the floor."""
+    floor = Box((0.0, -0.3, 0.0), (0.5, 0.02, 0.5)).mesh()
+    light = DirectionalLight((0.0, 1.0, 0.0), (3.0, 3.0, 3.0))
+    camera = Camera((0.0, 0.1, 1.2), (0.0, -0.3, 0.0), fov=0.3)
+    settings = {"camera": camera, "size": (40, 30), "supersample": 1, "tone": "linear", "lights": [light]}
+    slab = Box((0.0, 1.0, 0.0), (0.4, 0.05, 0.4)).mesh()
+    dry, wet = (render(None, floor, water=water, **settings)[15, 20] for water in (None, slab))
+    left = wet[:3] / dry[:3]
+    assert left == pytest.approx(CROSSING * np.exp(-0.1 * np.array(ABSORPTION)), rel=0.02)
+    beside = Box((2.0, 1.0, 0.0), (0.4, 0.05, 0.4)).mesh()
+    assert np.array_equal(render(None, floor, water=beside, **settings)[15, 20], dry)

@@ -77,6 +77,11 @@ def test_a_cached_shot_shows_its_water_again(tmp_path):
     assert main(["bake", *target, "--quiet"]) == 0
     pictures = [(tmp_path / folder / "picture.0003.png").read_bytes() for folder in ("one", "two")]
     assert pictures[0] == pictures[1]
+    drawn = tmp_path / "drawn.png"  # and so does `mane render`
+    shot = ["render", str(tmp_path / "shot.cache"), "-o", str(drawn), "--frames", "3", "--size", "96x64"]
+    assert main([*shot, "--export-mitsuba", str(tmp_path / "mitsuba")]) == 0
+    assert drawn.stat().st_size > 1000
+    assert '<bsdf type="dielectric">' in next((tmp_path / "mitsuba").glob("*.xml")).read_text()
     stage = Usd.Stage.Open(str(tmp_path / "w.usdc"))  # held while its prims are read
     mesh = UsdGeom.Mesh(stage.GetDefaultPrim())
     assert np.array_equal(np.array(mesh.GetPointsAttr().Get(3.0)), water.points)

@@ -80,11 +80,11 @@ class Coat:
         return is_deeper
 
 
-def make_coat(sizes: Sizes, motion: str, strands: int | None = None) -> Coat:
-    """Make fur on the creature with a motion."""
+def make_coat(sizes: Sizes, motion: str, strands: int | None = None, **options: Any) -> Coat:
+    """Make fur on the creature with a motion and its options."""
     character = make_character("creature")
     groom = styles.make("fox", strands=strands or sizes.strands, seed=1, vertices=12)
-    body = character.solid(motion)
+    body = character.solid(motion, **options)
     guides = select_guides(groom, min(64, groom.strand_count // 4), seed=1)
     return Coat(character, groom, body, Simulation(guides, body=body, frame_rate=FRAME_RATE))
 

@@ -73,11 +73,12 @@ class Tank:
 
 def slosh(report: Report, *, quick: bool, tell: Tell) -> None:
     """A pool that sloshes around the creature while it shakes itself (fig. 4)."""
-    _wet(report, Tank(height=0.35, tilt=0.12), "shake", "Bear Slosh", 181.0, quick=quick, tell=tell)
+    shake = {"motion": "shake"}
+    _wet(report, Tank(height=0.35, tilt=0.12), shake, "Bear Slosh", 181.0, quick=quick, tell=tell)
 
 
 def pour(report: Report, *, quick: bool, tell: Tell) -> None:
-    """Water poured over the creature's back (fig. 13)."""
+    """Water poured over the creature's back, which walks on the spot so that it stays below the jet (fig. 13)."""
 
     def jets(bounds: FloatArray, cell: float) -> list[Jet]:
         low, high = bounds.astype(np.float64)
@@ -85,12 +86,14 @@ def pour(report: Report, *, quick: bool, tell: Tell) -> None:
         radius = max(0.07, JET_CELLS * cell)
         return [Jet((middle[0], float(high[1]) + 0.12, middle[2]), (0.0, -1.5, 0.0), radius)]
 
-    _wet(report, Tank(jets=jets), "walk", "Bear Pour", 2183.0, quick=quick, tell=tell)
+    walk = {"motion": "walk", "in_place": True}
+    _wet(report, Tank(jets=jets), walk, "Bear Pour", 2183.0, quick=quick, tell=tell)
 
 
 def water(report: Report, *, quick: bool, tell: Tell) -> None:
-    """The creature walks in a pool that reaches to its belly (fig. 12)."""
-    _wet(report, Tank(height=0.22), "walk", "Bear Water", 2957.0, quick=quick, tell=tell)
+    """The creature walks slowly through a pool that reaches to its belly (fig. 12)."""
+    walk = {"motion": "walk", "speed": 0.25}
+    _wet(report, Tank(height=0.22), walk, "Bear Water", 2957.0, quick=quick, tell=tell)
 
 
 def breach(report: Report, *, quick: bool, tell: Tell) -> None:
@@ -217,9 +220,10 @@ class WetCoat:
         tank: of the water.
         sizes: how much is made.
         cells: along the longest edge of the box.
+        path: points that the body comes to during the shot [m], shape (P, 3), which the box holds.
     """
 
-    def __init__(self, coat: Coat, tank: Tank, sizes: Sizes, cells: int) -> None:
+    def __init__(self, coat: Coat, tank: Tank, sizes: Sizes, cells: int, path: FloatArray) -> None:
         self.coat, self.sizes = coat, sizes
         self.hair: WetHair
         groom, hairs = coat.groom, HAIRS / coat.groom.strand_count
@@ -234,7 +238,7 @@ class WetCoat:
         self.points = made(coat.frame(0.0)).copy()
         self._nodes = made.motion.nodes(coat.frame(0.0)).copy()
         body = [Moving(coat.body, (0.0, 0.0))]
-        self.water = _tank(coat.body.at(0.0).mesh().points, tank, cells, solids=body)
+        self.water = _tank(path, tank, cells, solids=body)
 
     @property
     def known(self) -> float:
@@ -320,20 +324,19 @@ class Pictures:
             return Mesh(arrays["points"], arrays["faces"]) if "points" in arrays else None
 
 
-def _wet(report: Report, tank: Tank, motion: str, row: str, paper: float, *, quick: bool, tell: Tell) -> None:
+def _wet(
+    report: Report, tank: Tank, motion: dict[str, Any], row: str, paper: float, *, quick: bool, tell: Tell
+) -> None:
     """Play a shot of the coat in water, draw all frames, and add figures."""
     sizes, cells = QUICK if quick else FULL, CELLS[quick]
     tell("making styles", 0.0)
-    coat = make_coat(sizes, motion)
-    wet, rows, steps = (
-        WetCoat(coat, tank, sizes, cells),
-        Rows("water", "hair", "change", "lost", "owned"),
-        _frame_count(sizes),
-    )
+    coat = make_coat(sizes, **motion)
+    steps, rows = _frame_count(sizes), Rows("water", "hair", "change", "lost", "owned")
+    path = [coat.body.at(share * steps / FRAME_RATE).mesh().points for share in np.linspace(0.0, 1.0, 9)]
+    wet = WetCoat(coat, tank, sizes, cells, np.concatenate(path))
     total, frames = wet.known, Pictures(report.folder, steps)
-    seen = [coat.body.at(share * steps / FRAME_RATE).mesh().points for share in np.linspace(0.0, 1.0, 5)]
-    camera = _camera(np.concatenate([*seen, wet.points.reshape(-1, 3)]), sizes)
-    key = {"scene": report.name, "sizes": asdict(sizes), "cells": cells}
+    camera = _camera(np.concatenate([*path, wet.points.reshape(-1, 3)]), sizes)
+    key = {"scene": report.name, "motion": motion, "sizes": asdict(sizes), "cells": cells}
     for number in KeptFrames(report.folder, key, steps, {"coat": wet, "rows": rows}, tell, "water first, hair after"):
         for name, value in zip(("water", "hair", "change"), wet.step(number), strict=True):
             rows.of[name].append(value)
