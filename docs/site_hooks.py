@@ -26,7 +26,8 @@ CITED = re.compile(
     r"((?:eq\.|section|sections|algorithm|theorem|fig\.|table) [0-9]+(?:\.[0-9]+)*(?:(?:, | and | to )[0-9.]*[0-9])*"
     r"|[0-9](?:\.[0-9])+)"
 )
-MARK = re.compile(r"^<!-- settings: (\w+)\.(\w+) -->$", re.M)
+SETTINGS = re.compile(r"^<!-- settings: (\w+)\.(\w+)(?: less (\w+)\.(\w+))? -->$", re.M)
+KEYS = re.compile(r"^<!-- keys: (\w+) -->$", re.M)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -54,11 +55,15 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(text: str, page: Any, config: Any, files: Files) -> str:
-    """Put settings and the salon's messages where a page asks for them: `<!-- settings: skins.physical -->`."""
+    """Put settings, keys of scenes and the salon's messages where a page asks for them.
+
+    `<!-- settings: skins.physical -->`, `<!-- settings: skins.individual less skins.volume -->`, `<!-- keys: air -->`.
+    """
     from mane.salon.protocol import described
 
     text = text.replace("<!-- salon protocol -->", described())
-    return MARK.sub(lambda found: settings_table(found.group(1), found.group(2)), text)
+    text = KEYS.sub(lambda found: keys_table(found.group(1)), text)
+    return SETTINGS.sub(lambda found: settings_table(*found.groups()), text)
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
@@ -102,26 +107,55 @@ def _help(parser: argparse.ArgumentParser) -> str:
 def tables() -> dict[str, Any]:
     """Tables of methods by the public module that has them."""
     from mane.forces import INTERACTIONS
+    from mane.scenes import SOURCES
     from mane.skins import FINISHING_PASSES, SKINS
     from mane.strands import SOLVERS
 
-    return {"strands": SOLVERS, "forces": INTERACTIONS, "skins": SKINS, "passes": FINISHING_PASSES}
+    return {
+        "strands": SOLVERS,
+        "sources": SOURCES,
+        "forces": INTERACTIONS,
+        "skins": SKINS,
+        "passes": FINISHING_PASSES,
+    }
 
 
-def settings_table(kind: str, name: str) -> str:
-    """Settings of one method as a table, as its class has them."""
-    from mane.scene.keys import model_keys, stage_keys
+def settings_table(kind: str, name: str, less_kind: str | None = None, less_name: str | None = None) -> str:
+    """Settings of one method as a table, as its class has them; without those of another one, which has its page."""
     from mane.scene.reference import key_lines
 
-    stage = tables()[kind][name]
-    return "\n".join(key_lines((model_keys if kind == "strands" else stage_keys)(stage)))
+    known = {key.name for key in settings_of(less_kind, less_name)} if less_kind and less_name else set()
+    return "\n".join(key_lines([key for key in settings_of(kind, name) if key.name not in known]))
+
+
+def settings_of(kind: str, name: str) -> Any:
+    """Settings of one method."""
+    from mane.scene.keys import model_keys, stage_keys
+
+    return (model_keys if kind == "strands" else stage_keys)(tables()[kind][name])
+
+
+def keys_table(name: str) -> str:
+    """Keys of one table of a scene file, and of what it may name, one heading lower than on the page of all keys."""
+    from mane.scene.keys import scene_tables
+    from mane.scene.reference import table_lines
+
+    (table,) = (one for one in scene_tables() if one.name == name)
+    lines = "\n".join(table_lines(table)).split("\n")
+    return "\n".join(f"#{line}" if line.startswith("#") else line for line in lines)
 
 
 def settings_page() -> str:
     """All methods with their settings."""
     from mane.scene.keys import summary_of
 
-    titles = {"strands": "Strand models", "forces": "Forces", "skins": "Skins", "passes": "Finishing passes"}
+    titles = {
+        "strands": "Strand models",
+        "sources": "Sources of guides",
+        "forces": "Forces",
+        "skins": "Skins",
+        "passes": "Finishing passes",
+    }
     lines = ["# Methods and their settings\n", "Found in the tables that scenes, Python and the command share.\n"]
     for kind, table in tables().items():
         lines.append(f"## {titles[kind]}\n")

@@ -7,5 +7,17 @@ from mane.fluid.sources import Drain, Jet
 from mane.fluid.streaks import streamlines
 from mane.fluid.surface_mesh import surface_mesh
 from mane.fluid.water import Water
+from mane.strand.ports import MovingSolid
 
-__all__ = ["Drain", "Flow", "Grid", "Jet", "Side", "Water", "permeability", "streamlines", "surface_mesh"]
+__all__ = [
+    "Drain",
+    "Flow",
+    "Grid",
+    "Jet",
+    "MovingSolid",
+    "Side",
+    "Water",
+    "permeability",
+    "streamlines",
+    "surface_mesh",
+]

@@ -100,6 +100,24 @@ def test_every_method_is_on_a_page():
         assert not unknown
 
 
+METHODS = sorted(page for page in (DOCS / "methods").glob("*.md") if page.stem != "index")
+SECTIONS = ("Equations", "Where in the code", "Figures", "When to use it", "Limits")
+
+
+@pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
+def test_every_page_of_a_method_has_the_same_sections(page):
+    """What it is, its equations, where they are, a picture, figures by a command, when to use it, and its limits."""
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r"^## (.+)$", text, re.M)
+    assert [one for one in found if one in SECTIONS] == list(SECTIONS)
+    assert "$$" in text
+    assert re.search(r"!\[[^\]]+\]\(\.\./images/[\w-]+\.jpg\)", text)
+    for path in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text):
+        assert (page.parent / path).is_file(), path
+    for path in re.findall(r"`(?:src/)?(mane/[\w/]+\.py)`", text):
+        assert (DOCS.parent / "src" / path).is_file(), path
+
+
 def test_scenes_on_pages_can_be_read():
     """Tables of scene files, whole or in part, have keys and values that a scene may have."""
     pages = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]

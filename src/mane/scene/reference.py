@@ -20,10 +20,11 @@ that may vary along a strand is a number, the name of a painted map, or rows of 
 
 def scene_reference() -> str:
     """Return the page."""
-    return "\n".join([HEAD, *(line for table in scene_tables() for line in _table_lines(table))]) + "\n"
+    return "\n".join([HEAD, *(line for table in scene_tables() for line in table_lines(table))]) + "\n"
 
 
-def _table_lines(table: SceneTable) -> Iterator[str]:
+def table_lines(table: SceneTable) -> Iterator[str]:
+    """One table with its keys, and those of what it may name."""
     yield f"## `{table.title}`\n" if table.name else "## Above all tables\n"
     yield f"{table.summary}\n"
     yield from key_lines(table.keys)

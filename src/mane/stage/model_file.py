@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mane.geometry.archives import DAMAGED_ARCHIVE
 
 FORMAT = "mane model"
 HEADER = "header"
@@ -73,7 +73,7 @@ class ModelFile:
                     raise ValueError("it has no header")
                 arrays = {name: archive[name] for name in archive.files if name != HEADER}
                 return cls(header["kind"], int(header["version"]), header["facts"], arrays)
-        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, *DAMAGED_ARCHIVE) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ValueError(
                 f"{path}: is no model of mane, or was cut or damaged ({reason}); learn it again with `mane learn`"

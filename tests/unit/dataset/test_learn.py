@@ -205,6 +205,11 @@ def test_broken_models_are_told_in_one_line(tmp_path):
         with pytest.raises(ValueError, match=r"hair\.model: is no model of mane, or was cut or damaged") as error:
             AdaptiveModel.load(path)
         assert "\n" not in str(error.value)
+    locked = bytearray(whole)
+    locked[whole.index(b"PK\x01\x02") + 8] |= 1  # says that the first member is encrypted
+    path.write_bytes(bytes(locked))
+    with pytest.raises(ValueError, match=r"hair\.model: is no model of mane, or was cut or damaged"):
+        AdaptiveModel.load(path)
     damaged = bytearray(whole)
     damaged[len(whole) // 2] ^= 255
     path.write_bytes(bytes(damaged))

@@ -172,11 +172,12 @@ def _add_frames(
 
     repeats = 3 if quick else 5
     with using_threads(most_threads()):
-        spent = _best(kinematic, repeats)
+        spent = best_seconds(kinematic, repeats, warm_up=True)
         target = KINEMATIC if is_whole else None
         reference = {"reference": 79.0, "source": PAPER} if is_whole else {}
         figures.add(case, "kinematic frame", spent, "s", target=target, **reference)
-        figures.add(case, "plain copy of the points", _best(lambda: np.copyto(out, coat.rest), repeats), "s")
+        copied = best_seconds(lambda: np.copyto(out, coat.rest), repeats, warm_up=True)
+        figures.add(case, "plain copy of the points", copied, "s")
         _add_printed(figures, case, coat, mesh, nodes, out, repeats)
         _add_blended(figures, case, coat, mesh, nodes, skin_now, planes, out, is_whole, repeats)
     return spent
@@ -191,7 +192,9 @@ def _add_printed(
         part = slice(start, start + 1_000_000)
         weights[part] = mesh.weights(coat.rest[part], coat.tets[part].astype(np.int64))[:, 1:]
     rounded = nodes.astype(np.float32)
-    spent = _best(lambda: kernels.embed_barycentric(coat.tets, weights, mesh.tets, rounded, out), repeats)
+    spent = best_seconds(
+        lambda: kernels.embed_barycentric(coat.tets, weights, mesh.tets, rounded, out), repeats, warm_up=True
+    )
     figures.add(case, "eq. 1 as printed, embedding alone", spent, "s")
 
 
@@ -242,14 +245,4 @@ def _add_blended(
 
     reference = {"reference": 80.0, "source": PAPER} if is_whole else {}
     target = BLENDED if is_whole else None
-    figures.add(case, "blended frame", _best(blended, repeats), "s", target=target, **reference)
-
-
-def _best(work: Callable[[], object], repeats: int) -> float:
-    work()  # compiles
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    figures.add(case, "blended frame", best_seconds(blended, repeats, warm_up=True), "s", target=target, **reference)

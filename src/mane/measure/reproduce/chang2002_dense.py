@@ -23,6 +23,7 @@ from mane.groom.groom import Groom, concatenate
 from mane.groom.select import select_guides
 from mane.measure.pictures import PAINTED, locks
 from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.timing import best_seconds
 from mane.render.camera import Camera
 from mane.render.panels import side_by_side
 from mane.render.renderer import render
@@ -123,7 +124,7 @@ def _dense(
     def carried() -> FloatArray:
         return smooth(adjust(skin(frame), frame), frame)
 
-    skin_seconds = _best_seconds(carried)
+    skin_seconds = best_seconds(carried, REPEATS, warm_up=True)
     hair = Groom.from_uniform(carried())
     render(hair, mesh, camera=camera, size=(64, 80))  # what compiles and allocates is not the frame's
     started = time.perf_counter()
@@ -142,7 +143,7 @@ def _beside_peer(report: Report, skin: Skin, frame: GuideFrame) -> None:
     assert isinstance(skin, LinearSkin)
     peer = sparse_blend(skin, frame)
     np.testing.assert_allclose(peer(), skin(frame).reshape(-1, 3), atol=SAME)
-    theirs, ours = _best_seconds(peer), _best_seconds(lambda: skin(frame))
+    theirs, ours = (best_seconds(work, REPEATS, warm_up=True) for work in (peer, lambda: skin(frame)))
     case = f"{skin.groom.strand_count:,} strands, linear, interpolation alone"
     report.add(case, "time", 1e3 * ours, "ms", reference=1e3 * theirs, source=PEER)
     report.add(case, "times as fast as SciPy", theirs / ours, "1", target=TARGET_SPEEDUP, better="higher")
@@ -169,17 +170,6 @@ def sparse_blend(skin: LinearSkin, frame: GuideFrame) -> Callable[[], FloatArray
         return blended
 
     return product
-
-
-def _best_seconds(work: Callable[[], Any]) -> float:
-    """Shortest of some runs after a first one, which compiles and allocates [s]."""
-    work()
-    times = []
-    for _ in range(REPEATS):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
 
 
 def _draw_sparse(frame: GuideFrame, links: StaticLinks, mesh: Any, camera: Camera, size: tuple[int, int]) -> Any:
