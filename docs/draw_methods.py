@@ -74,9 +74,9 @@ def ball(friction: float) -> Make:
 def rolling_ball() -> mane.Solid:
     """A ball that rolls over a carpet, deep in its pile."""
     path = mane.motions.KeyframedMotion(
-        [0.0, 0.8], [[-0.08, 0.026, 0.0], [0.03, 0.026, 0.0]], np.tile([0, 0, 0, 1.0], (2, 1))
+        [0.0, 0.6], [[-0.12, 0.033, 0.0], [0.03, 0.033, 0.0]], np.tile([0, 0, 0, 1.0], (2, 1))
     )
-    return mane.Solid(mane.shapes.Sphere((0.0, 0.0, 0.0), 0.02), path)
+    return mane.Solid(mane.shapes.Sphere((0.0, 0.0, 0.0), 0.03), path)
 
 
 def shaking_fox() -> mane.Solid:
@@ -169,8 +169,8 @@ CASES = {
         0.6,
         {"volume": skinned("volume"), "individual": skinned("individual")},
         motion="still",
-        direction=(0.5, 0.7, 1.0),
-        shown=((-0.06, 0.0, -0.05), (0.08, 0.05, 0.05)),
+        direction=(-0.6, 0.5, 1.0),
+        shown=((-0.05, 0.0, -0.03), (0.07, 0.05, 0.04)),
         shared={"solids": [rolling_ball()], "guide_count": 32, "strands": 6_000, "contact": {"friction": 0.3}},
     ),
     "passes": Case(
