@@ -1,5 +1,7 @@
 """[water] and [[water_sources]] of a scene: what they make, one line for what they cannot, and a run with its cache."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from mane.contact.air.waterflow import Waterflow
 from mane.scene.build import build
 from mane.scene.cache import Cache
 from mane.scene.scene_file import SceneError, parse_scene
+from mane.strand.frame import GuideWetness
 
 SCENE = """
 [groom]
@@ -86,3 +89,19 @@ def test_a_cached_shot_shows_its_water_again(tmp_path):
     mesh = UsdGeom.Mesh(stage.GetDefaultPrim())
     assert np.array_equal(np.array(mesh.GetPointsAttr().Get(3.0)), water.points)
     assert len(mesh.GetPointsAttr().GetTimeSamples()) == 3
+
+
+def test_styles_of_the_volume_skin_follow_the_water():
+    """Hair under water is as it was groomed; out of it, it has the style of what it holds."""
+    skin = '[skin]\nmethod = "volume"\nspacing = 0.08\nstyles = ["clumped"]\nfrom_water = true\n'
+    assembly = build(parse_scene(SCENE + skin))
+    assert not [one for one in assembly.hair_stage.passes if one.name == "wet_locks"]  # a matter of styles
+    frame, shape = assembly.source.step(), assembly.source.frame.wet.held.shape
+    found = {}
+    for name, held, submerged in (("dry", 0.0, 0.0), ("soaked", 1.0, 0.0), ("under water", 1.0, 1.0)):
+        wet = GuideWetness(np.full(shape, held, np.float32), np.full(shape, submerged, np.float32))
+        assembly.hair_stage.reset()
+        found[name] = assembly.hair_stage(replace(frame, wet=wet)).copy()
+    assert np.array_equal(found["dry"], found["under water"])
+    assert np.abs(found["soaked"] - found["dry"]).max() > 1e-3
+    assert frame.wet.held.max() > 0.1  # the pool has wet what is in it
