@@ -70,6 +70,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (one per core)"
     )
+    # The process that it was started by, for `simd/helper.py`: once that is gone, however it ended, so is this.
+    parser.add_argument("--beside", type=int, default=None, help=argparse.SUPPRESS)
     parser.set_defaults(run=run)
 
 
@@ -85,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     running: list[_Job] = []
     try:
         with busy("compiling kernels"):
-            while waiting or running:
+            while (waiting or running) and args.beside in (None, os.getppid()):
                 while waiting and len(running) < args.workers:
                     running.append(_Job(waiting.pop(0)))
                 for job in [job for job in running if job.process.poll() is not None]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 Kernel = TypeVar("Kernel")
+waits: list[float] = []  # for kernels of other processes, by this one [s]
 
 PATIENCE = 60.0  # no kernel takes that long [s]
 INTERVAL = 0.05  # between two looks [s]
@@ -23,8 +24,10 @@ INTERVAL = 0.05  # between two looks [s]
 def await_or_claim(mark: Path, load: Callable[[], Kernel | None]) -> Kernel | None:
     """Return what another process has compiled meanwhile, or None once it is ours to compile (see `release`)."""
     while not _claim(mark):
+        began = time.perf_counter()
         while _is_held(mark):
             time.sleep(INTERVAL)
+        waits.append(time.perf_counter() - began)
         kernel = load()
         if kernel is not None:
             return kernel

@@ -36,7 +36,16 @@ def start_once(mark: Path) -> subprocess.Popen[bytes] | None:
     try:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch(exist_ok=False)
-        words = [sys.executable, "-m", PACKAGE.name, "warm", "--workers", str(cores() - 1)]
+        words = [
+            sys.executable,
+            "-m",
+            PACKAGE.name,
+            "warm",
+            "--workers",
+            str(cores() - 1),
+            "--beside",
+            str(os.getpid()),
+        ]
         process = subprocess.Popen(
             words, env={**os.environ, VARIABLE: "0"}, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -73,6 +73,17 @@ def test_a_job_that_fails_is_named(monkeypatch, capsys):
     assert main(["warm", "--workers", "0"]) == 2
 
 
+def test_a_helper_ends_when_the_process_that_it_helps_is_gone(monkeypatch, tmp_path, capsys):
+    mark = tmp_path / "was here"
+    job = f"import time; time.sleep(60); open({str(mark)!r}, 'w').write('')"
+    monkeypatch.setattr(warm, "JOBS", {"a": job})
+    parents = iter([7, 7, 1])
+    monkeypatch.setattr(warm.os, "getppid", lambda: next(parents))
+    assert main(["warm", "--workers", "1", "--beside", "7"]) == 0
+    assert capsys.readouterr().out.startswith("0 kernels compiled in ")
+    assert not mark.exists()
+
+
 @pytest.mark.stress
 def test_nothing_is_left_to_compile_for_the_lines_of_the_readme(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

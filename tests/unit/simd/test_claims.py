@@ -49,6 +49,7 @@ def test_one_that_another_process_compiles_is_waited_for(mark, another):
     timer.start()
     assert await_or_claim(mark, lambda: "kernel") == "kernel"
     assert time.monotonic() - began > 0.25
+    assert claims.waits[-1] > 0.2
     timer.join()
 
 
@@ -88,7 +89,7 @@ def test_the_first_process_of_a_version_starts_one_helper(started, tmp_path, mon
     monkeypatch.setenv("MANE_WARM", "1")
     for _ in range(2):
         helper.start_once(tmp_path / "warmed")
-    assert [words[1:] for words in started] == [["-m", "mane", "warm", "--workers", "1"]]
+    assert [words[1:] for words in started] == [["-m", "mane", "warm", "--workers", "1", "--beside", str(os.getpid())]]
 
 
 def test_there_is_none_on_a_single_core_or_where_nothing_can_be_kept(started, tmp_path, monkeypatch):
