@@ -23,6 +23,7 @@ const int WEIGHTS = ${VIEWS.indexOf("weights")}, SETS = ${VIEWS.indexOf("sets")}
 out vec4 color;
 ${SHADOW}
 ${FIBRE}
+${DEVELOP}
 vec3 hashed(float number) {
   vec3 p = fract(number * vec3(0.1031, 0.1030, 0.0973) + vec3(0.31, 0.72, 0.11));
   p += dot(p, p.yzx + 33.33);
@@ -47,54 +48,65 @@ void main() {
   if (view > 0) {
     vec3 base = tint(i, own.w);
     float facing = sqrt(max(1.0 - pow(dot(tangent, key), 2.0), 0.0));
-    color = vec4(base * base * (0.25 + 0.9 * facing * exp(-0.12 * hairs)), 1.0);
+    color = vec4(develop(base * base * (0.25 + 0.9 * facing * exp(-0.12 * hairs))), 1.0);
     return;
   }
   vec3 pigment = item(colors, i).xyz;
   vec3 sum = lit(tangent, toEye, pigment, key, keyColor * openToLight(own.xyz, 0.004), hairs);
   sum += lit(tangent, toEye, pigment, rim, rimColor, 4.0 + 0.5 * hairs);
   sum += ambient(tangent, toEye, pigment, sky, 0.6 + 0.15 * min(hairs, 12.0));
-  color = vec4(sum, 1.0);
+  color = vec4(develop(sum), 1.0); // here, since a hair has far more pixels than vertices
 }`;
 
 /** [pixels] Thinner hairs would fall between the samples of a pixel. */
 const FINEST = 0.55;
 
-/** How a hair is drawn: pieces of a segment, or of how many segments each step is, and the least width [pixels]. */
+/** How a hair is drawn: pieces of a segment, the least width [pixels], and whether lines do where it is no wider. */
 export interface Detail {
   pieces: number;
-  stride: number;
   finest: number;
+  hasLines: boolean;
 }
-export const FINE: Detail = { pieces: 3, stride: 1, finest: FINEST };
-export const ROUGH: Detail = { pieces: 1, stride: 2, finest: 1 };
+export const FINE: Detail = { pieces: 3, finest: FINEST, hasLines: false };
+export const ROUGH: Detail = { pieces: 1, finest: 1, hasLines: true };
+const WIDEST_LINE = 1.5; // [pixels] that a line of one pixel may stand for
 
-function stepsOf(vertices: number, { pieces, stride }: Detail): number {
-  return Math.ceil((pieces * (vertices - 1)) / stride);
-}
+/** Hairs of one instance. A processor draws every instance by itself, at a tenth of a millisecond each, and a graphics
+ * card fills its groups of threads better. */
+const BLOCK = 256;
 
-const VERTEX = ({ pieces, stride, finest }: Detail) => `${FETCH}
+/** GLSL that finds hair, step and vertex of a corner; `line` corners are a hair's. */
+const CORNER = (corner: string, line: string) => `
+  int own = ${corner}, line = ${line}, hair = gl_InstanceID * ${BLOCK} + own / line;
+  int step = own % line, first = hair * vertices;
+  if (hair >= count) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; } // beyond the last one: out of sight`;
+
+const LINES = `${FETCH}
+uniform sampler2D points, shaded;
+uniform mat4 viewProjection;
+uniform int vertices, count;
+out vec3 tint;
+void main() {${CORNER("gl_VertexID", "vertices")}
+  gl_Position = viewProjection * vec4(item(points, first + step).xyz, 1.0);
+  gl_Position.z -= 0.001 * gl_Position.w;
+  tint = item(shaded, first + step).rgb;
+}`;
+
+const RIBBONS = ({ pieces, finest }: Detail) => `${FETCH}
 uniform sampler2D points, shaded;
 uniform mat4 viewProjection;
 uniform vec2 size;
 uniform float width;
-uniform int vertices;
+uniform int vertices, count;
 out vec3 tint;
 const float FINEST = ${finest.toFixed(2)}; // [pixels]
-const int PIECES = ${pieces}, STRIDE = ${stride};
+const int PIECES = ${pieces};
 vec3 at(int first, int vertex) { return item(points, first + clamp(vertex, 0, vertices - 1)).xyz; }
-void main() {
-  int step = gl_VertexID >> 1, first = gl_InstanceID * vertices;
+void main() {${CORNER("gl_VertexID >> 1", "PIECES * (vertices - 1) + 1")}
   int vertex = min(step / PIECES, vertices - 2);
   float u = float(step - vertex * PIECES) / float(PIECES);
   vec3 b = at(first, vertex), c = at(first, vertex + 1);
   vec3 point = mix(b, c, u), along = c - b;
-  if (STRIDE > 1) {
-    vertex = min(step * STRIDE, vertices - 1);
-    point = at(first, vertex);
-    along = at(first, vertex + STRIDE) - at(first, vertex - STRIDE);
-    u = 0.0;
-  }
   if (PIECES > 1) { // Catmull-Rom
     vec3 a = vertex > 0 ? at(first, vertex - 1) : 2.0 * b - c;
     vec3 d = vertex < vertices - 2 ? at(first, vertex + 2) : 2.0 * c - b;
@@ -106,7 +118,7 @@ void main() {
   vec2 way = (ahead.xy / ahead.w - here.xy / here.w) * size;
   float span = length(way);
   vec2 across = span > 1e-6 ? vec2(-way.y, way.x) / span : vec2(1.0, 0.0);
-  float taper = 1.0 - 0.7 * smoothstep(0.6, 1.0, float(step * STRIDE) / float(PIECES * (vertices - 1)));
+  float taper = 1.0 - 0.7 * smoothstep(0.6, 1.0, float(step) / float(PIECES * (vertices - 1)));
   float seen = taper * width * size.y * 0.5 / here.w; // \`width\` holds the focal length already
   float drawn = max(seen, FINEST);
   vec4 low = item(shaded, first + vertex), high = item(shaded, first + min(vertex + 1, vertices - 1));
@@ -119,18 +131,21 @@ void main() {
 const FRAGMENT = `precision highp float;
 in vec3 tint;
 out vec4 color;
-${DEVELOP}
-void main() { color = vec4(develop(tint), 1.0); }`;
+void main() { color = vec4(tint, 1.0); }`;
 
 /** Look of all hairs, and what draws them. */
 export class HairPass {
   readonly scene = new THREE.Scene();
-  readonly material: THREE.RawShaderMaterial;
+  private readonly ribbons: THREE.Mesh<THREE.InstancedBufferGeometry, THREE.RawShaderMaterial>;
+  private readonly lines: THREE.LineSegments<THREE.InstancedBufferGeometry, THREE.RawShaderMaterial> | null;
+  private readonly uniforms: Record<string, THREE.IUniform>;
   private readonly shaded: THREE.WebGLRenderTarget;
   private readonly shade: Pass;
-  private readonly geometry = new THREE.InstancedBufferGeometry();
   private fibre: FibreTextures | null = null;
   private colors: THREE.DataTexture | null = null;
+  private lit = 0; // hairs that have been shaded
+  private litView: View = "hair";
+  private turn = 0;
 
   constructor(
     strands: number,
@@ -154,30 +169,43 @@ export class HairPass {
       vertices: { value: vertices },
       view: { value: 0 },
     });
-    this.material = new THREE.RawShaderMaterial({
+    this.uniforms = {
+      points: { value: null },
+      shaded: { value: this.shaded.texture },
+      viewProjection: { value: new THREE.Matrix4() },
+      size: { value: new THREE.Vector2() },
+      width: { value: 1 },
+      vertices: { value: vertices },
+      count: { value: 0 },
+    };
+    const steps = detail.pieces * (vertices - 1);
+    this.ribbons = new THREE.Mesh(blockOf(ribbons(steps, BLOCK)), this.drawnBy(RIBBONS(detail)));
+    this.lines = detail.hasLines ? new THREE.LineSegments(blockOf(lines(steps, BLOCK)), this.drawnBy(LINES)) : null;
+    for (const one of this.drawables) {
+      one.frustumCulled = false;
+      this.scene.add(one);
+    }
+  }
+
+  private get drawables() {
+    return this.lines ? [this.ribbons, this.lines] : [this.ribbons];
+  }
+
+  private drawnBy(vertexShader: string): THREE.RawShaderMaterial {
+    return new THREE.RawShaderMaterial({
       glslVersion: THREE.GLSL3,
-      vertexShader: VERTEX(detail),
+      vertexShader,
       fragmentShader: FRAGMENT,
-      uniforms: {
-        points: { value: null },
-        shaded: { value: this.shaded.texture },
-        viewProjection: { value: new THREE.Matrix4() },
-        size: { value: new THREE.Vector2() },
-        width: { value: 1 },
-        vertices: { value: vertices },
-      },
+      uniforms: this.uniforms,
       side: THREE.DoubleSide,
       blending: THREE.NoBlending,
     });
-    this.geometry.setIndex(ribbon(stepsOf(vertices, detail)));
-    const mesh = new THREE.Mesh(this.geometry, this.material);
-    mesh.frustumCulled = false;
-    this.scene.add(mesh);
   }
 
   take(look: Look): void {
     this.fibre?.dispose();
     this.colors?.dispose();
+    this.lit = 0;
     this.fibre = new FibreTextures(look);
     this.colors = colorTexture(look.colors);
     const { uniforms } = this.shade.material;
@@ -193,7 +221,8 @@ export class HairPass {
     return this.fibre !== null;
   }
 
-  /** Shade `count` hairs of `points` as `camera` sees them; `tags` has numbers of guide sets. */
+  /** Shade `count` hairs of `points` as `camera` sees them; `tags` has numbers of guide sets. Of several `parts` only the
+   * next one is shaded, where all have been before: the others keep the light of the picture before. */
   light(
     renderer: THREE.WebGLRenderer,
     points: THREE.Texture,
@@ -201,44 +230,72 @@ export class HairPass {
     count: number,
     camera: THREE.PerspectiveCamera,
     view: View,
+    parts: number,
   ): void {
     const { uniforms } = this.shade.material;
     uniforms.points.value = points;
     uniforms.tags.value = tags;
     uniforms.eye.value.copy(camera.position);
     uniforms.view.value = VIEWS.indexOf(view);
-    this.shade.run(renderer, this.shaded, count * this.vertices);
+    const isKnown = count <= this.lit && view === this.litView;
+    const [share, part] = isKnown ? [1 / parts, this.turn++ % parts] : [1, 0];
+    const texels = count * this.vertices;
+    this.shade.run(renderer, this.shaded, (part + 1) * share * texels, part * share * texels);
+    [this.lit, this.litView] = [count, view];
   }
 
-  /** Draw `count` of `all` hairs into what the renderer draws to, `size` pixels large. */
+  /** Draw `count` hairs into what the renderer draws to, `size` pixels large, as seen from a `distance` [m]. */
   draw(
     renderer: THREE.WebGLRenderer,
     points: THREE.Texture,
     count: number,
     camera: THREE.PerspectiveCamera,
     size: THREE.Vector2,
+    distance: number,
   ): void {
-    const { uniforms } = this.material;
+    const { uniforms } = this;
     uniforms.points.value = points;
     uniforms.viewProjection.value.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse);
     uniforms.size.value.copy(size);
     const focal = camera.projectionMatrix.elements[5];
     uniforms.width.value = this.width * Math.min(Math.max(FULL_HEAD / Math.max(count, 1), 1), WIDEST) * focal;
-    this.geometry.instanceCount = count;
+    uniforms.count.value = count;
+    const isThin = (0.5 * uniforms.width.value * size.y) / distance < WIDEST_LINE;
+    for (const one of this.drawables) one.geometry.instanceCount = Math.ceil(count / BLOCK);
+    if (this.lines) [this.lines.visible, this.ribbons.visible] = [isThin, !isThin];
     renderer.render(this.scene, camera);
   }
 
   dispose(): void {
     this.fibre?.dispose();
     this.colors?.dispose();
-    [this.shaded, this.shade.material, this.material, this.geometry].forEach((one) => one.dispose());
+    [this.shaded, this.shade.material].forEach((one) => one.dispose());
+    for (const one of this.drawables) [one.material, one.geometry].forEach((part) => part.dispose());
   }
 }
 
-/** Triangles of a ribbon of `steps` quads whose vertices lie left and right of its line. */
-export function ribbon(steps: number): number[] {
+function blockOf(index: number[]): THREE.InstancedBufferGeometry {
+  const geometry = new THREE.InstancedBufferGeometry();
+  geometry.setIndex(index);
+  return geometry;
+}
+
+/** Lines of `count` hairs of `steps` segments each, one after the other. */
+export function lines(steps: number, count: number): number[] {
   const index: number[] = [];
-  for (let i = 0; i < steps; i++) index.push(2 * i, 2 * i + 1, 2 * i + 2, 2 * i + 2, 2 * i + 1, 2 * i + 3);
+  for (let i = 0; i < count * (steps + 1); i++) if (i % (steps + 1) < steps) index.push(i, i + 1);
+  return index;
+}
+
+/** Triangles of ribbons of `steps` quads each, whose vertices lie left and right of their lines, one after the other. */
+export function ribbons(steps: number, count: number): number[] {
+  const index: number[] = [];
+  for (let ribbon = 0; ribbon < count; ribbon++) {
+    for (let i = 0; i < steps; i++) {
+      const a = 2 * (ribbon * (steps + 1) + i);
+      index.push(a, a + 1, a + 2, a + 2, a + 1, a + 3);
+    }
+  }
   return index;
 }
 

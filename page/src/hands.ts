@@ -15,6 +15,9 @@ const TURN_SPEED = 6; // [rad] per height of the window, of a head that is dragg
 const BREATH = 8; // [m/s]
 const BREATH_DISTANCE = 0.35; // [m] in front of what the camera looks at
 const REACH = 0.03; // [m] between pointer and a guide that can be grabbed
+// Where a browser has the first, a mouse is followed at once and not with the next frame of the display. The second tells
+// of fingers, and where the last movement before a button is let go has ended.
+const MOVED = ["pointerrawupdate", "pointermove"] as const;
 const TURN_KEYS: Record<string, [number, number, number]> = {
   q: [0, 0, 1], e: [0, 0, -1], w: [1, 0, 0], s: [-1, 0, 0], a: [0, 1, 0], d: [0, -1, 0],
 }; // prettier-ignore
@@ -35,8 +38,9 @@ export class Hands {
   pivot = new THREE.Vector3();
   /** Guides of the newest frame, (G, U, 3) [m]. */
   guides: Float32Array = new Float32Array(0);
-  /** Called with the number of every event that is sent. */
-  onEvent: (sequence: number) => void = () => {};
+  /** Called with the number of every event that is sent, and when it happened [ms]. */
+  onEvent: (sequence: number, happened: number) => void = () => {};
+  private happened = 0;
   private drag: Drag | null = null;
   private readonly headTurn = new THREE.Quaternion();
   private readonly headBefore = new THREE.Quaternion();
@@ -54,18 +58,20 @@ export class Hands {
   ) {
     ({ camera: this.camera, orbit: this.orbit, solids: this.solids, gizmo: this.gizmo } = stage);
     this.gizmo.onPose = (position, rotation) => {
+      this.happened = performance.now();
       this.pose.position.copy(position);
       this.pose.rotation.copy(rotation);
       this.sendPose();
     };
     canvas.addEventListener("pointerdown", (event) => this.down(event), { capture: true });
-    canvas.addEventListener("pointermove", (event) => this.move(event));
+    for (const name of MOVED) canvas.addEventListener(name, (event) => this.move(event as PointerEvent));
     for (const name of ["pointerup", "pointercancel"] as const) canvas.addEventListener(name, () => this.up());
     canvas.addEventListener("wheel", (event) => this.wheel(event), { capture: true, passive: false });
     window.addEventListener("keydown", (event) => this.key(event));
   }
 
   private aim(event: PointerEvent): THREE.Vector2 {
+    this.happened = event.timeStamp;
     const box = this.canvas.getBoundingClientRect();
     const at = new THREE.Vector2((event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
     const x = (at.x * this.stage.columns) % 1; // each side of a split view is a picture of its own
@@ -180,7 +186,7 @@ export class Hands {
 
   private event(): number {
     const sequence = this.connection.next();
-    this.onEvent(sequence);
+    this.onEvent(sequence, this.happened);
     return sequence;
   }
 
@@ -201,6 +207,7 @@ export class Hands {
   }
 
   private up(): void {
+    this.happened = performance.now();
     if (this.drag?.kind === "lock") {
       const nowhere = [0, 0, 0];
       this.connection.send(writeGrab({ is_held: 0, point: nowhere, target: nowhere, sequence: this.event() }));
@@ -214,6 +221,7 @@ export class Hands {
     if (this.drag?.kind !== "prop") return;
     event.preventDefault();
     event.stopImmediatePropagation();
+    this.happened = event.timeStamp;
     const along = this.camera.getWorldDirection(new THREE.Vector3());
     this.pose.position.addScaledVector(along, -DEPTH_STEP * event.deltaY);
     this.drag.plane.constant += DEPTH_STEP * event.deltaY;
@@ -225,6 +233,7 @@ export class Hands {
     if (!axis || this.held === null || event.target instanceof HTMLInputElement) return;
     const turn = new THREE.Quaternion().setFromAxisAngle(new THREE.Vector3(...axis), TURN_STEP);
     this.pose.rotation.multiply(turn);
+    this.happened = event.timeStamp;
     this.sendPose();
   }
 }

@@ -3,16 +3,18 @@
 import { Connection } from "./connection";
 import { writeChoose, writeCommand, writeSave, writeSlide, type FromServer } from "./generated/protocol";
 import { Hands } from "./hands";
+import { Latency } from "./latency";
 import { Panel, type State } from "./panel";
 import { Stage } from "./stage";
 
-const FRAME_SAMPLES = 256; // latencies that are kept
-const MOST_WAITING = 1024; // events whose picture has not come
+const LOOK_AGAIN = 3; // [ms] until a picture that is not finished is asked for again
+const IDLE = 40; // [ms] between looks whether the camera has moved
+const EARLIEST = 0.7; // of what the picture before took, before that nobody asks
 
 const canvas = document.querySelector("canvas") as HTMLCanvasElement;
 const stage = new Stage(canvas);
-const sent = new Map<number, number>();
-const latencies: number[] = [];
+const latency = new Latency();
+stage.onFinished = () => latency.finished(performance.now());
 
 const panel = new Panel(document.querySelector("aside") as HTMLElement, {
   slide: (name, value) => connection.send(writeSlide({ name, value, sequence: event() })),
@@ -30,14 +32,9 @@ const panel = new Panel(document.querySelector("aside") as HTMLElement, {
   drawn: (share) => stage.drawShare(share),
 });
 
-function note(sequence: number): void {
-  if (sent.size >= MOST_WAITING) sent.clear(); // the server does not answer
-  sent.set(sequence, performance.now());
-}
-
 function event(): number {
   const sequence = connection.next();
-  note(sequence);
+  latency.sent(sequence, performance.now(), performance.now());
   return sequence;
 }
 
@@ -49,12 +46,15 @@ function onMessage(message: FromServer): void {
     hands.pivot.fromArray(state.pivot);
   } else if (message.kind === "metrics") {
     const page = Object.fromEntries(Object.entries(stage.milliseconds).map(([name, value]) => [`page: ${name} [ms]`, Number(value.toFixed(1))]));
-    panel.measure({ ...(JSON.parse(message.json) as Record<string, number>), ...page, "latency [ms]": Math.round(latencies.at(-1) ?? 0) });
+    panel.measure({ ...(JSON.parse(message.json) as Record<string, number>), ...page, "latency [ms]": Math.round(latency.answers.at(-1)?.total ?? 0) });
   } else if (message.kind === "notice") {
     panel.tell(message.text, message.is_error === 1);
   } else {
-    if (message.kind === "frame") hands.guides = message.points;
     stage.take(message);
+    if (message.kind !== "frame") return;
+    hands.guides = message.points;
+    latency.arrived(message, performance.now());
+    if (stage.isSoftware) draw(); // a picture takes longer than the display's frames: it begins as early as it can
   }
 }
 
@@ -64,19 +64,27 @@ const connection: Connection = new Connection(`ws://${location.host}/socket`, to
   onStatus: (status, why) => panel.connected(status, why),
 });
 const hands = new Hands(canvas, stage, connection);
-hands.onEvent = note;
+hands.onEvent = (sequence, happened) => latency.sent(sequence, happened, performance.now());
 
-function loop(): void {
-  requestAnimationFrame(loop);
+function draw(): void {
   hands.follows();
   const shown = stage.render();
   if (shown === null) return;
-  for (const [sequence, at] of sent) {
-    if (sequence > shown) continue;
-    latencies.push(performance.now() - at);
-    if (latencies.length > FRAME_SAMPLES) latencies.shift();
-    sent.delete(sequence);
-  }
+  latency.begun(shown, stage.begun);
+  setTimeout(lookAgain, Math.max(LOOK_AGAIN, EARLIEST * (stage.milliseconds.frame ?? 0)));
+}
+
+/** Go on as soon as a picture is finished, not at the next frame of the display. */
+function lookAgain(): void {
+  if (!stage.isDone()) setTimeout(lookAgain, LOOK_AGAIN);
+  else if (stage.isSoftware) draw();
+}
+
+/** A processor that draws begins pictures when there is something new, and has no time for every frame of the display. */
+function loop(): void {
+  if (stage.isSoftware) setTimeout(loop, IDLE);
+  else requestAnimationFrame(loop);
+  draw();
 }
 loop();
 
@@ -85,7 +93,7 @@ Object.assign(window, {
   salon: {
     stage,
     hands,
-    latencies,
+    answers: latency.answers,
     received: () => connection.received,
     points: (side: number, texture = 0) => stage.readPoints(side, texture),
     depths: (side: number) => stage.readDepths(side),

@@ -4,9 +4,10 @@
 import * as THREE from "three";
 import { FETCH } from "./texels";
 
-const SIZE = 384; // texels along each side
-const MOST_STRANDS = 6000; // drawn into the map; each stands for its share of all
-const FEWER_STRANDS = 600; // where the processor draws
+// Texels along each side, strands that are drawn into the map, of which each stands for its share of all, and texels
+// around, over which shadows are smoothed. With fewer strands texels must be larger, or gaps show.
+const CARD = { size: 384, strands: 6000, reach: 1 };
+const SOFTWARE = { size: 96, strands: 400, reach: 0 };
 
 const LINES = (body: string) => `${FETCH}
 uniform sampler2D points;
@@ -84,17 +85,16 @@ export class ShadowMap {
   private readonly depthOnly = new THREE.MeshBasicMaterial({ side: THREE.DoubleSide });
   private readonly uniforms: Record<string, THREE.IUniform>;
 
-  private readonly reach: number; // texels around, over which shadows are smoothed
-  private readonly most: number;
+  private readonly detail: typeof CARD;
 
   constructor(isSoftware: boolean) {
-    this.reach = isSoftware ? 0 : 1;
-    this.most = isSoftware ? FEWER_STRANDS : MOST_STRANDS;
+    this.detail = isSoftware ? SOFTWARE : CARD;
+    const { size } = this.detail;
     const options = { type: THREE.HalfFloatType, format: THREE.RGBAFormat, depthBuffer: false };
-    this.nearest = new THREE.WebGLRenderTarget(SIZE, SIZE, options);
-    this.layers = new THREE.WebGLRenderTarget(SIZE, SIZE, options);
-    this.solids = new THREE.WebGLRenderTarget(SIZE, SIZE, { depthBuffer: true });
-    this.solids.depthTexture = new THREE.DepthTexture(SIZE, SIZE, THREE.UnsignedIntType);
+    this.nearest = new THREE.WebGLRenderTarget(size, size, options);
+    this.layers = new THREE.WebGLRenderTarget(size, size, options);
+    this.solids = new THREE.WebGLRenderTarget(size, size, { depthBuffer: true });
+    this.solids.depthTexture = new THREE.DepthTexture(size, size, THREE.UnsignedIntType);
     this.uniforms = {
       points: { value: null },
       vertices: { value: 2 },
@@ -148,8 +148,8 @@ export class ShadowMap {
     width: number,
     solids: THREE.Scene | null,
   ): void {
-    const drawn = Math.min(strands, this.most);
-    const texel = this.thickness / SIZE;
+    const drawn = Math.min(strands, this.detail.strands);
+    const texel = this.thickness / this.detail.size;
     this.uniforms.points.value = points;
     this.uniforms.vertices.value = vertices;
     this.uniforms.weight.value = (all / Math.max(drawn, 1)) * (width / texel);
@@ -184,7 +184,7 @@ export class ShadowMap {
       solidMap: { value: this.solids.depthTexture },
       lightMatrix: { value: this.matrix },
       thickness: this.uniforms.thickness,
-      reach: { value: this.reach },
+      reach: { value: this.detail.reach },
     };
   }
 }

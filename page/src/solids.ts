@@ -6,38 +6,69 @@ import type { Solid } from "./generated/protocol";
 import { DEVELOP, LIGHT, lightUniforms } from "./light";
 import { SHADOW, type ShadowMap } from "./shadow";
 
-const VERTEX = `
-precision highp float;
-in vec3 position, normal;
-uniform mat4 modelMatrix, viewMatrix, projectionMatrix;
-out vec3 world, facing;
-void main() {
-  vec4 at = modelMatrix * vec4(position, 1.0);
-  world = at.xyz;
-  facing = mat3(modelMatrix) * normal;
-  gl_Position = projectionMatrix * viewMatrix * at;
-}`;
-
-const FRAGMENT = `
+const PLACED = `
 precision highp float;
 precision highp int;
 precision highp sampler2D;
-in vec3 world, facing;
+in vec3 position, normal;
+uniform mat4 modelMatrix, viewMatrix, projectionMatrix;
+vec3 placed() {
+  vec4 at = modelMatrix * vec4(position, 1.0);
+  gl_Position = projectionMatrix * viewMatrix * at;
+  return at.xyz;
+}
+vec3 turned() { return mat3(modelMatrix) * normal; }`;
+
+const LIT = (solidsCast: boolean) => `
 ${LIGHT}
 uniform vec3 color;
 uniform float gloss;
-out vec4 result;
+uniform bool isShaded;
 ${SHADOW}
 ${DEVELOP}
-void main() {
+vec3 lit(vec3 world, vec3 facing) {
   vec3 n = normalize(facing), toEye = normalize(eye - world);
-  float light = openToLight(world + 0.003 * n, 0.002) * exp(-0.7 * hairsBefore(world + 0.002 * n));
+  float light = isShaded ? exp(-0.7 * hairsBefore(world + 0.002 * n)) : 1.0;
+  ${solidsCast ? "light *= openToLight(world + 0.003 * n, 0.002);" : ""}
   vec3 half_ = normalize(key + toEye);
   vec3 sum = color * (keyColor * light * max(dot(n, key), 0.0) + rimColor * max(dot(n, rim), 0.0)) / 3.14159;
   sum += color * sky * (0.65 + 0.35 * n.y) * (0.45 + 0.55 * light);
   sum += gloss * keyColor * light * pow(max(dot(n, half_), 0.0), 40.0);
-  result = vec4(develop(sum), 1.0);
+  return develop(sum);
 }`;
+
+interface Shaders {
+  vertexShader: string;
+  fragmentShader: string;
+}
+
+/** Lit in every pixel. */
+const FINE: Shaders = {
+  vertexShader: `${PLACED}
+out vec3 world, facing;
+void main() { world = placed(); facing = turned(); }`,
+  fragmentShader: `
+precision highp float;
+precision highp int;
+precision highp sampler2D;
+in vec3 world, facing;
+out vec4 result;
+${LIT(true)}
+void main() { result = vec4(lit(world, facing), 1.0); }`,
+};
+
+/** Lit at every vertex, for a processor that draws: solids throw no shadows there, and hair throws none on props. */
+const ROUGH: Shaders = {
+  vertexShader: `${PLACED}
+out vec3 tint;
+${LIT(false)}
+void main() { tint = lit(placed(), turned()); }`,
+  fragmentShader: `
+precision highp float;
+in vec3 tint;
+out vec4 result;
+void main() { result = vec4(tint, 1.0); }`,
+};
 
 const MANY_FACES = 12_000;
 const COARSE = 0.008; // [m] edge of the cells that become a vertex
@@ -50,7 +81,7 @@ export class Solids {
   private readonly meshes = new Map<number, THREE.Mesh<THREE.BufferGeometry, THREE.RawShaderMaterial>>();
   private readonly props = new Set<number>();
 
-  /** With `isSoftware`, solids of many triangles are drawn with fewer. */
+  /** With `isSoftware`, solids of many triangles are drawn with fewer, and are lit at their vertices. */
   constructor(
     private readonly shadow: ShadowMap,
     private readonly isSoftware: boolean,
@@ -66,12 +97,12 @@ export class Solids {
     geometry.computeVertexNormals();
     const material = new THREE.RawShaderMaterial({
       glslVersion: THREE.GLSL3,
-      vertexShader: VERTEX,
-      fragmentShader: FRAGMENT,
+      ...(this.isSoftware ? ROUGH : FINE),
       uniforms: {
         ...this.shadow.shared,
         color: { value: (message.is_prop ? PROP : CLAY).clone() },
         gloss: { value: message.is_prop ? 0.08 : 0.015 },
+        isShaded: { value: !(this.isSoftware && message.is_prop) },
         ...lightUniforms(),
       },
     });

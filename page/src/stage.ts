@@ -12,11 +12,15 @@ import { ShadowMap } from "./shadow";
 import { Solids } from "./solids";
 import { Fields } from "./push_out";
 import { WIDTH } from "./texels";
+import { thinned } from "./thinned";
 
 const FOV = 30; // [degrees]
 const MARGIN = 1.35; // of the ball around the hair that the light sees
-const SLOW = { card: 40, software: 70 }; // [ms] a page that takes longer for a picture draws fewer hairs
-const FEWEST = { card: 1500, software: 700 }; // hairs that are drawn however slow it is
+const SLOW = { card: 40, software: 45 }; // [ms] a page that takes longer for a picture draws fewer hairs
+const FEWEST = { card: 1500, software: 500 }; // hairs that are drawn however slow it is
+const RATIO = 0.5; // pixels of the picture per pixel of the page while things move, where the processor draws
+const PARTS = 2; // likewise, pictures in which all hairs are shaded once
+const SHADOWS = 3; // likewise, pictures that a shadow map serves
 const FULL = { card: 1, software: 0.5 }; // share of all hairs that is drawn where there is time
 const CALM = 400; // [ms] after which a picture of which nothing changes is drawn in full
 const BACKGROUND = 0x20242b;
@@ -51,6 +55,10 @@ export class Stage {
   drawn = 0;
   /** Whether every stage is waited for, so that its time is its own; pictures then take longer. */
   isTimed = false;
+  /** When the newest picture was begun [ms]. */
+  begun = 0;
+  /** Called when a picture is finished. */
+  onFinished: () => void = () => {};
   private readonly shadow: ShadowMap;
   private readonly fields = new Fields();
   private readonly sides: Side[] = [{ carrier: null, skin: "" }, { carrier: null, skin: "" }];
@@ -69,13 +77,16 @@ export class Stage {
   private radius = 0.3;
   private isFramed = false;
   private fence: WebGLSync | null = null;
-  private begun = 0;
+  private vertices = 0; // of a hair, as the server has it
 
   constructor(private readonly canvas: HTMLCanvasElement) {
     // A processor that draws has no time for four samples per pixel; `#fine` takes it anyway, for a picture.
     this.isSoftware = isSoftware() && !location.hash.includes("fine");
     const antialias = !this.isSoftware;
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias, powerPreference: "high-performance" });
+    // Asked for here, since three's own context is one that the browser must blend with the page.
+    const attributes: WebGLContextAttributes = { antialias, alpha: false, powerPreference: "high-performance" };
+    const context = (canvas.getContext("webgl2", attributes) as WebGL2RenderingContext | null) ?? undefined;
+    this.renderer = new THREE.WebGLRenderer({ canvas, context, antialias, alpha: false });
     THREE.ColorManagement.enabled = false;
     this.renderer.autoClear = false;
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // shaders develop by themselves
@@ -95,9 +106,15 @@ export class Stage {
 
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas.parentElement as HTMLElement;
-    this.renderer.setPixelRatio(this.isSoftware ? 1 : Math.min(window.devicePixelRatio, 2));
+    this.renderer.setPixelRatio(this.ratio);
     this.renderer.setSize(clientWidth, clientHeight);
     this.isNew = true;
+  }
+
+  /** Pixels of the picture per pixel of the page. */
+  private get ratio(): number {
+    if (this.isSoftware) return this.isFull ? 1 : RATIO;
+    return Math.min(window.devicePixelRatio, 2);
   }
 
   show(view: View): void {
@@ -118,7 +135,9 @@ export class Stage {
     this.isNew = true;
   }
 
-  take(message: FromServer): void {
+  take(sent: FromServer): void {
+    if (sent.kind === "hair") this.vertices = sent.vertices;
+    const message = this.isSoftware ? thinned(sent, this.vertices) : sent;
     if (message.kind === "hair") this.takeHair(message);
     if (message.kind === "look") {
       this.look = message;
@@ -173,13 +192,14 @@ export class Stage {
   }
 
   /** Whether the last picture is finished; until then no other is begun, so that none wait in line. */
-  private isDone(): boolean {
+  isDone(): boolean {
     if (!this.fence) return true;
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     if (gl.clientWaitSync(this.fence, 0, 0) === gl.TIMEOUT_EXPIRED) return false;
     gl.deleteSync(this.fence);
     this.fence = null;
     this.finish(performance.now() - this.begun);
+    this.onFinished();
     return true;
   }
 
@@ -190,12 +210,14 @@ export class Stage {
     if (!this.frame || !this.hair || !this.pass || !this.look) return null;
     const now = performance.now();
     if (this.isNew) this.changed = now;
-    const isCalm = !this.isNew && !this.isFull && this.quality < FULL[this.speed] && now - this.changed > CALM;
+    const isPoor = this.quality < FULL[this.speed] || this.isSoftware;
+    const isCalm = !this.isNew && !this.isFull && isPoor && now - this.changed > CALM;
     if (!this.isNew && !isCalm) return null;
     if (!this.pass.isReady) this.pass.take(this.look);
     this.begun = now;
     this.isNew = false;
     this.isFull = isCalm;
+    if (this.renderer.getPixelRatio() !== this.ratio) this.renderer.setPixelRatio(this.ratio);
     const { frame } = this;
     this.solids.place(frame.solids);
     this.renderer.setRenderTarget(null);
@@ -237,7 +259,11 @@ export class Stage {
     const turn = new THREE.Quaternion().fromArray(frame.head, 3);
     center.add(new THREE.Vector3().fromArray(hair.hair.pivot).applyQuaternion(turn));
     this.shadow.aim(KEY, center, this.radius);
-    this.shadow.draw(this.renderer, points, drawn, vertices, strands, width, this.isSoftware ? null : this.solids.scene);
+    const isRough = this.isSoftware && !this.isFull && count === 1;
+    const casters = this.isSoftware ? null : this.solids.scene;
+    if (!isRough || this.pictures % SHADOWS === 0) {
+      this.shadow.draw(this.renderer, points, drawn, vertices, strands, width, casters);
+    }
     clock("shadow", from);
     const viewport = new THREE.Vector2(Math.floor(size.x / count), size.y);
     this.camera.aspect = viewport.x / viewport.y;
@@ -245,7 +271,7 @@ export class Stage {
     this.camera.updateMatrixWorld();
     from = performance.now();
     const view = this.view === "penetration" && !measures ? "hair" : this.view;
-    pass.light(this.renderer, points, carrier.target.textures[1] ?? points, drawn, this.camera, view);
+    pass.light(this.renderer, points, carrier.target.textures[1] ?? points, drawn, this.camera, view, isRough ? PARTS : 1);
     clock("shade", from);
     from = performance.now();
     this.renderer.setRenderTarget(null);
@@ -255,7 +281,8 @@ export class Stage {
     this.renderer.setScissorTest(count > 1);
     this.solids.see(this.camera.position);
     this.renderer.render(this.solids.scene, this.camera);
-    pass.draw(this.renderer, points, drawn, this.camera, viewport);
+    const distance = this.camera.position.distanceTo(this.orbit.target);
+    pass.draw(this.renderer, points, drawn, this.camera, viewport, distance);
     if (count === 1) this.renderer.render(this.gizmo.scene, this.camera);
     this.renderer.setScissorTest(false);
     clock("draw", from);

@@ -84,9 +84,11 @@ export class Pass {
     this.scene.add(mesh);
   }
 
-  run(renderer: THREE.WebGLRenderer, target: THREE.WebGLRenderTarget, count: number): void {
-    target.viewport.set(0, 0, WIDTH, rowsOf(count));
-    target.scissor.set(0, 0, WIDTH, rowsOf(count));
+  /** Compute the texels `from` to `end`, and what else is in their rows. */
+  run(renderer: THREE.WebGLRenderer, target: THREE.WebGLRenderTarget, end: number, from = 0): void {
+    const [first, rows] = [Math.floor(from / WIDTH), rowsOf(end)];
+    target.viewport.set(0, 0, WIDTH, rows);
+    target.scissor.set(0, first, WIDTH, rows - first);
     target.scissorTest = true;
     renderer.setRenderTarget(target);
     renderer.render(this.scene, this.camera);

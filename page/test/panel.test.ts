@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explain } from "../src/connection";
-import { ribbon } from "../src/hair";
+import { lines, ribbons } from "../src/hair";
 import { placeOf, valueAt } from "../src/panel";
 
 test("a slider reaches both ends and comes back to where it was", () => {
@@ -17,10 +17,15 @@ test("a slider reaches both ends and comes back to where it was", () => {
   }
 });
 
-test("a ribbon has two triangles for every step, and uses every vertex", () => {
-  const index = ribbon(5);
-  assert.equal(index.length, 30);
-  assert.deepEqual([...new Set(index)].sort((a, b) => a - b), [...Array(12).keys()]);
+test("ribbons have two triangles for every step, and each uses every vertex of its own", () => {
+  const index = ribbons(5, 3);
+  assert.equal(index.length, 90);
+  assert.deepEqual([...new Set(index)].sort((a, b) => a - b), [...Array(36).keys()]);
+  assert.deepEqual(index.slice(30, 60), index.slice(0, 30).map((vertex) => vertex + 12));
+});
+
+test("lines join neighbours of the same hair", () => {
+  assert.deepEqual(lines(2, 2), [0, 1, 1, 2, 3, 4, 4, 5]);
 });
 
 test("every way to be turned away is explained", () => {

@@ -16,6 +16,7 @@ import numpy as np
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.salon.protocol import encode
+from mane.salon.shown import even_order
 from mane.scene.config import Scene
 from mane.scene.hair_stage import HairStage
 from mane.skin.adaptive.near import NearSets
@@ -38,11 +39,13 @@ class Carrier(ABC):
         note: what a person should know of it, or "".
         changed: hairs that hang on other guides than in the frame before.
         price: what the last frame cost besides, by name.
+        is_carried_here: whether its time grows with the hairs that are sent.
     """
 
     note = ""
     changed = 0
     price: Mapping[str, float] = {}
+    is_carried_here = False
 
     def __init__(self, side: int, stage: HairStage) -> None:
         self.side, self.stage = side, stage
@@ -89,6 +92,8 @@ class LinearCarrier(Carrier):
 class PointsCarrier(Carrier):
     """Any skin at all, with its finishing passes, for a number of hairs that this machine can carry."""
 
+    is_carried_here = True
+
     def __init__(self, side: int, stage: HairStage, strands: int) -> None:
         super().__init__(side, stage)
         self._strands = strands
@@ -115,6 +120,8 @@ def packed_points(side: int, number: int, points: FloatArray) -> bytes:
 class TwoWayCarrier(PointsCarrier):
     """A skin that pushes its guides: all hairs are carried here, since any of them may push; some are sent."""
 
+    is_carried_here = False  # fewer would not be faster
+
     def __init__(self, side: int, stage: HairStage, strands: int) -> None:
         super().__init__(side, stage, strands)
         count = stage.skin.groom.strand_count
@@ -130,6 +137,22 @@ class TwoWayCarrier(PointsCarrier):
     def load(self, frame: GuideFrame) -> GuideLoad | None:
         """Forces on the guides."""
         return self.stage.skin.world_load(frame)
+
+
+class LearnedCarrier(PointsCarrier):
+    """A skin with a model that knows hairs by their numbers: all are carried, in the order that it was learned in."""
+
+    is_carried_here = False  # fewer would not be faster
+
+    def __init__(self, side: int, stage: HairStage, sent: np.ndarray[Any, Any]) -> None:
+        super().__init__(side, stage, len(sent))
+        self._sent = sent
+        count = stage.skin.groom.strand_count
+        self.note = f"{stage.skin.name} with a model carries all {count:,} hairs on the server, and sends {len(sent):,}"
+
+    def of_frame(self, number: int, frame: GuideFrame) -> Topics:
+        """Points of the first hairs in the order of the page, in 16 bits each."""
+        yield f"carrier {self.side}", packed_points(self.side, number, self.stage(frame)[self._sent])
 
 
 class AdaptiveCarrier(Carrier):
@@ -196,6 +219,10 @@ def make_carrier(
     side: int, scene: Scene, groom: Groom, source: GuideSource, clock: StageClock, server_strands: int
 ) -> Carrier:
     """Return what carries the hair of a scene to one side of the page; the server carries `server_strands` at most."""
+    if "model" in scene.skin.settings:
+        order = even_order(groom.strand_count, scene.seed)  # that `groom` is in
+        learned = HairStage(scene, groom.take(np.argsort(order)), source, clock)
+        return LearnedCarrier(side, learned, order[:server_strands])
     if scene.skin.method in CARRIERS:
         stage = HairStage(scene, groom, source, clock)
         if can_carry(stage, source):

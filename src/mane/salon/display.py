@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,14 @@ from mane.strand.frame import GuideFrame
 from mane.strand.source import GuideSource
 
 Emit = Callable[[str, bytes], None]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An event of a page: its number, and when it was taken up (`time.perf_counter`, [s])."""
+
+    sequence: int = 0
+    taken: float = 0.0
 
 
 class Display:
@@ -55,8 +65,8 @@ class Display:
             for topic, message in carrier.fixed():
                 self._emit(topic, message)
 
-    def frame(self, frame: GuideFrame, carriers: Sequence[Carrier], sequence: int) -> None:
-        """Show a frame, which has seen the events up to a number."""
+    def frame(self, frame: GuideFrame, carriers: Sequence[Carrier], seen: Seen) -> None:
+        """Show a frame, which has seen the events up to one."""
         self._frames += 1
         for carrier in carriers:
             for topic, message in carrier.of_frame(self._frames, frame):
@@ -64,7 +74,8 @@ class Display:
         message = encode(
             "frame",
             number=self._frames,
-            sequence=sequence,
+            sequence=seen.sequence,
+            answered=1e3 * (time.perf_counter() - seen.taken),
             time=frame.time,
             head=np.concatenate([frame.head.position, frame.head.rotation]),
             points=frame.points,

@@ -207,6 +207,7 @@ TO_PAGE = (
         (
             Field("number", "u32", "of the frame"),
             Field("sequence", "u32", "newest event that it has seen"),
+            Field("answered", "f32", "from where the simulation took that event up to here [ms]"),
             Field("time", "f64", "[s]"),
             Field("head", "f32[]", "position [m] and quaternion of the head", 7),
             Field("points", "f32[]", "guides [m], world, (G, U, 3)"),

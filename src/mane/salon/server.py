@@ -40,6 +40,11 @@ class Salon:
         self._pages: set[asyncio.Event] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
 
+    @property
+    def page_count(self) -> int:
+        """How many pages are connected."""
+        return len(self._pages)
+
     def app(self) -> Starlette:
         """Return the application."""
         from starlette.applications import Starlette

@@ -18,9 +18,10 @@ from mane.geometry.checks import FloatArray, require_choice
 from mane.groom.groom import Groom
 from mane.salon import recording, settings, shown
 from mane.salon.carriers import Carrier, make_carrier
-from mane.salon.display import Display, Emit
+from mane.salon.display import Display, Emit, Seen
 from mane.salon.holding import Holding
 from mane.salon.movies import MovieJob, Order
+from mane.salon.pace import FEWEST, MOST, Pace
 from mane.salon.pictures import draw_picture, write_groom_of
 from mane.salon.programs import CacheProgram, Program, Reel, as_program
 from mane.scene.config import Scene
@@ -32,9 +33,9 @@ from mane.strand.source import GuideSource
 from mane.strand.stepping import SolverDiverged
 
 METRICS_EVERY = 0.25  # [s]
-SERVER_STRANDS = 2_000  # hairs that a skin carries which a page cannot carry
 SLOWEST = 0.02  # of real time
 NO_SKIN = "none"
+PACES = ("as many as keep up", "as set")  # hairs of the server
 Actions = dict[str, Callable[..., Any]]
 
 
@@ -51,7 +52,6 @@ class Studio:
         scene: with all settings as they are now.
         is_playing: whether time goes on.
         speed: of time, 1 for real time.
-        sequence: number of the newest event of a page that the last frame has seen.
         groom: all hairs, in the order in which pages have them.
         carriers: what carries them, on one side or two.
     """
@@ -60,8 +60,8 @@ class Studio:
         self._program = as_program(program)
         self.scene, self._display, self._folder = self._program.scene, Display(emit), folder
         self.is_playing, self.speed = True, 1.0
-        self.sequence, self._newest, self._coming = 0, 0, 0
-        self._second, self._server_strands = second, SERVER_STRANDS
+        self._seen = self._coming = self._newest = Seen()
+        self._second, self._pace = second, Pace()
         self._told, self._steps = 0.0, 0
         self._tape: recording.Tape | None = None
         self._movie: MovieJob | None = None
@@ -108,10 +108,10 @@ class Studio:
 
     def _make_carriers(self) -> None:
         clock, source = self._assembly.clock, self.source
-        self.carriers: list[Carrier] = [make_carrier(0, self.scene, self.groom, source, clock, self._server_strands)]
+        self.carriers: list[Carrier] = [make_carrier(0, self.scene, self.groom, source, clock, self._pace.strands)]
         if self._second != NO_SKIN:
             other = settings.find_choice(self.scene, "skin").chosen(self.scene, self._second)
-            self.carriers.append(make_carrier(1, other, self.groom, source, clock, self._server_strands))
+            self.carriers.append(make_carrier(1, other, self.groom, source, clock, self._pace.strands))
 
     # -- what pages see ----------------------------------------------------------------------------------------------
 
@@ -135,13 +135,13 @@ class Studio:
         self._show_frame()
 
     def _show_frame(self) -> None:
-        self._display.frame(self._frame, self.carriers, self.sequence)
+        self._display.frame(self._frame, self.carriers, self._seen)
 
     def _own_sliders(self) -> list[dict[str, Any]]:
         """Sliders of the salon itself, which no scene has."""
         slider = settings.slider_described
         own = [
-            slider("server_strands", "hairs of the server", "skin", 100, 20_000, self._server_strands, is_whole=True),
+            slider("server_strands", "hairs of the server", "skin", FEWEST, MOST, self._pace.strands, is_whole=True),
             slider("speed", "speed of time", "time", SLOWEST, 1.0, self.speed, " x"),
         ]
         reel = self.reel
@@ -151,8 +151,10 @@ class Studio:
         return own
 
     def _show_state(self) -> None:
-        second = settings.choice_described("second", "split view", "skin", settings.SIDE_SKINS, self._second)
-        more = [second, *self._own_sliders()]
+        choice = settings.choice_described
+        pace = PACES[0 if self._pace.is_automatic else 1]
+        second = choice("second", "split view", "skin", settings.SIDE_SKINS, self._second)
+        more = [second, choice("pace", "their number", "skin", PACES, pace), *self._own_sliders()]
         pivot = np.zeros(3) if self.holding is None else self.holding.pivot
         self._display.state(
             {
@@ -192,10 +194,20 @@ class Studio:
         if frame.time <= self._frame.time:  # a cache begins anew
             self._forget()
         self._frame = frame
-        self.sequence, self._coming = self._coming, self._newest
+        self._seen, self._coming = self._coming, self._newest
         made = time.perf_counter()
         self._show_frame()
-        self._measure(made - started, time.perf_counter() - made)
+        simulated, carried = made - started, time.perf_counter() - made
+        self._measure(simulated, carried)
+        self._keep_up(simulated, carried)
+
+    def _keep_up(self, simulated: float, carried: float) -> None:
+        """Carry more or fewer hairs here, where there is time for more or too little for these."""
+        if not any(carrier.is_carried_here for carrier in self.carriers):
+            return
+        if self._pace.watch(simulated, carried, self.dt / self.speed, self.groom.strand_count):
+            self._make_carriers()
+            self._show_carriers()
 
     def _do_again(self) -> None:
         """Do what a recording did at this time."""
@@ -280,13 +292,13 @@ class Studio:
         else:
             self._require_scene(name)
             self._change(settings.find_slider(self.scene, name).moved(self.scene, value))
-        self._newest = sequence
+        self._newest = Seen(sequence, time.perf_counter())
 
     def _set_speed(self, value: float) -> None:
         self.speed = float(np.clip(value, SLOWEST, 1.0))
 
     def _set_server_strands(self, value: float) -> None:
-        self._server_strands = int(np.clip(value, 100, 20_000))
+        self._pace.fix(value)
         self._make_carriers()
         self._show_carriers()
 
@@ -302,12 +314,15 @@ class Studio:
             self._second = value
             self._make_carriers()
             self._show_carriers()
+        elif name == "pace":
+            require_choice("their number", value, PACES)
+            self._pace.follow(value == PACES[0])
         else:
             choice = settings.find_choice(self.scene, name)
             if not choice.is_drawn:
                 self._require_scene(name)
             self._change(choice.chosen(self.scene, value))
-        self._newest = sequence
+        self._newest = Seen(sequence, time.perf_counter())
 
     def _require_scene(self, name: str) -> None:
         if not self._program.is_scene:
@@ -406,15 +421,15 @@ class Studio:
 
     def _on_move(self, number: int, position: Any, rotation: Any, sequence: int) -> None:
         self._live()[0].move(number, position, rotation)
-        self._newest = sequence
+        self._newest = Seen(sequence, time.perf_counter())
 
     def _on_turn(self, position: Any, rotation: Any, sequence: int) -> None:
         self._live()[0].turn(position, rotation)
-        self._newest = sequence
+        self._newest = Seen(sequence, time.perf_counter())
 
     def _on_grab(self, is_held: int, point: Any, target: Any, sequence: int) -> None:
         hands = self._live()[1]
-        self._newest = sequence
+        self._newest = Seen(sequence, time.perf_counter())
         self._deeds.clear()
         if is_held:
             hands.pull(self._frame, point, target)
@@ -428,7 +443,7 @@ class Studio:
         self._deeds.clear()
         if self._tape is not None:
             self._tape.blown(self._frame.time, origin, velocity)
-        self._newest = sequence
+        self._newest = Seen(sequence, time.perf_counter())
 
     # -- files -------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,9 @@ from mane.dataset.learn.report import guide_frame
 from mane.dataset.learn.weights import fit_matrix, learn_sets
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.salon.protocol import TO_PAGE, decode
+from mane.salon.scenes import salon_program
+from mane.salon.studio import Studio
 from mane.skin.adaptive.model import AdaptiveModel
 from mane.skin.adaptive.rows import GuideRows
 from mane.skin.adaptive.skin import AdaptiveSkin
@@ -238,6 +241,19 @@ rate = 24.0
 """
 
 
+def check_salon(path):
+    """A page has hairs in an order of its own, in which the model does not know them; each gets its own points."""
+    topics = {}
+    studio = Studio(salon_program(path), lambda topic, message: topics.__setitem__(topic, message))
+    for _ in range(3):
+        studio.step()
+    sent = decode(topics["carrier 0"], TO_PAGE)[1]
+    hairs = sent["low"] + sent["step"] * sent["packed"].reshape(sent["strands"], -1, 3)
+    roots = studio.frame.head.apply(studio.groom.roots.astype(np.float64))
+    assert len(hairs) == len(roots) == 60
+    assert np.abs(hairs[:, 0] - roots).max() < 1e-4
+
+
 def test_the_command_learns_and_a_scene_uses_it(tmp_path, capsys):
     (tmp_path / "head.toml").write_text(SCENE)
     model = tmp_path / "hair.model"
@@ -260,5 +276,6 @@ def test_the_command_learns_and_a_scene_uses_it(tmp_path, capsys):
     )
     (tmp_path / "used.toml").write_text(used)
     assert main(["simulate", str(tmp_path / "used.toml"), "--quiet"]) == 0
+    check_salon(tmp_path / "used.toml")
     assert main(["learn", "adaptve", str(tmp_path / "head.toml"), "-o", str(model)]) == 2
     assert "kind: 'adaptve' is unknown" in capsys.readouterr().err

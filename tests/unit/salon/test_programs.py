@@ -84,7 +84,15 @@ def test_a_cache_is_played_over_and_over_and_scrubbed(cache):
     studio.apply("command", {"action": "step"})
     assert np.array_equal(studio.frame.points, frames[4])
     names = {one["name"] for one in page.state()["settings"]}
-    assert names == {"look", "skin", "second", "server_strands", "speed", "frame"}  # nothing that would simulate
+    assert names == {
+        "look",
+        "skin",
+        "second",
+        "pace",
+        "server_strands",
+        "speed",
+        "frame",
+    }  # nothing that would simulate
     studio.apply("choose", {"name": "skin", "value": "rigid", "sequence": 1})
     assert page.topics["carrier 0"]["strands"] == 80
     assert page.notices == []

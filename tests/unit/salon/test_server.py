@@ -1,8 +1,11 @@
 import contextlib
+import os
+import struct
 import threading
 import time
 import urllib.error
 import urllib.request
+from socket import SO_LINGER, SOL_SOCKET
 
 import numpy as np
 import pytest
@@ -17,7 +20,7 @@ from mane.salon import server as serving
 from mane.salon.board import Board
 from mane.salon.doors import require_page
 from mane.salon.guard import Guard
-from mane.salon.protocol import encode
+from mane.salon.protocol import FROM_PAGE, encode
 from mane.salon.server import Salon, free_port, make_server
 
 MOVE = {"number": 1, "position": [0, 0, 0], "rotation": [0, 0, 0, 1], "sequence": 3}
@@ -43,7 +46,8 @@ class Served:
         self.worker, port = StillWorker(), free_port("127.0.0.1")
         self.guard = Guard("127.0.0.1", port, token)
         self.host = f"127.0.0.1:{port}"
-        self.server = make_server(Salon(self.worker, self.guard, folder), "127.0.0.1", port)
+        self.salon = Salon(self.worker, self.guard, folder)
+        self.server = make_server(self.salon, "127.0.0.1", port)
         self.thread = threading.Thread(target=self.server.run, daemon=True)
         self.thread.start()
         deadline = time.monotonic() + 10
@@ -236,9 +240,88 @@ def test_mutated_messages_and_cut_sockets_end_one_connection_alone(served):
     check_cut_connections(served, 20)
 
 
+MESSAGES = int(os.environ.get("MANE_STRESS_MESSAGES", "100000"))
+PAGES = 4  # that send at the same time
+ORIGINALS = [
+    encode("hello", token=""),
+    encode("slide", name="wind", value=1.0, sequence=1),
+    encode("choose", name="look", value="red", sequence=2),
+    encode("command", action="play"),
+    encode("move", **MOVE),
+    encode("turn", position=[0, 0, 0], rotation=[0, 0, 0, 1], sequence=4),
+    encode("grab", is_held=1, point=[0, 0, 0], target=[0, 0, 0.1], sequence=5),
+    encode("blow", origin=[0, 0, 1], velocity=[0, 0, -5], sequence=6),
+    encode("save", kind="scene", name="x", eye=[0, 0, 1], target=[0, 0, 0], fov=30.0),
+]
+RESET = struct.pack("ii", 1, 0)  # lingering for no time: the other side sees a connection that was cut
+
+
+class Vandal(threading.Thread):
+    """A page that sends mutated messages, and cuts its sockets in the middle of a frame, before and after hello."""
+
+    def __init__(self, served, seed, count):
+        super().__init__()
+        self.served, self.rng, self.left = served, np.random.default_rng(seed), count
+        self.codes, self.cut, self.error = set(), 0, None
+
+    def run(self):
+        try:
+            while self.left > 0:
+                with self.served.connected(hello=None) as socket:
+                    self.visit(socket)
+        except Exception as error:
+            self.error = error
+
+    def visit(self, socket):
+        if self.rng.random() < 0.9:
+            socket.send(encode("hello", token=""))
+        for _ in range(int(self.rng.integers(1, 12))):
+            self.left -= 1
+            data = mutated(self.rng, ORIGINALS[self.rng.integers(len(ORIGINALS))])
+            try:
+                socket.send(data)
+            except ConnectionClosed as closed:
+                self.codes.add(closed.rcvd.code if closed.rcvd else None)
+                return
+        if self.rng.random() < 0.3:
+            self.cut += 1
+            frame = b"\x82\xfe\x0f\x00mask" + self.rng.bytes(int(self.rng.integers(0, 2000)))
+            with contextlib.suppress(OSError):  # the server may have hung up already
+                socket.socket.setsockopt(SOL_SOCKET, SO_LINGER, RESET)
+                socket.socket.sendall(frame[: int(self.rng.integers(1, len(frame)))])
+            socket.socket.close()
+            return
+        with contextlib.suppress(ConnectionClosed):
+            socket.send(b"end")
+        self.codes.add(close_code(socket))
+
+
 @pytest.mark.stress
 def test_very_many_mutated_messages_over_sockets(served):
-    check_cut_connections(served, 3_000)
+    """`MANE_STRESS_MESSAGES=10000` sends a tenth."""
+    threads = threading.active_count()
+    vandals = [Vandal(served, seed, MESSAGES // PAGES) for seed in range(PAGES)]
+    served.worker.events.clear()
+    for one in vandals:
+        one.start()
+    for one in vandals:
+        one.join(3600)
+        assert not one.is_alive()
+        assert one.error is None
+    assert set().union(*(one.codes for one in vandals)) == {1007}
+    assert sum(one.cut for one in vandals) > MESSAGES // 100
+    names = {name for name, _ in served.worker.events}
+    assert "move" in names  # a mutation may be a message still
+    assert names <= {message.name for message in FROM_PAGE}
+    served.worker.put("state", encode("state", json="{}"))
+    with served.connected() as socket:  # and a page that behaves is served
+        while socket.recv(timeout=5) != encode("state", json="{}"):
+            pass
+    deadline = time.monotonic() + 10
+    while (served.salon.page_count or threading.active_count() > threads) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert served.salon.page_count == 0  # nobody is forgotten
+    assert threading.active_count() <= threads
 
 
 def test_a_page_that_is_not_built_is_named(tmp_path):
