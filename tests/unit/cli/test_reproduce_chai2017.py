@@ -31,6 +31,10 @@ def test_every_method_stands_beside_the_full_simulation(tmp_path, capsys):
     ratio = [row for row in rows if row["metric"] == "the same over fixed sets" and row["case"].endswith("fixed sets")]
     assert ratio[0]["value"] == pytest.approx(1.0)
     assert all(row["value"] is not None for row in rows)
+    near = [row for row in rows if row["metric"] == "distance from full simulation near solids"]
+    error = {row["case"].rpartition("guides, ")[2]: row["value"] for row in near}
+    best, held, kept = (value for case, value in error.items() if case.startswith("in hindsight"))
+    assert 0 <= best <= held <= kept <= error["fixed sets"] * (1 + 1e-6)
     assert (tmp_path / "comb" / "parting.png").is_file()
 
 
@@ -53,6 +57,14 @@ def test_keeping_hair_from_hair_is_measured_beside_not_doing_so(tmp_path, capsys
     assert found["adaptive, keep_volume, compression 1", metric] <= found["adaptive", metric] + 1e-3
 
 
+@pytest.mark.stress  # half of three scenes, to get at their solids
+def test_times_of_the_truth_are_estimated_at_the_paper_s_sizes(tmp_path, capsys):
+    rows = rows_of(["reproduce", "chai2017", "--scene", "times", "--quick", "-o", str(tmp_path)], capsys)
+    found = {row["case"]: row for row in rows if row["metric"] == "every hair beside the solids"}
+    assert len(found) == 3
+    assert all(row["value"] > 0 and row["reference"] > 0 for row in found.values())
+
+
 def test_the_bench_has_every_stage(capsys):
     rows = rows_of(["bench", "adaptive", "--quick"], capsys)
     stages = {row["metric"] for row in rows}
@@ -61,6 +73,7 @@ def test_the_bench_has_every_stage(capsys):
         "graph",
         "choice",
         "blend",
+        "lean",
         "skin",
         "hair against hair",
         "push-out",
@@ -68,4 +81,4 @@ def test_the_bench_has_every_stage(capsys):
     }
     assert any("a plain kernel" in stage for stage in stages)
     assert {row["case"].rpartition(", ")[2] for row in rows if row["metric"] == "blend"} == {"naive", "sets of a model"}
-    assert all(row["value"] > 0 for row in rows if row["unit"] == "ms")
+    assert all(row["value"] > 0 for row in rows if row["unit"] == "ms" and row["metric"] != "lean")

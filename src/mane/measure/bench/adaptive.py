@@ -78,6 +78,8 @@ TARGET_CALM, TARGET_COMBED = 33.0, 50.0  # [ms] of the salon, guides and push-ou
 TARGET_MEGABYTES = 150.0
 TARGET_FULL = 3.0  # [s] of a calm step of 150,000 hairs
 FULL_SHARE = 15  # of the hairs, one in so many is simulated, and the time scaled
+# [s] that the frames of one row may take, of which there are at least two: rows of seconds are as steady after a few.
+BUDGET = 2.0
 COMB_AT = {"straight": (0.135, -0.1, 0.0), "ball": (0.12, 0.0, 0.0)}  # [m] where the comb stands in the hair
 
 
@@ -85,54 +87,70 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     """Time every stage at every size on one and two threads; compiling is not counted."""
     figures = Figures("adaptive")
     say = progress or (lambda text: None)
+    repeats = 3 if quick else 11
     for size in QUICK if quick else SIZES:
-        _measure(figures, size, 3 if quick else 11, say)
-    _growth(figures, QUICK[0] if quick else SIZES[2], 3 if quick else 7, say)
+        say(f"adaptive: {size.name}, growing {size.hairs:,} x {size.vertices}")
+        head = BoundHead(size)
+        _measure(figures, head, repeats, say)
+    _growth(figures, head, repeats, say)  # of the last and largest one
     return figures
 
 
-def _measure(figures: Figures, size: Size, repeats: int, say: Progress) -> None:
-    say(f"adaptive: {size.name}, growing {size.hairs:,} x {size.vertices}")
-    groom, guides = grown(size)
-    model = random_model(groom, guides)
+class BoundHead:
+    """Hair of a size, grown and bound once for all rows.
+
+    Attributes:
+        size: which.
+        groom: its hair.
+        guides: some of it.
+        model: sets at random.
+        teeth: a comb.
+        skins: what is timed, by name.
+    """
+
+    def __init__(self, size: Size) -> None:
+        self.size, self.teeth = size, comb()
+        self.groom, self.guides = grown(size)
+        self.model = random_model(self.groom, self.guides)
+        self.skins = {
+            "naive": AdaptiveSkin(self.groom, self.guides, solids=[self.teeth]),
+            "sets of a model": AdaptiveSkin(self.groom, self.guides, solids=[self.teeth], model=self.model),
+        }
+
+    def frames(self, kind: str) -> list[GuideFrame]:
+        """Two frames, "calm" or "combed"."""
+        return calm_frames(self.guides) if kind == "calm" else combed_frames(self.guides, self.size)
+
+
+def _measure(figures: Figures, head: BoundHead, repeats: int, say: Progress) -> None:
+    size = head.size
     case = f"{size.name}, {size.hairs:,} x {size.vertices}, {size.guides} guides"
     figures.add(
-        case, "model, constant weights", model.nbytes / 1e6, "MB",
+        case, "model, constant weights", head.model.nbytes / 1e6, "MB",
         reference=size.paper_megabytes, source="chai2017 table 2, quadratic weights", target=TARGET_MEGABYTES,
     )  # fmt: skip
-    teeth = comb()
+    volume = VolumeKeeping(head.groom)
     for threads in (1, 2):
         with using_threads(threads):
             say(f"adaptive: {size.name}, {threads} threads")
-            _measure_threads(
-                figures, f"{case}, {threads} thread{'s'[: threads - 1]}", size, groom, guides, model, teeth, repeats
-            )
-    _measure_full(figures, size, groom, say)
+            _measure_threads(figures, f"{case}, {threads} thread{'s'[: threads - 1]}", head, volume, repeats)
+    _measure_full(figures, size, head.groom, say)
 
 
-def _measure_threads(
-    figures: Figures,
-    case: str,
-    size: Size,
-    groom: Groom,
-    guides: Guides,
-    model: AdaptiveModel,
-    teeth: Solid,
-    repeats: int,
-) -> None:
-    _plain(figures, case, groom, guides, repeats)
-    adjustment, volume = SolidAdjustment([teeth]), VolumeKeeping(groom)
-    for kind, frames in (("calm", calm_frames(guides)), ("combed", combed_frames(guides, size))):
-        total = guide_seconds(guides, teeth if kind == "combed" else None, repeats)
+def _measure_threads(figures: Figures, case: str, head: BoundHead, volume: VolumeKeeping, repeats: int) -> None:
+    size = head.size
+    _plain(figures, case, head.groom, head.guides, repeats)
+    adjustment = SolidAdjustment([head.teeth])
+    for kind in ("calm", "combed"):
+        frames = head.frames(kind)
+        total = guide_seconds(head.guides, head.teeth if kind == "combed" else None, repeats)
         figures.add(f"{case}, {kind}", "guides", 1e3 * total, "ms")
-        for name, skin in (
-            ("naive", AdaptiveSkin(groom, guides, solids=[teeth])),
-            ("sets of a model", AdaptiveSkin(groom, guides, solids=[teeth], model=model)),
-        ):
+        for name, skin in head.skins.items():
+            skin.reset()
             stages = stage_seconds(skin, frames, repeats)
             points = skin(frames[0])
-            stages["hair against hair"] = best_seconds(partial(volume, points.copy(), frames[0]), repeats)
-            stages["push-out"] = best_seconds(partial(adjustment, points, frames[0]), repeats)
+            stages["hair against hair"] = best_seconds(partial(volume, points.copy(), frames[0]), repeats, BUDGET)
+            stages["push-out"] = best_seconds(partial(adjustment, points, frames[0]), repeats, BUDGET)
             for stage, seconds in stages.items():
                 figures.add(f"{case}, {kind}, {name}", stage, 1e3 * seconds, "ms")
             whole = 1e3 * (total + stages["skin"] + stages["push-out"])
@@ -169,19 +187,20 @@ def _measure_full(figures: Figures, size: Size, groom: Groom, say: Progress) -> 
     )  # fmt: skip
 
 
-def _growth(figures: Figures, size: Size, repeats: int, say: Progress) -> None:
+def _growth(figures: Figures, head: BoundHead, repeats: int, say: Progress) -> None:
     """Time of the skin over hairs, and over guides: a power of 1 is linear."""
+    size = head.size
+
+    def seconds_of(one: BoundHead) -> float:
+        return stage_seconds(one.skins["sets of a model"], one.frames("combed"), repeats)["skin"]
+
+    whole = seconds_of(head)
     for what, smaller in (
         ("hairs", replace(size, hairs=size.hairs // 4)),
         ("guides", replace(size, guides=size.guides // 4)),
     ):
         say(f"adaptive: growth in {what}")
-        seconds = []
-        for one in (smaller, size):
-            groom, guides = grown(one)
-            skin = AdaptiveSkin(groom, guides, solids=[comb()], model=random_model(groom, guides))
-            seconds.append(stage_seconds(skin, combed_frames(guides, one), repeats)["skin"])
-        power = np.log(seconds[1] / seconds[0]) / np.log(4)
+        power = np.log(whole / seconds_of(BoundHead(smaller))) / np.log(4)
         figures.add(f"{size.name}, combed", f"growth of the skin in {what}, power", power, "1", target=1.5)
 
 
@@ -238,9 +257,12 @@ def combed_frames(guides: Guides, size: Size) -> list[GuideFrame]:
 
 
 def stage_seconds(skin: AdaptiveSkin, frames: Iterable[GuideFrame], repeats: int) -> dict[str, float]:
-    """Seconds of the whole skin, and of graph, choice and blend of it, the median of frames that alternate."""
-    pair, found = list(frames), []
+    """Seconds of the whole skin, and of graph, choice, blend and leaning, the median of frames that alternate."""
+    pair = list(frames)
+    found: list[dict[str, float]] = []
     for number in range(2 * repeats + 2):
+        if len(found) >= 4 and sum(one["skin"] for one in found) > BUDGET:
+            break
         frame = replace(pair[number % 2], time=STEP * (number + 1))
         whole = best_seconds(partial(skin, frame), 1)
         found.append({"skin": whole, **skin.seconds})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ NEAR = 0.02  # [m]
 INSIDE = 1e-4  # [m] deeper than this counts as penetration
 NECK = (0.0, -0.1, 0.0)  # what heads turn about [m]
 TRAINING_SEEDS, UNSEEN_SEEDS = (11, 12, 13), (21,)
+BESIDE_SOLIDS = 2.4  # times the time of a calm step, of one beside a comb (docs/limits.md); for progress alone
 TRAINED_EVERY = 4  # frames of 10 ms: 25 per second
 
 
@@ -102,13 +104,13 @@ def simulation_of(scene: PartingScene, guides: Guides, head: Motion, solids: Seq
 
 def motion_of(scene: PartingScene, groom: Groom, seeds: Sequence[int], seconds: float, done: Done) -> TrainingMotion:
     """Every hair of a groom simulated under random motions of the head, without solids."""
-    every, begins = [], []
+    every, begins, steps = [], [], round(seconds * FRAME_RATE)
     for number, seed in enumerate(seeds):
-        done("simulating every hair to learn from", number / len(seeds))
         head = make_motion("random", pivot=NECK, seed=seed, amplitude=0.6)
         simulation = simulation_of(scene, Guides.chosen(groom, np.arange(groom.strand_count)), head)
         rest = groom.as_uniform()
-        for step in range(round(seconds * FRAME_RATE)):
+        for step in range(steps):
+            done("simulating every hair to learn from", (number + step / steps) / len(seeds))
             frame = simulation.step()
             if step % TRAINED_EVERY == 0:
                 every.append(seen_from(frame.head, frame.points) - rest)
@@ -146,13 +148,35 @@ def grown(scene: PartingScene, sizes: Sizes) -> Groom:
 def record(scene: PartingScene, sizes: Sizes, done: Done, **training: Any) -> Recording:
     """Learn, then simulate every hair of a scene, and its guides."""
     groom = grown(scene, sizes)
-    motion = motion_of(scene, groom, TRAINING_SEEDS, sizes.train_seconds, done)
-    done("simulating every hair beside the solids", 0.0)
+    steps = round(min(scene.seconds, sizes.seconds) * FRAME_RATE)
+    learned = len(TRAINING_SEEDS) * sizes.train_seconds * FRAME_RATE
+    part = learned / (learned + BESIDE_SOLIDS * steps)  # of the time of all steps, those to learn from
+    motion = motion_of(scene, groom, TRAINING_SEEDS, sizes.train_seconds, lambda text, share: done(text, part * share))
     every = Guides.chosen(groom, np.arange(groom.strand_count))
     full = simulation_of(scene, every, make_motion("still"), scene.solids())
-    truth = np.stack([full.step().points for _ in range(round(min(scene.seconds, sizes.seconds) * FRAME_RATE))])
-    done("simulating the guides", 0.0)
+    truth = np.empty((steps, *groom.as_uniform().shape), np.float32)
+    for number in range(steps):
+        done("simulating every hair beside the solids", part + (1 - part) * number / steps)
+        truth[number] = full.step().points
+    done("simulating the guides", 1.0)
     return _with_guides(scene, groom, motion, truth, AdaptiveTraining(guides=sizes.guides, **training))
+
+
+def truth_seconds(scene: PartingScene, hairs: int, vertices: int, sample: int, seconds: float) -> float:
+    """Estimate how long every one of so many hairs takes to simulate beside the solids of a scene [s].
+
+    Simulates a `sample` of them for so many `seconds` of the scene, the last ones before its middle, and scales.
+    """
+    groom = grown(scene, Sizes(sample, 1, vertices, scene.seconds, 0.0))
+    every = Guides.chosen(groom, np.arange(sample))
+    simulation = simulation_of(scene, every, make_motion("still"), scene.solids())
+    for _ in range(round((0.5 * scene.seconds - seconds) * FRAME_RATE)):
+        simulation.step()
+    steps = max(round(seconds * FRAME_RATE), 1)
+    began = perf_counter()
+    for _ in range(steps):
+        simulation.step()
+    return (perf_counter() - began) / steps * scene.seconds * FRAME_RATE * hairs / sample
 
 
 def with_guides(recording: Recording, count: int) -> Recording:

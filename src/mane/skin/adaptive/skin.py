@@ -59,7 +59,7 @@ class AdaptiveSkin(Skin):
         graph: the guide graph of the last frame.
         sets: of guides that hairs may hang on: `NearSets`, or `ListedSets` of a model.
         chosen: what each hair hangs on: a mask over its eligible guides, or the number of a set of the model, (S,).
-        seconds: that graph, choice and blend of the last frame took.
+        seconds: that graph, choice, blend and leaning of the last frame took.
 
     Limitations: guides that are inserted during a run are not followed. Positions are blended, so lengths are not kept;
     the pass `keep_lengths` restores them. A hair all of whose eligible guides are on the other side of a solid goes
@@ -138,6 +138,8 @@ class AdaptiveSkin(Skin):
 
     def _lean(self, frame: GuideFrame, out: FloatArray) -> None:
         """Let hairs lean towards their guides that are behind a solid, seen from there."""
+        started = perf_counter()
+        self.seconds["lean"] = 0.0
         solids, poses = self.graph.solids_at(frame)
         if not (self.params.lean and len(poses)) or self.params.paper:
             return
@@ -153,6 +155,7 @@ class AdaptiveSkin(Skin):
         turn = frame.head.matrix[:3, :3].astype(np.float32)
         kept = (turn, self._decay, self._leaning, self._is_leaning)
         kernels.lean_hairs(solids, poses, *of_hairs, self.graph.between, recovery, *kept, out)
+        self.seconds["lean"] = perf_counter() - started
 
     @property
     def tables(self) -> BlendTables:
