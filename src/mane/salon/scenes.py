@@ -64,6 +64,9 @@ mesh = "none"
 
 [skin]
 method = "linear"
+
+[camera]
+look = "brown"
 """
 MODEL = """
 [groom]
@@ -81,6 +84,9 @@ motion = "look"
 
 [skin]
 {skin}
+
+[camera]
+look = "brown"
 """
 
 

@@ -154,7 +154,7 @@ class Studio:
         choice = settings.choice_described
         pace = PACES[0 if self._pace.is_automatic else 1]
         second = choice("second", "split view", "skin", settings.SIDE_SKINS, self._second)
-        more = [second, choice("pace", "their number", "skin", PACES, pace), *self._own_sliders()]
+        more = [second, choice("pace", "server carries", "skin", PACES, pace), *self._own_sliders()]
         pivot = np.zeros(3) if self.holding is None else self.holding.pivot
         self._display.state(
             {
@@ -315,7 +315,7 @@ class Studio:
             self._make_carriers()
             self._show_carriers()
         elif name == "pace":
-            require_choice("their number", value, PACES)
+            require_choice("server carries", value, PACES)
             self._pace.follow(value == PACES[0])
         else:
             choice = settings.find_choice(self.scene, name)
