@@ -446,6 +446,6 @@ def test_pictures_show_the_body_where_it_is(tmp_path, monkeypatch):
     sink = PictureSink(assembly, folder=tmp_path, movie=None, drawn=range(1, 7), numbers=range(1, 7))
     for index in range(1, 7):
         frame = replace(assembly.source.rest, time=(index - 1) * FRAME, is_rest_pose=False)
-        (shown,) = sink._meshes(frame)
+        (shown,) = sink._shown.at(frame)
         np.testing.assert_array_equal(shown.points, body.animation.points(frame.time))
         assert fits(sink._cameras[index - 1], shown.points, 96 / 64)

@@ -175,10 +175,10 @@ def test_solids_deform_too(scene):
             '[body]\nmesh = "a.usd"\npreroll = "long"',
             "5: [body] preroll: must be \"auto\" or a time [s] from 0 on, got 'long'",
         ),
-        ('[body]\nmesh = "a.usd"\npreroll = -1', '5: [body] preroll: must be "auto" or a time [s] from 0 on, got -1'),
+        ('[body]\nmesh = "a.usd"\npreroll = -1', '5: [body] preroll: must be at least 0 and below 10000, got -1'),
         (
             '[body]\nmesh = "a.usd"\ninterpolation = "cubik"',
-            "5: [body] interpolation: must be one of 'cubic', 'linear', got 'cubik'",
+            "5: [body] interpolation: 'cubik' is unknown; choose from cubic, linear",
         ),
         ('[body]\ninterpolation = "linear"', "4: [body] interpolation: is for a mesh from a file"),
         ("[body]\nstart = 1", "4: [body] start: is for a mesh from a file"),
