@@ -31,6 +31,7 @@ SKY, GROUND = (0.55, 0.62, 0.70), (0.06, 0.06, 0.06)  # linear RGB that it mirro
 MIRROR_STEPS = 40  # of a mirrored ray
 HAIR_BLOCK = 4  # side of the blocks of samples in which hair is before what it hides
 HIGHLIGHT = 0.06  # [rad] least radius of the image of a light: ripples finer than the grid spread it
+PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies just below the surface and breaks it; how far below [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +154,8 @@ def with_water(mesh: Mesh, scene: DryScene, view: View, lights: Sequence[Light |
     tint = (1.0 - share) * np.exp(-np.array(ABSORPTION) * seen.depth[:, None])
     mirrored = seen.rays + 2.0 * cosine[:, None] * seen.normals
     within = (1.0 - share) * -np.expm1(-SCATTERING * seen.depth[:, None]) * np.array(SCATTERED)
-    light = tint * through[:, :3] + within + share * _reflected(mirrored, seen.points, scene, view, lights)
+    blurs = _blurs(seen, scene)
+    light = tint * through[:, :3] + within + share * _reflected(mirrored, seen.points, blurs, scene, view, lights)
     nearness, lit, cover = solids.nearness.copy(), solids.light.copy(), solids.cover.copy()
     nearness.reshape(-1)[seen.samples] = seen.nearness
     lit.reshape(-1, 3)[seen.samples] = light
@@ -161,11 +163,25 @@ def with_water(mesh: Mesh, scene: DryScene, view: View, lights: Sequence[Light |
     return DrawnSolids(nearness, lit, cover)
 
 
+def _blurs(seen: SeenWater, scene: DryScene) -> FloatArray:
+    """Radius of images of lights [rad], shape (M, 1): a film over a coat is no mirror, hairs come through it."""
+    dry, solid = (field.reshape(-1)[seen.samples] for field in (scene.nearness, scene.solids.nearness))
+    below = 1.0 / np.maximum(dry, 1e-9) - 1.0 / np.maximum(seen.nearness, 1e-9)
+    pierced = np.where(dry > solid, np.clip(1.0 - below / COAT, 0.0, 1.0), 0.0)
+    blurs: FloatArray = (HIGHLIGHT + (PIERCED - HIGHLIGHT) * pierced[:, None]).astype(np.float32)
+    return blurs
+
+
 def _reflected(
-    directions: FloatArray, points: FloatArray, scene: DryScene, view: View, lights: Sequence[Light | AmbientLight]
+    directions: FloatArray,
+    points: FloatArray,
+    blurs: FloatArray,
+    scene: DryScene,
+    view: View,
+    lights: Sequence[Light | AmbientLight],
 ) -> FloatArray:
     """Light from mirrored directions (M, 3): hair and solids where the picture shows them, else what is around."""
-    around = _surroundings(directions, points, lights)
+    around = _surroundings(directions, points, blurs, lights)
     if not len(points) or not scene.nearness.any():
         return around
     extent = float(np.median(view.depth(points.astype(np.float32))))
@@ -180,14 +196,16 @@ def _reflected(
     return around
 
 
-def _surroundings(directions: FloatArray, points: FloatArray, lights: Sequence[Light | AmbientLight]) -> FloatArray:
-    """Light that comes from directions (M, 3): sky, ground and the images of lights."""
+def _surroundings(
+    directions: FloatArray, points: FloatArray, blurs: FloatArray, lights: Sequence[Light | AmbientLight]
+) -> FloatArray:
+    """Light that comes from directions (M, 3): sky, ground and the images of lights, `blurs` (M, 1) wide."""
     up = np.clip(0.5 + 0.5 * directions[:, 1:2], 0.0, 1.0)
     found = np.array(GROUND) + up**2 * (np.array(SKY) - np.array(GROUND))
     for light in lights:
         if isinstance(light, AmbientLight):
             continue
-        radius = HIGHLIGHT + (0.5 * light.size if isinstance(light, DirectionalLight) else 0.0)
+        radius = blurs + (0.5 * light.size if isinstance(light, DirectionalLight) else 0.0)
         off = 1.0 - (directions * light.to_light(points.astype(np.float32))).sum(axis=1, keepdims=True)
         # irradiance over the solid angle of its image, a lobe that falls off within the radius
         found = found + light.irradiance(points.astype(np.float32)) / np.pi * np.exp(-2.0 * off / radius**2) / radius**2

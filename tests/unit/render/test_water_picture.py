@@ -103,3 +103,20 @@ def test_water_takes_light_from_what_lies_behind_it():
     assert left == pytest.approx(CROSSING * np.exp(-0.1 * np.array(ABSORPTION)), rel=0.02)
     beside = Box((2.0, 1.0, 0.0), (0.4, 0.05, 0.4)).mesh()
     assert np.array_equal(render(None, floor, water=beside, **settings)[15, 20], dry)
+
+
+def test_hair_just_below_the_surface_breaks_the_image_of_a_light():
+    """A film of water over a coat is no mirror; the same hair deep below leaves the image as it is."""
+    slab = Box((0.0, 0.0, 0.0), (0.2, 0.2, 0.1)).mesh()
+    camera = Camera((0.0, 0.0, 1.0), (0.0, 0.0, 0.0), fov=0.3)
+    light = DirectionalLight((0.0, 0.0, 1.0), size=0.02, has_shadow=False)
+    ends = np.linspace(-0.1, 0.1, 400)
+    brightest = {}
+    for below in (0.002, 0.15):
+        strands = np.stack([np.stack([[x, y, 0.1 - below] for y in (-0.1, 0.1)]) for x in ends]).astype(np.float32)
+        picture = render(
+            strands, None, camera=camera, size=(40, 40), supersample=1, tone="linear", lights=[light], water=slab,
+            background=(0.0, 0.0, 0.0), look="black",
+        )  # fmt: skip
+        brightest[below] = float(picture[18:22, 18:22, :3].mean())
+    assert brightest[0.15] > 5.0 * brightest[0.002]
