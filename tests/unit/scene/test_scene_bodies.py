@@ -175,7 +175,7 @@ def test_solids_deform_too(scene):
             '[body]\nmesh = "a.usd"\npreroll = "long"',
             "5: [body] preroll: must be \"auto\" or a time [s] from 0 on, got 'long'",
         ),
-        ('[body]\nmesh = "a.usd"\npreroll = -1', '5: [body] preroll: must be at least 0 and below 10000, got -1'),
+        ('[body]\nmesh = "a.usd"\npreroll = -1', "5: [body] preroll: must be at least 0 and below 10000, got -1"),
         (
             '[body]\nmesh = "a.usd"\ninterpolation = "cubik"',
             "5: [body] interpolation: 'cubik' is unknown; choose from cubic, linear",
