@@ -131,8 +131,9 @@ class Worker:
         self._events: list[Event] = []
         self._ready = threading.Condition()
         self._closed = False
-        for target in (self._receive, self._send):
-            threading.Thread(target=target, daemon=True).start()
+        self._receiver, sender = (threading.Thread(target=one, daemon=True) for one in (self._receive, self._send))
+        self._receiver.start()
+        sender.start()
 
     def _start(self, other: Connection, arguments: tuple[Any, ...]) -> None:
         context = multiprocessing.get_context("spawn")
@@ -145,7 +146,6 @@ class Worker:
     def _end(self) -> None:
         self._studio.terminate()
         self._studio.join(5.0)
-        self._pipe.close()
 
     @property
     def is_alive(self) -> bool:
@@ -197,6 +197,10 @@ class Worker:
             self._closed, self._events = True, [END]
             self._ready.notify()
         self._end()
+        # The studio's end is closed by now, which ends the receiver. Below its feet the pipe must not go: another file
+        # might get its number.
+        self._receiver.join(5.0)
+        self._pipe.close()
 
 
 class ThreadWorker(Worker):
@@ -208,7 +212,6 @@ class ThreadWorker(Worker):
 
     def _end(self) -> None:
         self._studio.join(5.0)
-        self._pipe.close()
 
 
 def _key(name: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
