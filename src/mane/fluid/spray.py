@@ -73,6 +73,21 @@ class Spray:
         found: NDArray[np.int64] = np.clip(self.places.astype(np.int64), 0, np.array(self.grid.shape) - 1)
         return found
 
+    @property
+    def upright(self) -> int:
+        """Axis that gravity is most along."""
+        return int(np.argmax(np.abs(self.gravity)))
+
+    @property
+    def is_lying(self) -> NDArray[np.bool_]:
+        """Which drops lie on the floor of the box, shape (N,)."""
+        axis = self.upright
+        along = self.places[:, axis]
+        lying: NDArray[np.bool_] = (
+            along <= 2.0 * EDGE if self.gravity[axis] < 0 else along >= self.grid.shape[axis] - 2.0 * EDGE
+        )
+        return lying
+
     def add(self, places: NDArray[Any], velocities: Float64Array, volume: float) -> None:
         """Add drops of one volume each [volume of a cell]."""
         self.places = np.concatenate([self.places, places.astype(np.float64)])

@@ -48,7 +48,7 @@ class SurfaceParams:
     tension: float = 0.0
     markers: int = 16
     reseeding: int = 10
-    regain: float = 1.5
+    regain: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mane.fluid.drop_mesh import puddle_mesh, water_mesh
 from mane.fluid.grid import Grid, Side
 from mane.fluid.sources import Jet
 from mane.fluid.spray import Around, Spray, rank_in_cell
@@ -85,3 +86,19 @@ def test_a_jet_on_a_dry_floor_keeps_its_volume():
     assert abs(water.lost) < 0.02
     assert len(water.surface.spray) > 0
     assert np.isclose(account["owned"], account["added"] - account["removed"] - account["left"])
+
+
+def test_drops_on_the_floor_are_drawn_as_a_film_of_their_volume():
+    water = Water(Grid((8, 8, 8), 0.1))
+    spray = water.surface.spray
+    spray.add(np.array([[4.2, 0.0, 4.4], [4.6, 0.0, 4.4], [2.0, 5.0, 2.0]]), np.zeros((3, 3)), 0.002)
+    film = puddle_mesh(spray)
+    assert film is not None
+    size = np.ptp(film.points, axis=0)
+    assert len(film.points) == 12  # two of a cell have run together
+    assert film.volume == pytest.approx(2 * 0.002 * 0.1**3, rel=1e-5)
+    assert film.points[:, [0, 2]].mean(axis=0) == pytest.approx([0.44, 0.44], abs=1e-5)
+    assert size[1] < 0.1 * size[0]
+    drawn = water_mesh(water.surface)
+    assert drawn is not None
+    assert drawn.volume == pytest.approx(3 * 0.002 * 0.1**3, rel=1e-5)
