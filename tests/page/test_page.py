@@ -422,7 +422,7 @@ def test_the_page_fits_a_phone(browser):
     with OpenSalon(salon_scene(None, [*SCENE, "groom.style=ball"]), threads=1) as salon:
         one = Tab(browser, salon.address)
         one.page.set_viewport_size({"width": 390, "height": 780})
-        time.sleep(0.5)
+        one.wait("document.querySelector('canvas').clientWidth == 390", "as wide as a phone")
         picture, panel = one.page.locator("canvas").bounding_box(), one.page.locator("aside").bounding_box()
         assert picture["width"] == 390
         assert picture["height"] > 350
