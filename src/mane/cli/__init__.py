@@ -64,6 +64,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         again = "; --resume goes on after the last finished frame, where the scene has a cache in [output]"
         _say(f"mane: interrupted{again if 'resume' in args.names else ''}")
         return 130
+    except _diverged() as error:
+        if os.environ.get("MANE_DEBUG"):
+            raise
+        _say(f"mane: error: {_one_line(error)}")
+        return 2
+
+
+def _diverged() -> tuple[type[BaseException], ...]:
+    """Runs that went away: imported only when something is raised that nothing above has caught."""
+    from mane.fluid.flow import FlowDiverged
+    from mane.strand.stepping import SolverDiverged
+
+    return FlowDiverged, SolverDiverged
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -8,6 +8,7 @@ import pytest
 
 from mane.cli import main
 from mane.cli import reproduce as command
+from mane.fluid.flow import FlowDiverged
 from mane.measure.reproduce import reproduce
 
 
@@ -24,9 +25,17 @@ def tiny_paper(monkeypatch):
     def missed(report, *, quick, tell):
         report.add("two", "count", 2.0, "1", target=1.0)
 
-    modules = {"scene_kept": kept, "scene_missed": missed}
+    def diverged(report, *, quick, tell):
+        raise FlowDiverged("water: 264 m/s near (0, 0, 0) m")
+
+    modules = {"scene_kept": kept, "scene_missed": missed, "scene_diverged": diverged}
     monkeypatch.setattr(
-        reproduce, "PAPERS", {"tiny": reproduce.Paper("Tiny", {"a": "scene_kept", "b": "scene_missed"})}
+        reproduce,
+        "PAPERS",
+        {
+            "tiny": reproduce.Paper("Tiny", {"a": "scene_kept", "b": "scene_missed"}),
+            "away": reproduce.Paper("Away", {"a": "scene_diverged"}),
+        },
     )
     monkeypatch.setattr(command, "PAPERS", reproduce.PAPERS)
     monkeypatch.setattr(
@@ -68,3 +77,9 @@ def test_every_scene_can_be_loaded(paper):
     for scene in reproduce.PAPERS[paper].scenes.values():
         module, _, function = scene.partition(":")
         assert callable(getattr(import_module(f"mane.measure.{module}"), function or "run"))
+
+
+@pytest.mark.usefixtures("tiny_paper")
+def test_a_scene_that_runs_away_costs_one_line(tmp_path, capsys):
+    assert main(["reproduce", "away", "-o", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "mane: error: water: 264 m/s near (0, 0, 0) m"
