@@ -15,6 +15,14 @@ from mane.simd.jit import njit, prange
 HALVINGS = 5  # of the last step, to find the place where a ray meets something
 
 
+@njit(cache=True, error_model="numpy")
+def project_place(point, direction, way, *view):
+    """Column, row and nearness of the place that is `way` [m] along a ray."""
+    return project_point(
+        point[0] + way * direction[0], point[1] + way * direction[1], point[2] + way * direction[2], *view
+    )
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def follow_rays(
     points,
@@ -39,6 +47,7 @@ def follow_rays(
     `thickness` [m], has met it. Steps grow towards `reach` [m]: what is near is mirrored most sharply.
     """
     height, width = nearness.shape
+    view = (origin, axes, focal, centre_x, centre_y, is_perspective, smallest_depth)
     for i in prange(points.shape[0]):
         found[i, 0] = found[i, 1] = found[i, 2] = np.float32(0.0)
         before = np.float32(0.0)
@@ -47,11 +56,7 @@ def follow_rays(
             way = reach * share * share
             near, far = before, way
             before = way
-            x, y, depth = project_point(
-                points[i, 0] + way * directions[i, 0], points[i, 1] + way * directions[i, 1],
-                points[i, 2] + way * directions[i, 2], origin, axes, focal, centre_x, centre_y, is_perspective,
-                smallest_depth,
-            )  # fmt: skip
+            x, y, depth = project_place(points[i], directions[i], way, *view)
             if not (depth > 0 and x >= 0 and y >= 0 and x < width and y < height):
                 break
             seen = nearness[int(y), int(x)]
@@ -59,21 +64,13 @@ def follow_rays(
                 continue
             for _ in range(HALVINGS):
                 middle = np.float32(0.5) * (near + far)
-                x, y, depth = project_point(
-                    points[i, 0] + middle * directions[i, 0], points[i, 1] + middle * directions[i, 1],
-                    points[i, 2] + middle * directions[i, 2], origin, axes, focal, centre_x, centre_y, is_perspective,
-                    smallest_depth,
-                )  # fmt: skip
+                x, y, depth = project_place(points[i], directions[i], middle, *view)
                 row, column = min(max(int(y), 0), height - 1), min(max(int(x), 0), width - 1)
                 if nearness[row, column] > depth:
                     far, seen = middle, nearness[row, column]
                 else:
                     near = middle
-            x, y, depth = project_point(
-                points[i, 0] + far * directions[i, 0], points[i, 1] + far * directions[i, 1],
-                points[i, 2] + far * directions[i, 2], origin, axes, focal, centre_x, centre_y, is_perspective,
-                smallest_depth,
-            )  # fmt: skip
+            x, y, depth = project_place(points[i], directions[i], far, *view)
             if np.float32(1.0) / depth - np.float32(1.0) / seen < thickness:
                 found[i, 0], found[i, 1], found[i, 2] = x, y, np.float32(1.0)
                 break
