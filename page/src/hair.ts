@@ -3,14 +3,13 @@
 // a thousand of them covered no more of a pixel than one.
 
 import * as THREE from "three";
+import { VIEWS, type View } from "./backend";
 import { FIBRE, FibreTextures } from "./fibre";
 import type { Look } from "./generated/protocol";
 import { DEVELOP, LIGHT, lightUniforms } from "./light";
 import { SHADOW, type ShadowMap } from "./shadow";
 import { FETCH, floatTarget, Pass, rowsOf, WIDTH } from "./texels";
 
-export const VIEWS = ["hair", "guides", "weights", "sets", "penetration"] as const;
-export type View = (typeof VIEWS)[number];
 const FULL_HEAD = 100_000; // hairs; fewer are drawn wider, so that they cover as much
 const WIDEST = 4; // times its own width
 

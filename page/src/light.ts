@@ -2,6 +2,8 @@
 
 import * as THREE from "three";
 
+export const BACKGROUND = 0x20242b;
+export const MARGIN = 1.35; // of the ball around the hair that the light sees
 export const KEY = new THREE.Vector3(0.55, 0.75, 0.65).normalize();
 
 /** Declares what `lightUniforms` gives. */
@@ -26,3 +28,12 @@ vec3 develop(vec3 light) {
   vec3 film = clamp((x * (2.51 * x + 0.03)) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0);
   return mix(12.92 * film, 1.055 * pow(film, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, film));
 }`;
+
+/** Radius of a ball around the origin that holds points (N, 3). */
+export function radiusOf(points: Float32Array): number {
+  let largest = 0;
+  for (let i = 0; i < points.length; i += 3) {
+    largest = Math.max(largest, points[i] ** 2 + points[i + 1] ** 2 + points[i + 2] ** 2);
+  }
+  return Math.sqrt(largest);
+}

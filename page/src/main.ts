@@ -6,13 +6,14 @@ import { Hands } from "./hands";
 import { Latency } from "./latency";
 import { Panel, type State } from "./panel";
 import { Stage } from "./stage";
+import { WebGL2Backend } from "./webgl2";
 
 const LOOK_AGAIN = 3; // [ms] until a picture that is not finished is asked for again
 const IDLE = 40; // [ms] between looks whether the camera has moved
 const EARLIEST = 0.7; // of what the picture before took, before that nobody asks
 
 const canvas = document.querySelector("canvas") as HTMLCanvasElement;
-const stage = new Stage(canvas);
+const stage = new Stage(canvas, new WebGL2Backend(canvas));
 const latency = new Latency();
 stage.onFinished = () => latency.finished(performance.now());
 
@@ -96,6 +97,7 @@ Object.assign(window, {
     answers: latency.answers,
     received: () => connection.received,
     points: (side: number, texture = 0) => stage.readPoints(side, texture),
+    masks: (side: number) => Array.from(stage.backend.masks(side)),
     depths: (side: number) => stage.readDepths(side),
     milliseconds: () => stage.milliseconds,
   },

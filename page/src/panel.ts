@@ -1,7 +1,7 @@
 // The panel beside the picture: whatever settings the server has, buttons, numbers and notices.
 
+import { VIEWS, type View } from "./backend";
 import { HANDLES, type Handles } from "./gizmo";
-import { VIEWS, type View } from "./hair";
 import type { Tool } from "./hands";
 
 export interface SliderState {

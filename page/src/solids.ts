@@ -4,7 +4,7 @@ import * as THREE from "three";
 import { coarse } from "./coarse";
 import type { Solid } from "./generated/protocol";
 import { DEVELOP, LIGHT, lightUniforms } from "./light";
-import { SHADOW, type ShadowMap } from "./shadow";
+import { SHADOW } from "./shadow";
 
 const PLACED = `
 precision highp float;
@@ -81,9 +81,9 @@ export class Solids {
   private readonly meshes = new Map<number, THREE.Mesh<THREE.BufferGeometry, THREE.RawShaderMaterial>>();
   private readonly props = new Set<number>();
 
-  /** With `isSoftware`, solids of many triangles are drawn with fewer, and are lit at their vertices. */
+  /** `shadow` is what its shaders share. With `isSoftware`, solids of many triangles are drawn with fewer, and are lit at their vertices. */
   constructor(
-    private readonly shadow: ShadowMap,
+    private readonly shadow: Record<string, THREE.IUniform>,
     private readonly isSoftware: boolean,
   ) {}
 
@@ -99,7 +99,7 @@ export class Solids {
       glslVersion: THREE.GLSL3,
       ...(this.isSoftware ? ROUGH : FINE),
       uniforms: {
-        ...this.shadow.shared,
+        ...this.shadow,
         color: { value: (message.is_prop ? PROP : CLAY).clone() },
         gloss: { value: message.is_prop ? 0.08 : 0.015 },
         isShaded: { value: !(this.isSoftware && message.is_prop) },

@@ -199,7 +199,7 @@ def test_adaptive_hair_of_the_graphics_card_is_that_of_the_skin(tab):
     tab.wait("salon.stage.shownFrame.time > 0.3", "long enough")
     settled(tab)
     skin, frame, hairs = shown(tab, "adaptive")
-    masks = np.array(tab.get("Array.from(salon.stage.sides[0].carrier.masks)"), np.int32)[: len(hairs)]
+    masks = np.array(tab.get("salon.masks(0)"), np.int32)[: len(hairs)]
     assert len(np.unique(masks)) > 3  # the comb is in the hair
     jumps = np.array(tab.get("salon.points(0, 1)")).reshape(hairs.shape)
     assert np.abs(jumps).max() < 0.03

@@ -45,7 +45,7 @@ class Watched:
         heap = self.tab.get("(() => { gc(); gc(); return performance.memory.usedJSHeapSize; })()")
         simulation = resident(self.salon.worker._studio.pid)
         # The browser's other processes are shared with the driver; textures are counted by the page itself.
-        textures = self.tab.get("salon.stage.renderer.info.memory.textures")
+        textures = self.tab.get("salon.stage.backend.renderer.info.memory.textures")
         self.samples.append(
             {"simulation": simulation, "server": resident(os.getpid()), "page": heap, "textures": textures}
         )
