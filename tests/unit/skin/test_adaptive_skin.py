@@ -8,14 +8,16 @@ import pytest
 from skin_frames import SOMEWHERE, frame_of
 
 from mane.body.motion import Pose
+from mane.body.props import make_comb
 from mane.body.shapes import Capsule, Sphere
 from mane.body.solid import Solid
+from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin.adaptive import _reference as reference
 from mane.skin.adaptive.graph import GRAZE, GuideGraph, MotionScale
 from mane.skin.adaptive.params import AdaptiveParams
-from mane.skin.adaptive.skin import AdaptiveSkin
+from mane.skin.adaptive.skin import RECOVERY, AdaptiveSkin
 from mane.skin.adaptive.two_way import TwoWaySkin, effective_forces
 
 TOOTH = Solid(Capsule((0.0, -0.1, -0.1), (0.0, -0.1, 0.1), 0.002))
@@ -216,6 +218,43 @@ def test_hair_that_would_be_behind_the_tooth_leans_to_its_guides(lean):
     if lean:
         assert TOOTH.at(0.0).distance(hair[on_the_right, 1:].reshape(-1, 3)).min() > -1e-4
         np.testing.assert_allclose(hair[:, 0], groom.roots, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_hair_leans_as_the_ways_from_its_guides_say(seed):
+    """Every way followed one by one, against boxes, cells and balls that leave most of them out."""
+    rng = np.random.default_rng(seed)
+    groom = curtain(hairs=61, vertices=14, depth=0.02)
+    guides = every(groom, 6)
+    comb = Solid(make_comb(teeth=12).shape)
+    skins = [AdaptiveSkin(groom, guides, solids=[comb], fade=0.0, lean=lean) for lean in (True, False)]
+    along = np.linspace(0, 1, guides.vertex_count)[:, None]
+    points = (guides.rest + 0.012 * rng.normal(size=(guides.capacity, 1, 3)) * along).astype(np.float32)
+    # Teeth to the front, through the middle of the curtain and some way off its plane.
+    turn = quaternion.from_axis_angle(np.array([1.0, 0.2, 0.1]) / np.linalg.norm([1.0, 0.2, 0.1]), 1.4)
+    pose = Pose(np.array([0.003, -0.12, -0.015]), turn)
+    frame = replace(frame_of(guides, points=points), solid_poses=(pose,))
+    leaning, upright = (skin(frame, copy=True) for skin in skins)
+    skin = skins[0]
+    step = groom.lengths.mean() / (groom.vertex_counts[0] - 1)
+    recovery = (step / RECOVERY[0], step / RECOVERY[1])
+    moved, expected = leaning - upright, np.zeros_like(leaning)
+    for s in range(groom.strand_count):
+        own = skin.hangs_on(s)
+        expected[s] = reference.leaning(
+            upright[s].astype(np.float64),
+            points[own].astype(np.float64),
+            (points - guides.rest)[own].astype(np.float64),
+            lambda places: comb.placed(pose, 0.0).distance(places.astype(np.float32)),
+            skin.graph.between,
+            recovery,
+        )
+    leans = np.linalg.norm(expected, axis=2).max(axis=1) > 1e-4
+    assert leans.sum() > 5
+    apart = np.linalg.norm(moved - expected, axis=2).max(axis=1)
+    # A way is followed in 400 steps there; one that grazes a tooth between two of them is seen or not.
+    assert (apart < 2e-4).mean() > 0.95
+    assert (apart[~leans] == 0).mean() > 0.95
 
 
 def test_what_hair_leans_by_fades_as_jumps_do_when_the_guides_come_back():

@@ -129,6 +129,42 @@ def sum_listed(mask, coefficients, scale, rows, shift, present, scratch, acc):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def sum_constant(mask, coefficients, scale, rows, shift, present, own, weights, acc):
+    """The same as `sum_listed` for weights that are constant along the hair.
+
+    Weights are scaled before they are applied, and guides added by fours, so that `acc` is written once.
+    `own` and `weights` (M + 3,) are overwritten.
+    """
+    total, whole, count = ZERO, ZERO, 0
+    for a in range(len(rows)):
+        if mask >> a & 1:
+            weight = max(scale * np.float32(coefficients[count, 0]), ZERO)
+            whole += weight
+            own[count], weights[count] = rows[a], weight * present[rows[a]]
+            total += weights[count]
+            count += 1
+    share = min(total / max(whole * LEAST_PRESENCE, TINY), ONE) / max(total, TINY)
+    for k in range(count, count + 3):
+        own[k], weights[k] = own[0], ZERO
+    for k in range(0, count, 4):
+        w0, w1, w2, w3 = weights[k] * share, weights[k + 1] * share, weights[k + 2] * share, weights[k + 3] * share
+        s0, s1, s2, s3 = shift[own[k]], shift[own[k + 1]], shift[own[k + 2]], shift[own[k + 3]]
+        for c in range(3):
+            for i in range(acc.shape[1]):
+                moved = w0 * s0[c, i] + w1 * s1[c, i] + w2 * s2[c, i] + w3 * s3[c, i]
+                acc[c, i] = moved if k == 0 else acc[c, i] + moved
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def sum_set(mask, coefficients, scale, rows, shift, present, scratch, members, weights, acc):
+    """Fill `acc (3, V)` with the displacement of a hair by a set whose weights are constant, or polynomials."""
+    if coefficients.shape[1] == 1:
+        sum_constant(mask, coefficients, scale, rows, shift, present, members, weights, acc)
+    else:
+        sum_listed(mask, coefficients, scale, rows, shift, present, scratch, acc)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def add_jump(old, acc, offset):
     """Add what a hair would jump by, `old - acc`, to its offset."""
     for c in range(3):
@@ -157,12 +193,21 @@ def fade_offset(decay, acc, offset):
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def place_hair(rest, acc, turn, move, out):
-    """Fill `out (3 V,)` with a hair in the world: `turn (9,)` and `move (3,)` are the head's."""
+    """Fill `out (3 V,)` with a hair in the world: `turn (9,)` and `move (3,)` are the head's; `acc` is overwritten.
+
+    In two loops: the first is one of vectors, the second only moves numbers.
+    """
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = turn[0], turn[1], turn[2], turn[3], turn[4], turn[5], turn[6], turn[7], turn[8]
+    mx, my, mz = move[0], move[1], move[2]
     for i in range(acc.shape[1]):
         x, y, z = rest[0, i] + acc[0, i], rest[1, i] + acc[1, i], rest[2, i] + acc[2, i]
-        out[3 * i] = turn[0] * x + turn[1] * y + turn[2] * z + move[0]
-        out[3 * i + 1] = turn[3] * x + turn[4] * y + turn[5] * z + move[1]
-        out[3 * i + 2] = turn[6] * x + turn[7] * y + turn[8] * z + move[2]
+        acc[0, i] = xx * x + xy * y + xz * z + mx
+        acc[1, i] = yx * x + yy * y + yz * z + my
+        acc[2, i] = zx * x + zy * y + zz * z + mz
+    for i in range(acc.shape[1]):
+        out[3 * i] = acc[0, i]
+        out[3 * i + 1] = acc[1, i]
+        out[3 * i + 2] = acc[2, i]
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -251,24 +296,23 @@ def blend_listed(
     hair_count, vertices = rest.shape[0], rest.shape[2]
     for task in prange((hair_count + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
         scratch = np.empty((3, vertices), np.float32)
+        members, weights = np.empty(rows.shape[1] + 3, np.int32), np.empty(rows.shape[1] + 3, np.float32)
         acc, old = np.empty((3, vertices), np.float32), np.empty((3, vertices), np.float32)
         for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hair_count)):
             own, k = masks[first[s] : first[s + 1]], now[s]
             if k >= 0:
                 start = first_coefficient[s] + coefficients_before(own, k)
                 mask = np.int64(own[k])
-                sum_listed(
-                    mask, coefficients[start : start + bit_count(mask)], scale, rows[s], shift, present, scratch, acc,
-                )  # fmt: skip
+                own_weights = coefficients[start : start + bit_count(mask)]
+                sum_set(mask, own_weights, scale, rows[s], shift, present, scratch, members, weights, acc)
             else:
                 clear(scratch[1], scratch[2], acc)
             k = before[s]
             if k != now[s] and k >= 0 and decay > ZERO:
                 start = first_coefficient[s] + coefficients_before(own, k)
                 mask = np.int64(own[k])
-                sum_listed(
-                    mask, coefficients[start : start + bit_count(mask)], scale, rows[s], shift, present, scratch, old,
-                )  # fmt: skip
+                own_weights = coefficients[start : start + bit_count(mask)]
+                sum_set(mask, own_weights, scale, rows[s], shift, present, scratch, members, weights, old)
                 add_jump(old, acc, offset[s])
                 is_fading[s] = True
             if is_fading[s]:

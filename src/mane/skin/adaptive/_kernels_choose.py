@@ -8,6 +8,8 @@ from mane.simd.jit import njit, prange
 
 U = np.uint64
 MAX_ELIGIBLE = 10
+HALF_BITS, LOW_BITS = 5, 31
+HAIRS_PER_TASK = 64
 NOBODY = -1
 
 
@@ -98,6 +100,40 @@ def choose_near(
         chosen[s] = best
 
 
+@njit(cache=True, error_model="numpy")
+def is_connected(mask, slots, edges):
+    """The same as `is_valid`, asking the graph for the guides of the set alone."""
+    for a in range(len(slots)):
+        if mask >> a & 1:
+            g = slots[a]
+            for b in range(a, len(slots)):
+                if mask >> b & 1:
+                    h = slots[b]
+                    if not (edges[g, h >> 6] >> U(h & 63)) & U(1):
+                        return False
+    return mask != 0
+
+
+@njit(cache=True, error_model="numpy")
+def fill_halves(
+    neighbours,
+    count,
+    # out
+    halves,
+):
+    """Fill `halves (2, 32)` with what all guides of a set are connected to, for each half of the bits of its mask.
+
+    A set is valid where it is part of both: two numbers read, for any of the sets of a hair.
+    """
+    for half in range(2):
+        halves[half, 0] = (1 << MAX_ELIGIBLE) - 1
+        for a in range(HALF_BITS):
+            guide = HALF_BITS * half + a
+            own = neighbours[guide] if guide < count else 0
+            for part in range(1 << a):
+                halves[half, (1 << a) + part] = halves[half, part] & own
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def choose_listed(
     slots,
@@ -122,19 +158,25 @@ def choose_listed(
         log_hysteresis: a valid set stays while its `log_error` is no more than this above that of the best.
         chosen: number of each hair's set among its own in the frame before, and now (S,); -1 where none is valid.
     """
-    for s in prange(len(slots)):
-        neighbours = np.empty(MAX_ELIGIBLE, np.int64)
-        fill_neighbours(slots[s], counts[s], edges, neighbours)
-        start, best = first[s], np.int64(NOBODY)
-        for k in range(start, first[s + 1]):
-            if is_valid(np.int64(masks[k]), neighbours):
-                best = k - start
-                break
-        held = np.int64(chosen[s])
-        if (
-            held > best >= 0
-            and np.int64(log_error[start + held]) - np.int64(log_error[start + best]) <= log_hysteresis
-            and is_valid(np.int64(masks[start + held]), neighbours)
-        ):
-            best = held
-        chosen[s] = best
+    for task in prange((len(slots) + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
+        neighbours, halves = np.empty(MAX_ELIGIBLE, np.int64), np.empty((2, 1 << HALF_BITS), np.int64)
+        for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, len(slots))):
+            start, best, held = first[s], np.int64(NOBODY), np.int64(chosen[s])
+            # Where nothing disturbs the hair its best set is valid, and the other guides are not asked for.
+            if is_connected(np.int64(masks[start]), slots[s], edges):
+                best = 0
+            else:
+                fill_neighbours(slots[s], counts[s], edges, neighbours)
+                fill_halves(neighbours, counts[s], halves)
+                for k in range(start + 1, first[s + 1]):
+                    mask = np.int64(masks[k])
+                    if halves[0, mask & LOW_BITS] & halves[1, mask >> HALF_BITS] & mask == mask:
+                        best = k - start
+                        break
+            if (
+                held > best >= 0
+                and np.int64(log_error[start + held]) - np.int64(log_error[start + best]) <= log_hysteresis
+                and is_connected(np.int64(masks[start + held]), slots[s], edges)
+            ):
+                best = held
+            chosen[s] = best

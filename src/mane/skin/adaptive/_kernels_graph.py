@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from mane.body._kernels_solid import solid_at
-from mane.body._kernels_solid_f32 import bare_distance, steepest, to_local
-from mane.simd.jit import njit, prange
+from mane.body._kernels_cells import FAR, cell_distance, is_beside, parts_in_box
+from mane.body._kernels_solid_f32 import to_local
+from mane.simd.jit import leaf, njit, prange
 
 FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
@@ -23,73 +23,77 @@ SHORTEST_STEP = np.float32(1.0 / 64.0)
 U = np.uint64
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def steep_distance(solid, pose, x, y, z):
-    """Distance [m] to a solid at a point of the world, over how fast it may fall along a way."""
-    lx, ly, lz = to_local(pose, x, y, z)
-    return bare_distance(solid, lx, ly, lz) / steepest(solid)
-
-
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def fill_clearance(
     solids,
+    cells,
     poses,
     points,
     # out
     clearance,
+    least,
 ):
-    """Fill `clearance (Z, G, U)` with how far `points (G, U, 3)` may go before they can meet a solid [m]."""
+    """Fill `clearance (Z, G, U)` with how far `points (G, U, 3)` may go before they can meet a solid [m].
+
+    `least (Z, G)` is the least of each guide.
+    """
     for g in prange(len(points)):
         for s in range(len(poses)):
-            solid = solid_at(solids, s)
+            nearest = FAR
             for i in range(points.shape[1]):
-                x, y, z = points[g, i, 0], points[g, i, 1], points[g, i, 2]
-                clearance[s, g, i] = steep_distance(solid, poses[s], x, y, z)
+                x, y, z = to_local(poses[s], points[g, i, 0], points[g, i, 1], points[g, i, 2])
+                room = cell_distance(solids, cells, s, x, y, z)
+                clearance[s, g, i] = room
+                nearest = min(nearest, room)
+            least[s, g] = nearest
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def is_blocked(solid, pose, ax, ay, az, bx, by, bz, depth):
-    """Whether the way from a to b leads deeper than `depth` [m] into a solid."""
+@leaf(fastmath=FASTMATH, forceinline=True)
+def is_blocked(solids, cells, s, ax, ay, az, bx, by, bz, depth):
+    """Whether the way from a to b, in the frame of solid s, leads deeper than `depth` [m] into it."""
     dx, dy, dz = bx - ax, by - ay, bz - az
     length = math.sqrt(dx * dx + dy * dy + dz * dz)
     if length <= ZERO:
         return False
-    room, travelled = steep_distance(solid, pose, ax, ay, az), ZERO
-    for _ in range(MAX_STEPS):
-        travelled += max((room + depth) / length, SHORTEST_STEP)
-        if travelled >= ONE:
-            return False
-        room = steep_distance(solid, pose, ax + travelled * dx, ay + travelled * dy, az + travelled * dz)
-        if room < -depth:
+    at, end = parts_in_box(cells.box[s], ax, ay, az, dx, dy, dz)
+    begins = at <= ZERO  # in a solid that the first guide is in the way may begin
+    for _ in range(MAX_STEPS + 1):
+        if at > end:
+            break
+        room = cell_distance(solids, cells, s, ax + at * dx, ay + at * dy, az + at * dz)
+        if room < -depth and not begins:
             return True
+        begins = False
+        at += max((room + depth) / length, SHORTEST_STEP)
     return False
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH, forceinline=True)
 def length_of(a, b):
     """Distance of two points (3,)."""
     x, y, z = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     return math.sqrt(x * x + y * y + z * z)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def is_clear(solid, pose, a, b, c, d):
-    """Whether a ball without the solid covers all ways from the segment between a and b (3,) to that of c and d."""
+@leaf(fastmath=FASTMATH, forceinline=True)
+def is_clear(solids, cells, s, ends):
+    """Whether a ball without solid s covers all four points `ends (4, 3)` of its frame, and so what is between them."""
     quarter = np.float32(0.25)
-    x, y, z = ZERO, ZERO, ZERO
-    for p in (a, b, c, d):
-        x, y, z = x + quarter * p[0], y + quarter * p[1], z + quarter * p[2]
-    farthest = ZERO
-    for p in (a, b, c, d):
-        farthest = max(farthest, (p[0] - x) ** 2 + (p[1] - y) ** 2 + (p[2] - z) ** 2)
-    return steep_distance(solid, pose, x, y, z) > math.sqrt(farthest)
+    x = quarter * (ends[0, 0] + ends[1, 0] + ends[2, 0] + ends[3, 0])
+    y = quarter * (ends[0, 1] + ends[1, 1] + ends[2, 1] + ends[3, 1])
+    z = quarter * (ends[0, 2] + ends[1, 2] + ends[2, 2] + ends[3, 2])
+    reach = ZERO
+    for k in range(4):
+        reach = max(reach, (ends[k, 0] - x) ** 2 + (ends[k, 1] - y) ** 2 + (ends[k, 2] - z) ** 2)
+    return cell_distance(solids, cells, s, x, y, z) > math.sqrt(reach)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def is_between(solid, pose, first, second, room_first, room_second, between, depth):
+@leaf(fastmath=FASTMATH, forceinline=True)
+def is_between(solids, cells, s, pose, first, second, room_first, room_second, between, depth, ends):
     """The interpolation check (chai2017 4.2): whether a solid is between places of the same number of two guides.
 
     Thin solids pass between vertices, so that `between` places of every segment are asked, its end among them.
+    `ends (4, 3)` is overwritten.
     """
     for i in range(1, len(first)):
         # Two balls without solids that touch each other cover the way at the end of the segment, and along all of it
@@ -98,20 +102,25 @@ def is_between(solid, pose, first, second, room_first, room_second, between, dep
         gap = max(length_of(first[i], second[i]), length_of(first[i - 1], second[i - 1]))
         if max(room_first[i], ZERO) + max(room_second[i], ZERO) > gap + own:
             continue
-        if is_clear(solid, pose, first[i - 1], first[i], second[i - 1], second[i]):
+        for k in range(2):
+            a, b = first[i - 1 + k], second[i - 1 + k]
+            ends[2 * k, 0], ends[2 * k, 1], ends[2 * k, 2] = to_local(pose, a[0], a[1], a[2])
+            ends[2 * k + 1, 0], ends[2 * k + 1, 1], ends[2 * k + 1, 2] = to_local(pose, b[0], b[1], b[2])
+        if is_beside(cells.box[s], ends) or is_clear(solids, cells, s, ends):
             continue
         for k in range(between):
             u = np.float32(k) / np.float32(between)
             v = ONE - u
             if is_blocked(
-                solid,
-                pose,
-                v * first[i, 0] + u * first[i - 1, 0],
-                v * first[i, 1] + u * first[i - 1, 1],
-                v * first[i, 2] + u * first[i - 1, 2],
-                v * second[i, 0] + u * second[i - 1, 0],
-                v * second[i, 1] + u * second[i - 1, 1],
-                v * second[i, 2] + u * second[i - 1, 2],
+                solids,
+                cells,
+                s,
+                v * ends[2, 0] + u * ends[0, 0],
+                v * ends[2, 1] + u * ends[0, 1],
+                v * ends[2, 2] + u * ends[0, 2],
+                v * ends[3, 0] + u * ends[1, 0],
+                v * ends[3, 1] + u * ends[1, 1],
+                v * ends[3, 2] + u * ends[1, 2],
                 depth,
             ):
                 return True
@@ -120,21 +129,26 @@ def is_between(solid, pose, first, second, room_first, room_second, between, dep
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def squared_gap(a, b):
-    """Sum of squared differences of two strands (U, 3)."""
-    total = ZERO
+    """Sum of squared differences of two strands (U, 3), and the largest of them."""
+    total, largest = ZERO, ZERO
     for i in range(len(a)):
         x, y, z = a[i, 0] - b[i, 0], a[i, 1] - b[i, 1], a[i, 2] - b[i, 2]
-        total += x * x + y * y + z * z
-    return total
+        square = x * x + y * y + z * z
+        total += square
+        largest = max(largest, square)
+    return total, largest
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def connect_pairs(
     solids,
+    cells,
     poses,
     points,
     velocity,
     clearance,
+    least,
+    spacing,
     present,
     pairs,
     inv_a,
@@ -151,10 +165,13 @@ def connect_pairs(
 
     Args:
         solids: those that must not be between two guides, a `SolidList`.
+        cells: around them, a `CellList`.
         poses: of them (Z, 12); none for no such check.
         points: guides [m], world (G, U, 3).
         velocity: of their vertices [m/s] (G, U, 3), in the frame in which motion is compared.
         clearance: see `fill_clearance` (Z, G, U).
+        least: of each guide (Z, G).
+        spacing: longest segment of each guide [m] (G,).
         present: how far each guide is there (G,).
         pairs: guides (P, 2).
         inv_a: 1 / A of each pair (P,) [1/m^2].
@@ -169,18 +186,24 @@ def connect_pairs(
     last = points.shape[1] - 1
     for p in prange(len(pairs)):
         i, j = pairs[p, 0], pairs[p, 1]
-        d = inv_a[p] * squared_gap(points[i], points[j]) + inv_b[p] * squared_gap(velocity[i], velocity[j])
+        apart, farthest = squared_gap(points[i], points[j])
+        rush, _ = squared_gap(velocity[i], velocity[j])
+        d = inv_a[p] * apart + inv_b[p] * rush
         difference[p] = d
         passes = present[i] > ZERO and present[j] > ZERO and d <= limit[p]
-        passes &= squared_gap(points[i, last:], points[j, last:]) <= tip_limit * tip_limit
+        tips, _ = squared_gap(points[i, last:], points[j, last:])
+        passes &= tips <= tip_limit * tip_limit
         # One solid after the other: most are far from most pairs, which the clearance of their ends tells.
+        ends = np.empty((4, 3), np.float32)
+        reach = math.sqrt(farthest) + spacing[i] + spacing[j]
         for s in range(len(poses)):
             if not passes:
                 break
             rooms = clearance[s]
-            passes = not is_between(
-                solid_at(solids, s), poses[s], points[i], points[j], rooms[i], rooms[j], between, depth
-            )
+            if max(least[s, i], ZERO) + max(least[s, j], ZERO) <= reach:
+                passes = not is_between(
+                    solids, cells, s, poses[s], points[i], points[j], rooms[i], rooms[j], between, depth, ends
+                )
         is_connected[p] = passes
 
 

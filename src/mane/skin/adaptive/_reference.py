@@ -80,3 +80,45 @@ def closest_to_last(
 def valid_sets(eligible: Iterable[GuideSet], is_connected: NDArray[np.bool_]) -> list[GuideSet]:
     """Sets whose guides are connected pairwise; a single guide always is."""
     return [one for one in eligible if all(is_connected[a, b] for a, b in combinations(sorted(one), 2))]
+
+
+def leaning(
+    hair: Float64Array,
+    guides: Float64Array,
+    displacement: Float64Array,
+    distance: Distance,
+    between: int,
+    recovery: tuple[float, float],
+    samples: int = 400,
+) -> Float64Array:
+    """How far the vertices of a hair (V, 3) lean towards the middle of its guides (K, V, 3) [m], by sampling.
+
+    Args:
+        hair: where it is [m].
+        guides: those that it hangs on.
+        displacement: of them from rest; no vertex leans farther than its guides have come on average.
+        distance: to a solid.
+        between: places of every segment from which the way is followed.
+        recovery: part of the way that is won back at every vertex towards the tip, and the root.
+        samples: of each way.
+    """
+    middle, part = guides.mean(axis=0), np.ones(len(hair))
+    share = np.linspace(0, 1, samples)[:, None]
+    for i in range(1, len(hair)):
+        for k in range(between):
+            u = k / between
+            start, end = ((1 - u) * one[i] + u * one[i - 1] for one in (middle, hair))
+            room = distance(start + share * (end - start))
+            free = share[max(int(np.argmax(room < 0)) - 1, 0), 0] if room[0] > 0 and (room < 0).any() else 1.0
+            part[i] = min(part[i], free)
+            if k > 0:
+                part[i - 1] = min(part[i - 1], free)
+    for i in range(1, len(hair)):
+        part[i] = min(part[i], part[i - 1] + recovery[0])
+    for i in range(len(hair) - 2, -1, -1):
+        part[i] = min(part[i], part[i + 1] + recovery[1])
+    part[0] = 1.0
+    way = hair - middle
+    come = np.linalg.norm(displacement.mean(axis=0), axis=1)
+    away = np.minimum(1 - part, come / np.maximum(np.linalg.norm(way, axis=1), 1e-12))
+    return np.asarray(-away[:, None] * way)

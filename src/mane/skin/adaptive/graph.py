@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body._kernels_solid import SolidList
+from mane.body.cells import solid_cells
 from mane.body.packed import PackedSolid, shape_arrays, solid_list
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
@@ -79,7 +80,9 @@ class GuideGraph:
         edges: bits, shape (G, W), uint64; see `_kernels_graph`.
         difference: d of chai2017 eq. 2 for every pair in the last frame, shape (P,).
         between: places of every segment that are asked for solids.
-        clearance: how far the vertices of guides are from the solids in the last frame [m], shape (Z, G, U).
+        clearance: how far the vertices of guides are from the solids in the last frame at least [m], shape (Z, G, U).
+        spacing: longest segment of each guide in the last frame [m], shape (G,).
+        cells: around the solids that are checked.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class GuideGraph:
         self.checked = list(checked) if params.use_solids else []
         own = [solids[number] for number in self.checked]
         self._solids = SkinSolids(own) if own else None
+        self.cells = solid_cells([PackedSolid.of(solid) for solid in own])
         thinnest = min((PackedSolid.of(solid).feature for solid in own), default=np.inf)
         # Places of every segment that are asked: with one, a thin solid would pass between vertices.
         self.between = 1 if params.paper else int(np.clip(np.ceil(spacing / (2 * thinnest)), 1, MOST_BETWEEN))
@@ -110,6 +114,7 @@ class GuideGraph:
         self.edges = np.zeros((capacity, (capacity + 63) // 64), np.uint64)
         self.difference = np.zeros(len(scale.pairs), np.float32)
         self.clearance: FloatArray = np.zeros((0, 0, 0), np.float32)
+        self.spacing: FloatArray = np.full(capacity, spacing, np.float32)
 
     def update(self, frame: GuideFrame, velocity: FloatArray, present: FloatArray) -> None:
         """Connect the guides of a frame.
@@ -122,16 +127,18 @@ class GuideGraph:
         solids, poses = self.solids_at(frame)
         points = np.ascontiguousarray(frame.points, np.float32)
         clearance: FloatArray = np.empty((len(poses), *points.shape[:2]), np.float32)
-        kernels.fill_clearance(solids, poses, points, clearance)
+        least = np.empty(clearance.shape[:2], np.float32)
+        kernels.fill_clearance(solids, self.cells, poses, points, clearance, least)
+        spacing = np.sqrt((np.diff(points, axis=1) ** 2).sum(axis=2).max(axis=1))
         is_connected = np.zeros(len(self.difference), np.bool_)
         tip = np.inf if self._params.tip_distance is None else self._params.tip_distance
         kernels.connect_pairs(
-            *(solids, poses, points, velocity, clearance, present, self.scale.pairs),
+            *(solids, self.cells, poses, points, velocity, clearance, least, spacing, present, self.scale.pairs),
             *(self._inv_a, self._inv_b, self._limit, np.float32(tip), self.between, self._graze),
             *(self.difference, is_connected),
         )
         kernels.fill_edges(self.scale.pairs, is_connected, present, self.edges)
-        self.clearance = clearance
+        self.clearance, self.spacing = clearance, spacing
 
     def solids_at(self, frame: GuideFrame) -> tuple[SolidList, FloatArray]:
         """Solids that are checked and their poses at a frame, for kernels; none at no pose."""

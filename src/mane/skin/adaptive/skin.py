@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.cells import world_boxes
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
@@ -67,7 +68,7 @@ class AdaptiveSkin(Skin):
     """
 
     name = "adaptive"
-    version = 3  # solids are asked one by one, and of one that guides are in hair counts as free
+    version = 4  # ways are followed within the boxes of solids
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {},
         {"paper": True},
@@ -96,7 +97,7 @@ class AdaptiveSkin(Skin):
         numbers = range(len(solids)) if touched is None else touched
         checked = [number for number in numbers if solids[number] is not body]
         scale, spacing = self.sets.motion_scale(guides), float(guides.strands.lengths.max()) / (guides.vertex_count - 1)
-        self._spacing_of_guides = spacing
+        self._segment = (groom.lengths / max(self._points.shape[1] - 1, 1)).astype(np.float32)
         self.graph = GuideGraph(scale, guides.capacity, solids, checked, self.params, spacing)
         self._offset = empty_aligned(self._tables.rest.shape, np.float32)
         self._is_fading = np.zeros(groom.strand_count, np.bool_)
@@ -146,15 +147,15 @@ class AdaptiveSkin(Skin):
         if self.graph.clearance.min() > NEAR_SOLIDS and not self._is_leaning.any():
             return
         guides = self._tables.at_rows(np.ascontiguousarray(frame.points, np.float32))
-        clearance = self.graph.clearance - np.float32(self._spacing_of_guides)
-        by_three = np.pad(clearance, ((0, -len(clearance) % 3), (0, 0), (0, 0))).reshape(-1, 3, *clearance.shape[1:])
-        room = np.stack([self._tables.at_rows(np.ascontiguousarray(np.moveaxis(one, 0, 2))) for one in by_three])
-        of_hairs = (self._tables.rows, self.sets.members(self.chosen), guides, room, self._tables.shift)
         step = float(self.groom.lengths.mean()) / (out.shape[1] - 1)
+        boxes = np.empty((len(guides), 6), np.float32)
+        kernels.fill_boxes(guides, boxes)
+        of_hairs = (self._tables.rows, self.sets.members(self.chosen), guides, boxes, self._tables.shift)
         recovery = np.array([step / RECOVERY[0], step / RECOVERY[1]], np.float32)
         turn = frame.head.matrix[:3, :3].astype(np.float32)
         kept = (turn, self._decay, self._leaning, self._is_leaning)
-        kernels.lean_hairs(solids, poses, *of_hairs, self.graph.between, recovery, *kept, out)
+        of_solids = (solids, self.graph.cells, poses, world_boxes(self.graph.cells.box, poses))
+        kernels.lean_hairs(*of_solids, *of_hairs, self.graph.between, self._segment, recovery, *kept, out)
         self.seconds["lean"] = perf_counter() - started
 
     @property
