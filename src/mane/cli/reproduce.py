@@ -25,6 +25,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("paper", metavar="PAPER", choices=list(PAPERS), help=f"which paper: {', '.join(PAPERS)}")
     parser.add_argument("--scene", action="append", metavar="NAME", help="only this scene; may be given several times")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, to see whether it runs at all")
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="simulate this share of the frames of every motion (guan2012), say 0.2; the report says so",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to write into")
     parser.set_defaults(run=run)
@@ -33,7 +40,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Run the scenes; 0, or 1 where a promise was missed."""
     with SceneBar(args.paper) as bar:
-        reports = reproduce(args.paper, args.output, scenes=args.scene, quick=args.quick, tell=bar.tell)
+        reports = reproduce(
+            args.paper, args.output, scenes=args.scene, quick=args.quick, share=args.share, tell=bar.tell
+        )
     figures = all_figures(args.paper, reports)
     if args.json:
         sys.stdout.write(figures.to_json() + "\n")

@@ -72,6 +72,14 @@ def test_an_unknown_scene_is_refused_before_anything_is_written(tmp_path, capsys
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("tiny_paper")
+@pytest.mark.parametrize(("share", "line"), [("0.5", "scenes of tiny are run whole"), ("1.5", "at most 1, got 1.5")])
+def test_a_share_that_a_paper_has_not_is_refused(tmp_path, capsys, share, line):
+    assert main(["reproduce", "tiny", "--share", share, "-o", str(tmp_path / "out")]) == 2
+    assert f"share: {line}" in capsys.readouterr().err.replace("must be above 0 and ", "")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("paper", reproduce.PAPERS)
 def test_every_scene_can_be_loaded(paper):
     for scene in reproduce.PAPERS[paper].scenes.values():

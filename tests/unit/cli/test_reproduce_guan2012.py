@@ -8,7 +8,10 @@ import pytest
 from mane.cli import main
 from mane.dataset.sequences import plan_motions
 from mane.measure.bench import learned
+from mane.measure.figures import Figures
+from mane.measure.reproduce import guan2012
 from mane.measure.reproduce.guan2012 import STYLE_AXES, Size, motions, spec_of
+from mane.measure.reproduce.reproduce import Report
 
 
 def test_motions_to_learn_from_and_to_test_with_are_35_and_7_and_none_is_both():
@@ -18,6 +21,13 @@ def test_motions_to_learn_from_and_to_test_with_are_35_and_7_and_none_is_both():
     drawn = [json.dumps(m.settings, sort_keys=True) for m in planned]
     assert len(set(drawn)) == len(drawn)
     assert sum(table.count for table in motions()) == 42
+
+
+def test_a_share_of_the_frames_is_said(tmp_path):
+    part, whole = (Report("main", tmp_path, Figures("guan2012 main"), share) for share in (0.25, 1.0))
+    assert [guan2012._size(report, 962, quick=False).frames for report in (part, whole)] == [86, 343]
+    assert part.notes[0].startswith("Falls short: learned from 86 frames")
+    assert not whole.notes
 
 
 SCENES = {

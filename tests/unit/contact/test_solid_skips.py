@@ -78,6 +78,8 @@ def looking_at_all(part, method):
     def look(*args):
         for clearance in clearances._known.values():
             clearance.measured[..., 0] = -np.inf
+        for one in getattr(part, "_solids", ()):
+            one._between[..., 0] = -np.inf
         return whole(*args)
 
     setattr(part, method, look)
@@ -88,6 +90,8 @@ def test_looking_at_everything_changes_no_bit(monkeypatch):
     simulation = next(quick)
     expected = list(quick)
     assert simulation.report.parts["contacts"] > 0
+    contact = next(part for part in simulation.parts if part.name == "contact")
+    assert any(np.isfinite(one._between[..., 0]).any() for one in contact._solids)  # something is remembered
     monkeypatch.setattr(projection.kernels, "project_strands", project_everyone)
     parts = {part.name: part for part in next(plain).parts}
     for name, method in (("contact", "add"), ("contact", "settle"), ("contact", "measure"), ("projection", "project")):

@@ -33,6 +33,7 @@ from mane.contact.solids._kernels_trace import (
     chord,
     length_between,
     measure_before,
+    most_distance,
     place_at_start,
     see_before,
     stays_away,
@@ -104,6 +105,29 @@ def try_place(solid, guess, poses, is_thin, tangent, offset, reach, here, there,
 
 
 @njit(cache=True, error_model="numpy")
+def is_segment_beyond(solid, inner, here, there, reach, known, first):
+    """Whether all places between the ends of a segment, `here` and `there` [m], are beyond `reach` [m] for sure.
+
+    Rows of `known` (P, 4) from `first` on remember the distance of each place when it was last measured [m], and where
+    that was [m]; there are none where places are not remembered.
+    """
+    if first >= len(known):
+        return False
+    for k in range(inner):
+        x, row = between(here, there, (k + 1) / (inner + 1)), known[first + k]
+        if row[0] - solid.slope * length_between(x, (row[1], row[2], row[3])) <= reach:
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def remember(x, distance, known, row):
+    """Remember the distance [m] of a place between vertices at the local point x [m]."""
+    if row < len(known):
+        known[row, 0], known[row, 1], known[row, 2], known[row, 3] = distance, x[0], x[1], x[2]
+
+
+@njit(cache=True, error_model="numpy")
 def try_segment(
     solid,
     guess,
@@ -121,6 +145,7 @@ def try_segment(
     last,
     laws,
     dt,
+    between_vertices,
     count,
     place,
     record,
@@ -143,6 +168,7 @@ def try_segment(
     while k <= inner and count < limit:
         u = k / (inner + 1)
         number = j * (inner + 1) + k
+        at, offset = between(here[0], here[1], u), min(thickness, lowest[number])
         old, pointer = recall(last, number, pointer, inner + 1)
         excess, start = try_place(
             solid,
@@ -150,9 +176,9 @@ def try_segment(
             poses,
             inner >= THIN,
             chord(points, j, j + 1),
-            min(thickness, lowest[number]),
+            offset,
             reach,
-            between(here[0], here[1], u),
+            at,
             between(there[0], there[1], u),
             between(x0, x1, u),
             between(v0, v1, u),
@@ -162,6 +188,7 @@ def try_segment(
             dt,
             trial,
         )
+        remember(at, start + offset, between_vertices, j * inner + k - 1)
         if excess < before:
             place[count] = number
             copy_record(trial, record[count])
@@ -195,6 +222,7 @@ def find_on_strand(
     last,
     dt,
     measured,
+    between_vertices,
     place,
     record,
 ):
@@ -205,7 +233,7 @@ def find_on_strand(
     """
     stay_out_of_line()
     mass, stiff_mass = masses
-    slope = solid.slope
+    slope, knows_between = solid.slope, len(between_vertices) > 0
     end = len(points) - 1
     count, pointer, on_skin = np.int64(0), np.int64(0), False
     here_prev, there_prev = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -216,7 +244,7 @@ def find_on_strand(
         there = to_local(poses, AFTER, x[0] + dt * v[0], x[1] + dt * v[1], x[2] + dt * v[2])
         behind = arc[j] - arc[max(j - 1, 0)]
         ahead = arc[min(j + 1, end)] - arc[j]
-        half = 0.5 * slope * max(behind, ahead) if inner > 0 else 0.0
+        half = 0.5 * slope * max(behind, ahead) if inner > 0 and not knows_between else 0.0
         beside = SLACK * (behind + ahead) + thickness
         here, bound = see_before(solid, poses, x, there, beside + half, measured, j)
         travel = slope * length_between(here, there)
@@ -224,6 +252,8 @@ def find_on_strand(
         if bound <= reach + half:
             bound = measure_before(solid, here, measured, j)
         if j == 0 and is_held:
+            if knows_between and bound < AT_ROOT * ahead <= most_distance(solid, BEFORE, here, measured, j):
+                bound = measure_before(solid, here, measured, j)
             on_skin = bound < AT_ROOT * ahead
         lack, number = np.inf, j * (inner + 1)
         if bound < reach and not (j == 0 and is_held):
@@ -254,7 +284,10 @@ def find_on_strand(
         if j > 0 and inner > 0 and not carried and not (j == 1 and on_skin):
             span = slope * length_between(here_prev, here)
             segment_reach = max(reach, reach - travel + travel_prev)
-            if 0.5 * (bound + bound_prev - span) < segment_reach:
+            # No place is held farther off than `thickness`.
+            if 0.5 * (bound + bound_prev - span) < segment_reach and not is_segment_beyond(
+                solid, inner, here_prev, here, segment_reach + thickness, between_vertices, (j - 1) * inner
+            ):
                 ends = ((here_prev, here), (there_prev, there))
                 count = try_segment(
                     solid,
@@ -273,6 +306,7 @@ def find_on_strand(
                     last,
                     laws,
                     dt,
+                    between_vertices,
                     count,
                     place,
                     record,
@@ -317,6 +351,7 @@ def find_contacts(
     dt,
     # out
     measured,
+    between_vertices,
     count,
     place,
     record,
@@ -343,15 +378,18 @@ def find_contacts(
         dt: [s].
         measured: distance of each vertex when it was last measured [m], and where that was [m], (G, V, 4); with what
             `_kernels_deforming` remembers (G, V, 12).
+        between_vertices: the same of the places between vertices (G, N * inner, 4), none where it is not remembered.
         count: (G,); `place` (G, C); `record` (G, C + 2, RECORD_SIZE), two rows of scratch.
         force: of the load; `resistance` and `coupling` alike.
     """
     nothing = fresh_trail(gravity, dt)
     for s in prange(len(points)):
         count[s] = 0
-        # Where only vertices are tested, `find_on_strand` makes the same test for each of them.
+        # Where only vertices are tested, `find_on_strand` makes the same test for each of them; what touched before is
+        # seldom away.
         if is_active[s] and not (
             inner > 0
+            and old_count[s] == 0
             and stays_away(solid, poses, inner, is_held[s], arc[s, 1], points[s], velocity[s], dt, margin, measured[s])
         ):
             count[s] = find_on_strand(
@@ -369,6 +407,7 @@ def find_contacts(
                 (old_count[s], old_place[s], old_force[s], old_trail[s], nothing),
                 dt,
                 measured[s],
+                between_vertices[s],
                 place[s],
                 record[s],
             )

@@ -226,15 +226,17 @@ def find_longest_path(solid, poses, thickness, inner, before, points, is_held, r
 
 
 @njit(cache=True, error_model="numpy")
-def ends_outside(solid, poses, inner, thickness, lowest, first, before, points, measured):
-    """Whether no vertex from number `first` on ends inside, none on a path on which it could have met a thick solid.
+def ends_outside(solid, poses, inner, limits, lowest, rest_length, first, before, points, measured):
+    """Whether no vertex from number `first` on ends deeper than is left alone, none on a path through a thick solid.
 
     This is what `project_strand` finds out about most strands, at a fraction of the cost: where a solid is thicker than
     a segment and paths are short, only ends are tested.
     """
     stay_out_of_line()
+    thickness, tolerance, _ = limits
     for j in range(first, len(points)):
-        inside = min(thickness, lowest[j * (inner + 1)]) + NEXT_TO_NOTHING
+        allowed = tolerance * rest_length[max(j - 1, 0)]
+        inside = min(thickness, lowest[j * (inner + 1)]) - allowed + NEXT_TO_NOTHING
         there = to_local(poses, AFTER, points[j, 0], points[j, 1], points[j, 2])
         if is_beyond(solid, poses, vector(before, j), there, inside, measured, j):
             continue
@@ -378,8 +380,9 @@ def project_strands(
             solid,
             poses,
             inner,
-            limits[0],
+            limits,
             lowest[s],
+            rest_length[s],
             1 if is_held[s] else 0,
             before[s],
             points[s],

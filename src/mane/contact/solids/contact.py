@@ -14,7 +14,8 @@ from mane.contact.solids import _kernels as kernels
 from mane.contact.solids._kernels_amend import drop_wrong_contacts
 from mane.contact.solids._kernels_contact import RECORD_SIZE, TRAIL_SIZE
 from mane.contact.solids._kernels_depth import measure_depth
-from mane.contact.solids.clearance import Clearances, inner_places, safe_margin
+from mane.contact.solids._kernels_trace import THIN
+from mane.contact.solids.clearance import Clearances, inner_places, not_measured, safe_margin
 from mane.geometry.checks import IntArray, as_array, require_choice, require_positive
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import Force, Load, MovingSolid, StrandView
@@ -264,6 +265,10 @@ class _OneSolid:
         self._poses = np.zeros(24)
         self._deepest = np.zeros(strands)
         self._margin = safe_margin(model, thickness)
+        # What was last measured between vertices. Along teeth of a comb there are too many places, and surfaces that
+        # deform come closer by themselves.
+        is_remembered = self.inner < THIN and self.solid.animation is None
+        self._between = not_measured(strands, self.inner * model.segment_count if is_remembered else 0)
 
     def find(
         self,
@@ -284,7 +289,8 @@ class _OneSolid:
         self._arrays = self.clearance.arrays(moving, strands, self._poses)
         geometry = (self._arrays, self._poses, self.inner, self.thickness, laws)
         masks = (arc, self._lowest, self._margin, held, strands.active)
-        kernels.find_contacts(*geometry, *state, *masks, *remembered, self.clearance.measured, *outputs)
+        known = (self.clearance.measured, self._between)
+        kernels.find_contacts(*geometry, *state, *masks, *remembered, *known, *outputs)
 
     @property
     def touches(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mane.dataset.cluster import core_count
 from mane.dataset.dataset import Dataset, open_dataset
 from mane.dataset.learn.multilinear import style_names
 from mane.dataset.learn.styles import DatasetStyles
@@ -23,6 +24,7 @@ from mane.measure.reproduce.guan2012_collisions import collision_figures, defaul
 from mane.measure.reproduce.guan2012_styles import add_between, add_lengths, draw_sliders, draw_styles
 from mane.measure.reproduce.guan2012_times import add_times
 from mane.measure.reproduce.guan2012_windows import add_windows
+from mane.measure.reproduce.page import SHORTFALL
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.reduced.dynamics import CoreTensor, CrossGrams
 from mane.reduced.evaluate import StyleError, style_errors
@@ -65,6 +67,7 @@ class Size:
 
 
 QUICK = Size(24, 14, 0.0, 6, 8, 0.1)
+SHORTEST = 10  # frames of a sequence that there is something to learn from
 PI_2 = 0.13  # what the paper chooses of fig. 6
 SAY_EVERY = 20.0  # [s] between two words on how far a simulation is
 # Kind, training motions, test motions, and what is drawn for each; 35 and 7 in all, with seeds of their own.
@@ -117,7 +120,7 @@ OTHER_LENGTHS = tuple(LENGTHS[0] + place * (LENGTHS[1] - LENGTHS[0]) for place i
 
 def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
     """198 guides in four styles: tables 1 and 2, figures 5 and 6, sliders between styles and beyond."""
-    size = QUICK if quick else Size(198)
+    size = _size(report, 198, quick)
     learned = four_styles(report, size, tell, until=0.5)
     model = learned.default.model
     tell("longer windows", 0.6)
@@ -137,7 +140,7 @@ def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
 
 def main(report: Report, *, quick: bool, tell: Tell) -> None:
     """962 guides in four styles: tables 1 and 2."""
-    learned = four_styles(report, QUICK if quick else Size(962), tell, until=0.8)
+    learned = four_styles(report, _size(report, 962, quick), tell, until=0.8)
     tell("collisions", 0.95)
     default_figures(report, learned.test, learned.default.model, quick=quick)
     add_times(report, learned.default.model, quick=quick)
@@ -146,7 +149,7 @@ def main(report: Report, *, quick: bool, tell: Tell) -> None:
 
 def wind(report: Report, *, quick: bool, tell: Tell) -> None:
     """962 guides, long and soft, without wind and with wind along +z, +x and -x: table 1."""
-    size = QUICK if quick else Size(962)
+    size = _size(report, 962, quick)
     data = simulated(report, "hair", spec_of(size, WIND_AXES), tell, (0.0, 0.8))
     _wind_as_control(report, size, data, tell)
     tell("as printed", 0.92)
@@ -167,7 +170,7 @@ def wind(report: Report, *, quick: bool, tell: Tell) -> None:
 
 def dense(report: Report, *, quick: bool, tell: Tell) -> None:
     """3,980 guides, long and soft: tables 1 and 2, figures 4 and 7."""
-    size = QUICK if quick else Size(3980)
+    size = _size(report, 3980, quick)
     data = simulated(report, "hair", spec_of(size, ()), tell, (0.0, 0.8))
     train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
     default, printed = _default(report, train, size, tell, (0.8, 0.9)), _printed(train, size)
@@ -187,6 +190,20 @@ def dense(report: Report, *, quick: bool, tell: Tell) -> None:
 # -- what the scenes share -----------------------------------------------------------------------------------------
 
 
+def _size(report: Report, guides: int, quick: bool) -> Size:
+    """How much of a scene is simulated: all of it, its smallest version, or a share of the frames of every motion."""
+    if quick:
+        return QUICK
+    whole = Size(guides)
+    frames = max(SHORTEST, round(report.share * whole.frames))
+    if frames < whole.frames:
+        report.note(
+            f"{SHORTFALL}learned from {frames} frames of every motion, and tested on as many, where the paper has "
+            f"{whole.frames} (--share {report.share:g})."
+        )
+    return replace(whole, frames=frames)
+
+
 @dataclass(eq=False)
 class Learned:
     """Two models of one dataset, and what they are tested with."""
@@ -199,7 +216,8 @@ class Learned:
 
 def simulated(report: Report, name: str, spec: Spec, tell: Tell, shares: tuple[float, float]) -> Dataset:
     """Simulate a dataset into the folder of a scene, or go on with it; it takes the scene between two shares."""
-    store = report.folder / f"{name}.zarr"
+    share = "" if report.share == 1 else f"-{spec.frames}"
+    store = report.folder / f"{name}{share}.zarr"
     said = time.monotonic() - SAY_EVERY
 
     def told(progress: DatasetProgress) -> None:
@@ -211,10 +229,10 @@ def simulated(report: Report, name: str, spec: Spec, tell: Tell, shares: tuple[f
             tell(text, shares[0] + (shares[1] - shares[0]) * progress.done / progress.count)
 
     tell(f"simulating {name}", shares[0])
-    summary = run_dataset(spec, store, workers=0 if spec.frames == QUICK.frames else 2, progress=told)
+    summary = run_dataset(spec, store, workers=0 if spec.frames == QUICK.frames else None, progress=told)
     if summary.made:
         report.add(f"{name}.zarr", "simulated", summary.frames / max(summary.busy, 1e-9), "frames/s of a core")
-        report.add(f"{name}.zarr", "time of two workers", summary.seconds / 60, "min")
+        report.add(f"{name}.zarr", f"time on {core_count()} cores", summary.seconds / 60, "min")
     if summary.failures:
         index, reason = next(iter(summary.failures.items()))
         raise ValueError(f"{store}: sequence {index} could not be simulated: {reason}")

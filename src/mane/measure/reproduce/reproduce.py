@@ -28,10 +28,12 @@ class Paper:
     Attributes:
         title: authors and title.
         scenes: name of each scene -> module of this room, with the name of the function where it is not `run`.
+        has_share: whether its scenes can be run with a share of their frames.
     """
 
     title: str
     scenes: dict[str, str]
+    has_share: bool = False
 
 
 PAPERS: dict[str, Paper] = {
@@ -53,6 +55,7 @@ PAPERS: dict[str, Paper] = {
     "guan2012": Paper(
         "Guan, Sigal, Reznitskaya, Hodgins: Multi-linear Data-Driven Dynamic Hair Model",
         {name: f"reproduce.guan2012:{name}" for name in ("sparse", "main", "wind", "dense")},
+        has_share=True,
     ),
     "hsu2024": Paper(
         "Hsu, Wang, Pan, Gao, Yuksel, Wu: Real-Time Physically Guided Hair Interpolation",
@@ -90,6 +93,7 @@ class Report:
         name: of the scene.
         folder: where its pictures go.
         figures: its numbers, beside the paper's where it has any.
+        share: of the frames that are simulated; what is less than all says so in its notes.
         pictures: file name and caption of each.
         notes: where ours falls short or differs, and what cannot be compared.
     """
@@ -97,6 +101,7 @@ class Report:
     name: str
     folder: Path
     figures: Figures
+    share: float = 1.0
     pictures: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -122,6 +127,7 @@ def reproduce(
     *,
     scenes: Iterable[str] | None = None,
     quick: bool = False,
+    share: float = 1.0,
     tell: Callable[[str, str, float], None] | None = None,
 ) -> list[Report]:
     """Run scenes of a paper, write pictures, `figures.json` and `report.md` into `folder`, and return the reports.
@@ -131,16 +137,21 @@ def reproduce(
         folder: made if it is not there; each scene has a folder of its own in it.
         scenes: which ones; None for all.
         quick: smaller sizes, to see whether it runs at all.
+        share: of the frames of every motion, above 0 and at most 1, where a paper has days of them.
         tell: called with the scene, what it does, and the share of it that is done.
     """
     require_choice("paper", paper, list(PAPERS))
     chosen = list(PAPERS[paper].scenes if scenes is None else scenes)
     for name in chosen:
         require_choice("scene", name, list(PAPERS[paper].scenes))
+    if not 0 < share <= 1:
+        raise ValueError(f"share: must be above 0 and at most 1, got {share}")
+    if share < 1 and not PAPERS[paper].has_share:
+        raise ValueError(f"share: scenes of {paper} are run whole, or quick; leave it out")
     target = Path(folder)
     reports = []
     for name in chosen:
-        report = Report(name, target / name, Figures(f"{paper} {name}"))
+        report = Report(name, target / name, Figures(f"{paper} {name}"), share)
         report.folder.mkdir(parents=True, exist_ok=True)
         module, _, function = PAPERS[paper].scenes[name].partition(":")
         run = getattr(import_module(f"mane.measure.{module}"), function or "run")
