@@ -16,6 +16,7 @@ from mane.reduced.canonical import body_points, to_canonical, to_world
 from mane.reduced.evaluate import style_errors
 from mane.reduced.model import HairModel
 from mane.reduced.representation import Directions
+from mane.reduced.sliders import read_sliders
 from mane.reduced.source import LearnedSource
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.stage.model_file import ModelFile
@@ -129,6 +130,40 @@ def test_sliders_move_length_and_maps_mix_styles(model):
     painted = np.linspace(0, 1, model.guide_count)  # more values than regions: lengths are exact all the same
     found = segment_lengths(list(model.play("shake", frames=2, length=painted))[-1].points).sum(axis=1)
     np.testing.assert_allclose(found, short + painted * (long - short), rtol=1e-5)
+
+
+def test_a_curve_a_file_and_a_function_are_the_same_slider(model, tmp_path):
+    (tmp_path / "sliders.csv").write_text("time,length\n0,0.2\n0.2,1.0\n")
+    rows = [[0.0, 0.2], [0.2, 1.0]]
+    ways = (rows, read_sliders(tmp_path / "sliders.csv")["length"], lambda time: np.interp(time, *np.transpose(rows)))
+    first, *others = (list(model.play("shake", frames=8, length=way)) for way in ways)
+    for other in others:
+        for one, two in zip(first, other, strict=True):
+            assert one.points.tobytes() == two.points.tobytes()
+
+
+def test_a_painted_map_is_found_by_its_name(model):
+    values = np.linspace(0, 1, model.guide_count)
+    groom = mane.Groom.from_uniform(model.groomed[0].copy(), strand={"trim": values.astype(np.float32)})
+    painted = list(model.play("shake", frames=4, guides=mane.Guides.from_groom(groom), length="trim"))[-1]
+    by_hand = list(model.play("shake", frames=4, length=values.astype(np.float32)))[-1]
+    np.testing.assert_array_equal(painted.points, by_hand.points)
+
+
+def test_roots_are_on_the_scalp_whatever_the_sliders_say(model):
+    for frame in model.play("random", frames=20, length=[[0.0, -0.35], [0.6, 1.35]], softness=0.4):
+        carried = frame.head.apply(model.groomed[0][:, 0].astype(np.float64))
+        np.testing.assert_array_equal(frame.points[:, 0], carried.astype(np.float32))
+
+
+def test_four_factors_are_learned():
+    names = ("length", "softness", "curl", "weight")
+    hair = KnownHair([(name, [1, 2]) for name in names], motions=2, frames=30)
+    model = fit_model(hair, MultilinearTraining(dimensions=4)).model
+    assert model.radii.max() < 1
+    corner = list(model.play("nod", frames=4, **dict.fromkeys(names, 1.0)))[-1]
+    lengths = segment_lengths(corner.points).sum(axis=1)
+    np.testing.assert_allclose(lengths, segment_lengths(model.groomed[-1]).sum(axis=1), rtol=1e-5)
 
 
 def test_poses_of_frames_are_a_motion(model):
