@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -292,7 +293,7 @@ class Union(Shape):
         """Return the meshes of all parts in one, overlaps and all."""
         return _tessellation.joined([shape.mesh(resolution) for shape in self.shapes])
 
-    @property
+    @cached_property
     def bounds(self) -> FloatArray:
         """Lowest and highest corner [m], shape (2, 3); infinite when a part is a plane."""
         boxes = np.stack([shape.bounds for shape in self.shapes])

@@ -57,6 +57,11 @@ class Spray:
     def __len__(self) -> int:
         return len(self.volumes)
 
+    def clear(self) -> None:
+        """Let all drops go."""
+        none = np.zeros(0, np.int64)
+        self.places, self.velocities, self.volumes = self.places[none], self.velocities[none], self.volumes[none]
+
     @property
     def volume(self) -> float:
         """Of all drops [m^3]."""

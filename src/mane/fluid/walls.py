@@ -72,6 +72,7 @@ class Walls:
         self._owners = np.full(corners, -1, np.int64)
         self._known: bytes | None = None
         self._depths: dict[int, float] = {}  # of the deepest place in a solid [m]
+        self._packed: dict[int, PackedSolid] = {}  # by the number of the solid, which it keeps alive
         for axis in range(3):
             grid.faces(self.open_part[axis], axis)[...] = 1.0
         self._close_sides()
@@ -81,7 +82,7 @@ class Walls:
         poses = np.zeros((max(1, len(solids)), 24))
         for solid, pair in zip(solids, poses, strict=False):
             fill_pose_pair(solid.before, solid.after, pair)
-        deforming = any(PackedSolid.of(moving.solid).is_deforming for moving in solids)
+        deforming = any(self._pack(moving).is_deforming for moving in solids)
         key = poses.tobytes() + str([id(moving.solid) for moving in solids]).encode() + str(dt).encode()
         if key == self._known and not deforming:
             return False
@@ -93,7 +94,7 @@ class Walls:
         self._distances.fill(FAR)
         self._owners.fill(-1)
         for number, moving in enumerate(solids):
-            packed = PackedSolid.of(moving.solid)
+            packed = self._pack(moving)
             first, last = self._corner_range(moving)
             if (first < last).all():
                 kernels.fill_distances(
@@ -107,7 +108,7 @@ class Walls:
             self.open_part, self._owners, poses, grid.origin, grid.cell, dt, np.array(grid.shape), self.velocity
         )
         for number, moving in enumerate(solids):
-            if PackedSolid.of(moving.solid).is_deforming:
+            if self._pack(moving).is_deforming:
                 self._add_deformation(number, moving)
         self._close_sides()
         self.covered = np.flatnonzero((self.middle < 0.0) & (self.open_part == 0.0))
@@ -173,6 +174,13 @@ class Walls:
     def forget(self) -> None:
         """Look at solids again at the next update, wherever they are: the box has moved."""
         self._known = None
+
+    def _pack(self, moving: Moving) -> PackedSolid:
+        """A solid for kernels, packed once."""
+        number = id(moving.solid)
+        if number not in self._packed:
+            self._packed[number] = PackedSolid.of(moving.solid)
+        return self._packed[number]
 
     def _padding(self, packed: PackedSolid) -> float:
         """How much thicker a solid counts than it is [m].

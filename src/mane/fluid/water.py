@@ -87,6 +87,25 @@ class Water:
         owned = self.surface.account["owned"]
         return self.surface.missing / owned if owned > 0.0 else 0.0
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no water, and none comes in now."""
+        surface = self.surface
+        has_any = bool((self.grid.cells(surface.level.phi) < 0.0).any()) or len(surface.spray.points) > 0
+        return not has_any and not self._open_jets()
+
+    def drain_below(self, cells: float) -> None:
+        """Let all water go where it fills less than so many cells."""
+        if not self.is_idle and self.volume < cells * self.grid.cell**3:
+            self.surface.remove(lambda points: np.full(points.shape[:-1], -self.grid.cell), self.grid.bounds)
+            self.surface.spray.clear()
+            self.surface.credit(-self.surface.account["owned"])
+
+    def wait(self, dt: float) -> None:
+        """Let time [s] go by while there is no water."""
+        self.flow.velocity.fill(0.0)
+        self.flow.time += dt
+
     def fill(self, shape: Shape, solids: Sequence[Moving] = ()) -> float:
         """Add water of a shape, given by its signed distance [m], but for what solids take; return its volume [m^3]."""
         self.flow.walls.update(solids, 1.0)

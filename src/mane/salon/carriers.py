@@ -15,7 +15,7 @@ import numpy as np
 
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
-from mane.salon.protocol import encode
+from mane.salon.protocol import UNITS, encode
 from mane.salon.shown import even_order
 from mane.scene.config import Scene
 from mane.scene.hair_stage import HairStage
@@ -28,7 +28,6 @@ from mane.strand.frame import GuideFrame
 from mane.strand.ports import GuideLoad
 from mane.strand.source import GuideSource
 
-UNITS = 65535  # of 16 bits
 Topics = Iterator[tuple[str, bytes]]
 
 
@@ -109,10 +108,15 @@ class PointsCarrier(Carrier):
         yield f"carrier {self.side}", packed_points(self.side, number, points)
 
 
+def packing(points: FloatArray) -> tuple[FloatArray, float]:
+    """Lowest corner of points (N, 3) and the step of 16 bits above it [m]."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    return low, max(float((high - low).max()) / UNITS, 1e-9)
+
+
 def packed_points(side: int, number: int, points: FloatArray) -> bytes:
     """Hairs (S, V, 3) [m] as a message: whole steps above the lowest corner, some 10 um for a head."""
-    low, high = points.min(axis=(0, 1)), points.max(axis=(0, 1))
-    step = max(float((high - low).max()) / UNITS, 1e-9)
+    low, step = packing(points.reshape(-1, 3))
     packed = np.rint((points - low) / np.float32(step)).clip(0, UNITS).astype(np.uint16)
     return encode("points", side=side, number=number, strands=len(points), low=low, step=step, packed=packed)
 

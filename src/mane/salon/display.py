@@ -15,6 +15,7 @@ from mane.render.looks import Look
 from mane.salon import shown
 from mane.salon.carriers import Carrier
 from mane.salon.protocol import encode
+from mane.salon.water import WaterView
 from mane.strand.frame import GuideFrame
 from mane.strand.source import GuideSource
 
@@ -39,9 +40,11 @@ class Display:
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self._frames, self._notices = 0, 0
+        self.water = WaterView(emit)
 
     def hair(self, groom: Groom, source: GuideSource) -> None:
         """Show other hair on other guides."""
+        self.water.reset()
         self._emit("hair", shown.hair_message(groom, source.guides))
 
     def look(self, groom: Groom, look: Look) -> None:

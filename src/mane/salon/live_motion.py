@@ -16,6 +16,19 @@ MAX_SPIN = 12.0  # [rad/s]
 WINDOW = 4  # keys that decide the cubic between the middle two
 
 
+class _Still:
+    """A `KeyframedMotion` of keys that are all alike, which most things in a salon are most of the time."""
+
+    def __init__(self, pose: Pose) -> None:
+        self._pose = pose
+
+    def pose(self, time: float) -> Pose:
+        return self._pose
+
+    def velocity(self, time: float) -> Twist:
+        return Twist(np.zeros(3), np.zeros(3), self._pose.position)
+
+
 class LiveMotion:
     """Follows a target, with one keyframe per frame.
 
@@ -48,7 +61,7 @@ class LiveMotion:
         turn = quaternion.multiply(self.target.rotation, quaternion.conjugate(last.rotation))
         angle = float(np.linalg.norm(quaternion.log(turn)))
         share = min(1.0, MAX_SPEED * self._dt / max(way, 1e-12), MAX_SPIN * self._dt / max(angle, 1e-12))
-        self.poses.append(last.toward(self.target, share))
+        self.poses.append(last if way == 0.0 and angle == 0.0 else last.toward(self.target, share))
         self.times.append(self.times[-1] + self._dt)
         self._made = self._window()
 
@@ -57,8 +70,10 @@ class LiveMotion:
         if len(self.times) > 2 * WINDOW:
             del self.times[:-WINDOW], self.poses[:-WINDOW]
 
-    def _window(self) -> KeyframedMotion:
+    def _window(self) -> KeyframedMotion | _Still:
         poses = self.poses[-WINDOW:]
+        if all(pose is poses[0] for pose in poses):
+            return _Still(poses[0])
         return KeyframedMotion(
             self.times[-WINDOW:],
             [pose.position for pose in poses],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.io.grooms import write_groom
 from mane.render.camera import Camera
+from mane.render.looks import STYLE_LEVEL
 from mane.render.renderer import render
 from mane.render.sheet import write_png
 from mane.salon.shown import look_of
 from mane.scene.config import Scene
+from mane.skin.guide_values import GuideValues
 from mane.strand.frame import GuideFrame
 from mane.strand.source import GuideSource
 
@@ -44,6 +47,9 @@ def draw_picture(
     ]
     position, look_at = ((float(x), float(y), float(z)) for x, y, z in (eye, target))
     camera = Camera(position, look_at, fov=math.radians(fov))
-    moved = groom.with_points(points.reshape(-1, 3))
-    size = scene.camera.size
-    write_png(path, render(moved, meshes, camera=camera, look=look_of(scene), size=size, finest=scene.camera.finest))
+    moved, looks = groom.with_points(points.reshape(-1, 3)), [look_of(scene)]
+    if frame.wet is not None:
+        held = GuideValues(groom, source.guides)(frame.wet.held, points.shape[1])
+        moved, looks = moved.with_vertex(**{STYLE_LEVEL: held.reshape(-1)}), [*looks, replace(looks[0], wetness=1.0)]
+    size, finest = scene.camera.size, scene.camera.finest
+    write_png(path, render(moved, meshes, camera=camera, look=looks, size=size, finest=finest, water=frame.water))

@@ -29,6 +29,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
 }
 TEXT = "text"
 ALIGNMENT = 4
+UNITS = 65535  # that 16 bits count
 LARGEST_FROM_PAGE = 4096  # bytes: everything that a page has to say is small
 LONGEST_TEXT = 256  # bytes of a text from a page
 FARTHEST = 100.0  # [m], [m/s]: no salon is larger, and nothing in it is faster
@@ -107,6 +108,16 @@ FROM_PAGE = (
         8,
         "blow",
         "blow air from a point",
+        (
+            Field("origin", "f32[]", "where from [m], world", 3),
+            Field("velocity", "f32[]", "at that point [m/s]; zeros to stop", 3),
+            SEQUENCE,
+        ),
+    ),
+    Message(
+        10,
+        "pour",
+        "pour water from a point",
         (
             Field("origin", "f32[]", "where from [m], world", 3),
             Field("velocity", "f32[]", "at that point [m/s]; zeros to stop", 3),
@@ -237,6 +248,40 @@ TO_PAGE = (
             Field("cell", "f32", "between nodes [m]"),
             Field("nodes", "u32[]", "along x, y and z", 3),
             Field("distance", "f32[]", "signed [m], negative inside, x fastest"),
+        ),
+    ),
+    Message(
+        77,
+        "water",
+        "the surface of water, as triangles, and its drops",
+        (
+            Field("low", "f32[]", "lowest corner of all points [m]", 3),
+            Field("step", "f32", "what one unit is [m]"),
+            Field("packed", "u16[]", "points above the corner, (P, 3)"),
+            Field("faces", "u32[]", "triangles, (F, 3)"),
+            Field("drops", "f32[]", "middle and radius of each drop [m], (D, 4)"),
+        ),
+    ),
+    Message(
+        78,
+        "wetting",
+        "whose wetness each hair takes, and what it clings to where it is wet",
+        (
+            Field("places", "u32", "K, guides of a hair"),
+            Field("guide", "u32[]", "guides of a hair, (S, K)"),
+            Field("shares", "f32[]", "of these, (S, K)"),
+            Field("leader", "u32[]", "hair that it is drawn to, (S,)"),
+            Field("strength", "f32", "how close soaked tips come to it, 0 to 1"),
+            Field("start", "f32", "part of the length from which on they do, 0 to 1"),
+        ),
+    ),
+    Message(
+        79,
+        "wet",
+        "how wet guides are",
+        (
+            Field("held", "u8[]", "water, 255 for all that a guide can hold, (G, U)"),
+            Field("level", "u8[]", "how far its hair clings, likewise"),
         ),
     ),
     Message(74, "metrics", "how the simulation is doing", (Field("json", TEXT, "numbers by name"),)),

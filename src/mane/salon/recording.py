@@ -60,6 +60,10 @@ class Tape:
         """Air was blown."""
         self._keep(Deed(time, "blow", vector(origin), vector(velocity)))
 
+    def poured(self, time: float, origin: Any, velocity: Any) -> None:
+        """Water was poured."""
+        self._keep(Deed(time, "pour", vector(origin), vector(velocity)))
+
     def changed(self, time: float, before: Scene, after: Scene) -> None:
         """Settings were changed."""
         self._keep(Deed(time, "set", values=changed_values(before.to_dict(), after.to_dict(), CHANGEABLE)))

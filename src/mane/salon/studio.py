@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mane.contact.air.waterflow import Waterflow
 from mane.geometry.checks import FloatArray, require_choice
 from mane.groom.groom import Groom
 from mane.salon import recording, settings, shown
@@ -24,6 +25,7 @@ from mane.salon.movies import MovieJob, Order
 from mane.salon.pace import FEWEST, MOST, Pace
 from mane.salon.pictures import draw_picture, write_groom_of
 from mane.salon.programs import CacheProgram, Program, Reel, as_program
+from mane.salon.water import box_values
 from mane.scene.config import Scene
 from mane.scene.handled import Hands, go_on
 from mane.scene.scene_file import with_values
@@ -36,6 +38,8 @@ METRICS_EVERY = 0.25  # [s]
 SLOWEST = 0.02  # of real time
 NO_SKIN = "none"
 PACES = ("as many as keep up", "as set")  # hairs of the server
+WATER = {"water_held": "water in hair", "water_dripped": "water that dripped"}
+CARRIED = ("skin", "contact", "strand", "solids", "water")  # tables that decide how hair is carried
 Actions = dict[str, Callable[..., Any]]
 
 
@@ -99,12 +103,22 @@ class Studio:
             plays_head = self.scene.head.motion != "still" or not self._program.is_scene
             self.holding = Holding(source, self.scene, self.dt, plays_head=plays_head)
             self.hands = Hands(source)
+            self._hide_water()
         self._frame = source.reset(None if self.holding is None else self.holding.head.pose(0.0))
         self.groom = shown.shuffled(self._assembly.hair, self.scene.seed)
         self._make_carriers()
 
     holding: Holding | None
     hands: Hands | None
+
+    @property
+    def _water(self) -> Waterflow | None:
+        return None if self.hands is None else self.hands.water
+
+    def _hide_water(self) -> None:
+        """Keep the surface of water out of frames: pages get it in pieces that are sooner made."""
+        if self._water is not None:
+            self._water.is_in_frames = False
 
     def _make_carriers(self) -> None:
         clock, source = self._assembly.clock, self.source
@@ -135,6 +149,7 @@ class Studio:
         self._show_frame()
 
     def _show_frame(self) -> None:
+        self._display.water.frame(self._frame, self._water, self.scene, self.groom, self.source.guides)
         self._display.frame(self._frame, self.carriers, self._seen)
 
     def _own_sliders(self) -> list[dict[str, Any]]:
@@ -235,6 +250,10 @@ class Studio:
         if report is not None:
             numbers["stretch [%]"] = round(100 * report.stretch, 4)
             numbers["penetration [mm]"] = round(1e3 * report.penetration, 4)
+            found = {f"{name} [l]": report.parts.get(key) for key, name in WATER.items()}
+            numbers |= {name: round(value, 3) for name, value in found.items() if value is not None}
+        if self._water is not None:
+            numbers["water [l]"] = round(1e3 * self._water.water.volume, 3)
         numbers["hairs that changed guides"] = sum(carrier.changed for carrier in self.carriers)
         for carrier in self.carriers:
             numbers |= {name: round(value, 2) for name, value in carrier.price.items()}
@@ -342,7 +361,7 @@ class Studio:
             self._show_look()
         if scene.solids != old.solids:
             self._show_solids()
-        if any(getattr(scene, table) != getattr(old, table) for table in ("skin", "contact", "strand", "solids")):
+        if any(getattr(scene, table) != getattr(old, table) for table in CARRIED):
             self._make_carriers()
             self._show_carriers()
         self._show_state()
@@ -369,6 +388,7 @@ class Studio:
         self._assembly = assembly
         self.holding.take(self.source)
         self.hands.take(self.source)
+        self._hide_water()
         if scene.solids != self.scene.solids:
             self._end_tape("another thing was taken in hand")
         if go_on(before, self.source):
@@ -445,6 +465,17 @@ class Studio:
             self._tape.blown(self._frame.time, origin, velocity)
         self._newest = Seen(sequence, time.perf_counter())
 
+    def _on_pour(self, origin: Any, velocity: Any, sequence: int) -> None:
+        hands = self._live()[1]
+        if hands.water is None:
+            self._require_scene("water")
+            self._change(with_values(self.scene, box_values(self.groom), "the salon"))
+        hands.pour(origin, velocity)
+        self._deeds.clear()
+        if self._tape is not None:
+            self._tape.poured(self._frame.time, origin, velocity)
+        self._newest = Seen(sequence, time.perf_counter())
+
     # -- files -------------------------------------------------------------------------------------------------------
 
     def _on_save(self, kind: str, name: str, eye: Any, target: Any, fov: float) -> None:
@@ -472,7 +503,8 @@ class Studio:
 
     def _save_picture(self, name: str, eye: Any, target: Any, fov: float) -> Path:
         path = recording.checked_path(self._folder, name, ".png")
-        draw_picture(path, *self._hair_now(), self.scene, self.source, self._frame, eye, target, fov)
+        frame = self._frame if self._water is None else dataclasses.replace(self._frame, water=self._water.mesh())
+        draw_picture(path, *self._hair_now(), self.scene, self.source, frame, eye, target, fov)
         return path
 
     def _save_movie(self, name: str, eye: Any, target: Any) -> None:

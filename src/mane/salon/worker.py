@@ -19,7 +19,7 @@ from mane.scene.config import Scene
 IDLE = 0.02  # [s] between looks at the pipe while time stands still
 MOST_WAITING = 512  # events: more than a hand makes while a head is bound
 # Of these only the newest counts: where a thing is held, and where a slider is.
-REPLACED = ("move", "turn", "slide", "grab", "blow")
+REPLACED = ("move", "turn", "slide", "grab", "blow", "pour")
 Event = tuple[str, Mapping[str, Any]]
 END: Event = ("!end", {})  # ends a studio that cannot be terminated
 

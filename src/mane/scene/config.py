@@ -324,6 +324,7 @@ class WaterTable:
         wall: how body and solids hold the water: "slip", "no_slip" or "sticky"
         markers: particles in every cell beside the surface
         feels_hair: the water feels the hair; false for water first and hair after
+        interval: least length of a step of the water [s]; hair in shorter steps feels it as it was after its last one
         uptake: water that soaked hair holds, over its own volume; 0 for hair that stays dry
         soaking: time within which hair under water takes up most of what it lacks [s]
         held: part of that water which does not drip, 0 to 1
@@ -341,6 +342,7 @@ class WaterTable:
     wall: Wall = "slip"
     markers: Annotated[int, Range(least=0)] = 16
     feels_hair: bool = True
+    interval: NotNegative = 0.0
     uptake: NotNegative = 2.0
     soaking: Positive = 0.1
     held: Fraction = 0.5

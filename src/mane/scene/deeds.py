@@ -1,4 +1,4 @@
-"""What hands did to hair while it moved, as a file: locks that were pulled, air that was blown, settings."""
+"""What hands did to hair while it moved, as a file: locks pulled, air blown, water poured, settings changed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Deed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
     Attributes:
         time: it acts from the step on that begins then [s].
-        kind: what: "pull" a lock to a point, let it go ("release"), "blow", or "set" keys of the scene.
-        point: where the lock was taken, or where air is blown from [m].
-        vector: where the lock is pulled to [m], or the velocity of the air [m/s].
+        kind: what: "pull" a lock to a point, let it go ("release"), "blow", "pour", or "set" keys of the scene.
+        point: where the lock was taken, or where air is blown or water poured from [m].
+        vector: where the lock is pulled to [m], or the velocity of air or water [m/s]; zeros to stop.
         values: of "set", by dotted key of the scene.
     """
 
     time: float
-    kind: Literal["pull", "release", "blow", "set"]
+    kind: Literal["pull", "release", "blow", "pour", "set"]
     point: Vector = (0.0, 0.0, 0.0)
     vector: Vector = (0.0, 0.0, 0.0)
     values: dict[str, Any] = {}

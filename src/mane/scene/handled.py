@@ -10,24 +10,28 @@ from numpy.typing import NDArray
 
 from mane.body.motion import Pose
 from mane.contact.air.drag import Drag
+from mane.contact.air.waterflow import Waterflow
 from mane.contact.by_hand import Grab, Jet
+from mane.fluid.sources import Jet as WaterJet
 from mane.scene.config import Scene
-from mane.scene.deeds import Deed
+from mane.scene.deeds import Deed, vector
 from mane.scene.scene_file import with_values
 from mane.scene.simulation import Simulation
 from mane.stage import memory as checkpoints
 from mane.stage.protocol import Memory, Stage
 from mane.strand.frame import GuideFrame
-from mane.strand.ports import GuideLoad
+from mane.strand.ports import GuideLoad, Part
 from mane.strand.source import GuideSource
 from mane.strand.stepping import StepReport
 
 # Tables of a scene that may change while guides move; all others make other guides, or none of their motion.
-CHANGEABLE = ("strand", "contact", "wind", "guides")
+CHANGEABLE = ("strand", "contact", "wind", "guides", "water")
+LEAST_WATER = 16  # cells: less than that, when nobody pours any more, has run off
+MOUTH = 1.6  # radius of what water is poured from [cells]: thinner streams break up
 
 
 class Hands:
-    """A lock that is pulled and air that is blown, on whatever source they are at.
+    """A lock that is pulled, air that is blown and water that is poured, on whatever source they are at.
 
     Args:
         source: of the guides.
@@ -36,15 +40,21 @@ class Hands:
     def __init__(self, source: GuideSource) -> None:
         self._grab: Grab | None = None
         self._origin, self._speed = np.zeros(3), np.zeros(3)
+        self._mouth, self._pour_speed = np.zeros(3), np.zeros(3)
         self.take(source)
 
     def take(self, source: GuideSource) -> None:
         """Go over to another source, which goes on with the same guides."""
         self._source = source
-        parts = source.parts if isinstance(source, Simulation) else ()
+        parts = _parts(source)
         self._drag = next((part for part in parts if isinstance(part, Drag)), None)
         self._jet = None if self._drag is None else Jet(self._drag.wind)
+        self.water = next((part for part in parts if isinstance(part, Waterflow)), None)
+        self._own_jets = () if self.water is None else self.water.water.jets
         self._set_jet()
+        self._set_pouring()
+
+    water: Waterflow | None
 
     @property
     def is_holding(self) -> bool:
@@ -77,10 +87,29 @@ class Hands:
         if self._jet is not None:
             self._jet.origin, self._jet.speed = self._origin, self._speed
 
+    def pour(self, origin: Any, velocity: Any) -> None:
+        """Pour water from `origin` [m], or the nearest place in its box, with a `velocity` [m/s]; zeros to stop."""
+        if self.water is None:
+            raise ValueError("there is no water to pour; [water] cell makes a box of it")
+        self._mouth, self._pour_speed = np.asarray(origin, np.float64), np.asarray(velocity, np.float64)
+        self._set_pouring()
+
+    def _set_pouring(self) -> None:
+        if self.water is None:
+            return
+        grid = self.water.water.grid
+        radius = MOUTH * grid.cell
+        low, high = grid.bounds
+        place = np.clip(self._mouth, low + radius, high - radius)
+        poured = [WaterJet(vector(place), vector(self._pour_speed), radius)] if self._pour_speed.any() else []
+        self.water.water.jets = (*self._own_jets, *poured)
+
     def do(self, deed: Deed, frame: GuideFrame) -> None:
         """Do what a recording did, other than change settings, after `frame`."""
         if deed.kind == "blow":
             self.blow(deed.point, deed.vector)
+        elif deed.kind == "pour":
+            self.pour(deed.point, deed.vector)
         elif deed.kind == "pull":
             self.pull(frame, deed.point, deed.vector)
         elif deed.kind == "release":
@@ -90,7 +119,9 @@ class Hands:
         """Do nothing any more."""
         self._grab = None
         self._origin, self._speed = np.zeros(3), np.zeros(3)
+        self._mouth, self._pour_speed = np.zeros(3), np.zeros(3)
         self._set_jet()
+        self._set_pouring()
 
     def leave(self) -> None:
         """Let the source be as it was without hands."""
@@ -109,18 +140,23 @@ class Hands:
             self._source.receive(returned)
         if self._drag is not None and self._jet is not None:
             self._drag.wind = self._jet if self._jet.is_on else None
+        if self.water is not None and not self.water.water.jets:
+            self.water.water.drain_below(LEAST_WATER)
 
     def memory(self) -> Memory:
-        """What is held and blown."""
+        """What is held, blown and poured."""
         held = {} if self._grab is None else {f"grab.{name}": one for name, one in self._grab.memory().items()}
-        return {**held, "origin": self._origin.copy(), "speed": self._speed.copy()}
+        air = {"origin": self._origin.copy(), "speed": self._speed.copy()}
+        return {**held, **air, "mouth": self._mouth.copy(), "pour_speed": self._pour_speed.copy()}
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
         held = {name.removeprefix("grab."): array for name, array in memory.items() if name.startswith("grab.")}
         self._grab = Grab.restored(held) if held else None
         self._origin, self._speed = np.array(memory["origin"]), np.array(memory["speed"])
+        self._mouth, self._pour_speed = np.array(memory["mouth"]), np.array(memory["pour_speed"])
         self._set_jet()
+        self._set_pouring()
 
 
 def _sum(load: GuideLoad | None, other: GuideLoad | None) -> GuideLoad | None:
@@ -135,9 +171,18 @@ def go_on(before: GuideSource, after: GuideSource) -> bool:
     """Let a source go on where one with other settings is; returns whether it could: its state must be of one kind."""
     memory = before.memory()
     mine, theirs = ({name: array.shape for name, array in one.items()} for one in (after.memory(), memory))
-    if mine == theirs:
-        after.restore(memory)
-    return mine == theirs
+    if mine != theirs:
+        return False
+    after.restore(memory)
+    for part in _parts(after):
+        for earlier in _parts(before):
+            if type(part) is type(earlier):
+                part.go_on(earlier)
+    return True
+
+
+def _parts(source: GuideSource) -> tuple[Part, ...]:
+    return source.parts if isinstance(source, Simulation) else ()
 
 
 class HandledSource(GuideSource):

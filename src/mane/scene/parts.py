@@ -230,7 +230,8 @@ def make_water(
     height = table.pool
     if height is not None:
         water.fill(lambda points: points[..., 1] - height, solids)
-    return Waterflow(water, hairs=table.hairs, scale=given["scale"], guides=guides, feels_hair=table.feels_hair)
+    own = {name: getattr(table, name) for name in ("hairs", "feels_hair", "interval")}
+    return Waterflow(water, scale=given["scale"], guides=guides, **own)
 
 
 def make_wetting(table: WaterTable, flow: Waterflow) -> WetGuides | None:

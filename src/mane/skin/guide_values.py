@@ -19,6 +19,10 @@ class GuideValues:
     Args:
         groom: the dense hair at rest.
         guides: at rest.
+
+    Attributes:
+        guides: that each hair looks at, shape (S, K).
+        shares: of these, shape (S, K), float32.
     """
 
     def __init__(self, groom: Groom, guides: Guides) -> None:
@@ -26,8 +30,8 @@ class GuideValues:
         count = min(NEAREST, len(own))
         away, found = cKDTree(guides.rest[own, 0]).query(groom.roots, k=count)
         shares = 1.0 / (np.reshape(away, (-1, count)) ** 2 + 1e-12)
-        self._guides = own[np.reshape(found, (-1, count))]
-        self._shares = (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
+        self.guides = own[np.reshape(found, (-1, count))]
+        self.shares = (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
 
     def __call__(self, values: NDArray[np.float32], vertices: int) -> FloatArray:
         """Values of guides, shape (G, V), at hairs of so many vertices, shape (S, vertices)."""
@@ -35,7 +39,7 @@ class GuideValues:
         low = np.minimum(place.astype(np.int64), values.shape[1] - 2)
         part = (place - low).astype(np.float32)
         along = values[:, low] + part * (values[:, low + 1] - values[:, low])
-        carried = np.zeros((len(self._guides), vertices), np.float32)
-        for column in range(self._guides.shape[1]):
-            carried += self._shares[:, column, None] * along[self._guides[:, column]]
+        carried = np.zeros((len(self.guides), vertices), np.float32)
+        for column in range(self.guides.shape[1]):
+            carried += self.shares[:, column, None] * along[self.guides[:, column]]
         return carried

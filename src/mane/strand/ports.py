@@ -149,6 +149,9 @@ class Part(Stage):
         """Slots of the mask (G,) were inserted or taken out between two frames."""
         self.forget(strands)
 
+    def go_on(self, before: Part) -> None:
+        """Take over what `before` moves, the same part of a simulation with other settings; nothing by default."""
+
     def report(self) -> dict[str, float]:
         """Numbers about the last substep for the `StepReport`, by name; the largest of all substeps is kept."""
         return {}

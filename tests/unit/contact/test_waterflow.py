@@ -5,6 +5,7 @@ import pytest
 
 from mane.contact.air.waterflow import Waterflow
 from mane.fluid.grid import Grid
+from mane.fluid.sources import Jet
 from mane.fluid.water import Water
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -27,15 +28,16 @@ def pool(height, **settings):
     return water
 
 
-@pytest.mark.parametrize("hairs", [25.0, 1e5])
-def test_hair_and_water_keep_their_momentum_at_any_drag(hairs):
+@pytest.mark.parametrize(("hairs", "interval"), [(25.0, 0.0), (1e5, 0.0), (1e5, 0.01)])
+def test_hair_and_water_keep_their_momentum_at_any_drag(hairs, interval):
     """Half in the water, half above it; without weight, so that nothing else acts."""
-    force = Waterflow(pool(-0.03, gravity=(0.0, 0.0, 0.0)), hairs=hairs)
+    force = Waterflow(pool(-0.03, gravity=(0.0, 0.0, 0.0)), hairs=hairs, interval=interval)
     sim = Simulation(tuft(3), forces=[force], gravity=(0.0, 0.0, 0.0), drag=0.0, **FREE)
     force.flow.is_audited = True
     sim._state.velocity[..., 0] = 1.0
     owed, first = np.zeros(3), float(sim._state.velocity[..., 0].mean())
     for _ in range(6):
+        force.flow.audit = {"drag": np.zeros(3)}  # as it stays where the water waits
         sim.step()
         due = force.owed.sum(axis=(0, 1))
         water = force.flow.face_mass * np.abs(force.flow.velocity[force.flow.surface.is_wet]).sum()
@@ -70,14 +72,48 @@ def test_hair_above_the_water_feels_nothing_of_it():
     assert np.array_equal(sim.frame.points, alone.frame.points)
 
 
-def test_a_run_that_is_continued_is_the_same_byte_for_byte():
+def test_hair_and_water_that_steps_less_often_do_much_the_same():
+    """A tuft sinks and takes the water along, as fast as with water in the steps of the hair."""
+    speeds = []
+    for interval in (0.0, 0.02):
+        force = Waterflow(pool(0.1), hairs=1e4, interval=interval)
+        sim = Simulation(tuft(3), forces=[force], drag=0.0, **FREE)
+        steps = 0
+        for _ in range(40):
+            before = force.water.time
+            sim.step()
+            steps += force.water.time > before
+        assert steps == (40 if interval == 0.0 else 10)
+        assert np.isclose(force.water.time, 40 / 192.0)
+        speeds.append(sim._state.velocity[..., 1].mean())
+    assert np.isclose(*speeds, rtol=0.1)
+
+
+def test_a_box_without_water_costs_nothing_and_waits_for_its_jet():
+    water = Water(Grid((16, 16, 16), 0.02, (-0.16, -0.2, -0.16)), jets=[Jet((0.0, 0.05, 0.0), start=0.02)])
+    sim = Simulation(tuft(2), forces=[Waterflow(water, hairs=1e4)], **FREE)
+    water.flow.step = None  # nobody calls it
+    sim.step()
+    assert water.is_idle
+    assert water.time == pytest.approx(1 / 192.0)
+    del water.flow.step
+    for _ in range(8):
+        sim.step()
+    assert not water.is_idle
+    assert water.volume > 0.0
+
+
+@pytest.mark.parametrize("interval", [0.0, 0.012])
+def test_a_run_that_is_continued_is_the_same_byte_for_byte(interval):
     def begin():
-        return Simulation(tuft(2), forces=[Waterflow(pool(-0.03), hairs=1e4)], **FREE)
+        return Simulation(tuft(2), forces=[Waterflow(pool(-0.03), hairs=1e4, interval=interval)], **FREE)
 
     sim, other = begin(), begin()
-    sim.step()
+    for _ in range(5):
+        sim.step()
     kept = sim.checkpoint()
-    sim.step()
     other.load_checkpoint(kept)
-    other.step()
+    for _ in range(3):
+        sim.step()
+        other.step()
     assert sim.frame.points.tobytes() == other.frame.points.tobytes()

@@ -19,7 +19,7 @@ from mane.fluid.wet_hair import WetHair, WettingParams
 from mane.geometry.checks import require_positive
 from mane.strand.frame import GuideWetness
 from mane.strand.model import Float64Array, StrandModel
-from mane.strand.ports import Force, Load, StrandView
+from mane.strand.ports import Force, Load, Part, StrandView
 
 REGION = 0.02  # [m] edge of the cubes at rest whose hairs share water
 
@@ -84,6 +84,11 @@ class WetGuides(Force):
         """Return how wet the guides are."""
         held = self.hair.saturation.reshape(self._mass.shape)
         return GuideWetness(held.astype(np.float32), self.flow.immersion.astype(np.float32))
+
+    def go_on(self, before: Part) -> None:
+        """Stay as wet."""
+        if isinstance(before, WetGuides) and before.hair.water.shape == self.hair.water.shape:
+            self.restore(before.memory())
 
     def report(self) -> dict[str, float]:
         """Water in the hair and that fell from it [litres], and the mean of how soaked it is."""

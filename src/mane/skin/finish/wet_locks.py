@@ -29,9 +29,10 @@ class WetLocks(FinishingPass):
     needs = ("groom", "guides")
     examples = ({}, {"hairs": 8, "strength": 0.5})
     is_per_hair = False
+    STRENGTH, START = 0.9, 0.1
 
     def __init__(
-        self, groom: Groom, guides: Guides, *, hairs: int = 24, strength: float = 0.9, start: float = 0.1
+        self, groom: Groom, guides: Guides, *, hairs: int = 24, strength: float = STRENGTH, start: float = START
     ) -> None:
         if hairs < 1:
             raise ValueError(f"hairs: must be at least 1, got {hairs}")
