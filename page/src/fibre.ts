@@ -56,14 +56,20 @@ uniform float header[31];
 const int DENSITY = 1, MULTIPLE = 2, INV_VARIANCE = 8, NORM = 14, COS_SHIFT = 20, SIN_SHIFT = 24;
 const int DIFFUSE_PATH = 28, LOSS = 29, FEW = 30;
 const float PI = 3.14159265;
+// Water in the hair as render/looks.py has it: more pigment on longer ways, less light from hair to hair, and a smoother
+// fibre, whose lobes are \`WET_SHARPNESS\` narrower in variance. Lobes as narrow as these keep their energy by its power 3/2.
+const float WET_ABSORPTION = 0.9, WET_SCATTERING = 0.35, WET_SHARPNESS = 4.92;
+float damp = 0.0; // how wet the vertex is, 0 to 1
+float multiple() { return header[MULTIPLE] * (1.0 - WET_SCATTERING * damp); }
 float node(float x, float nodes) { return (clamp(x, 0.0, 1.0) * (nodes - 1.0) + 0.5) / nodes; }
 float cosineOf(float sine) { return sqrt(max(1.0 - sine * sine, 0.0)); }
 float longitudinal(int k, float sines, float cosines) {
-  float inverse = header[INV_VARIANCE + k];
+  float sharper = 1.0 + (WET_SHARPNESS - 1.0) * damp;
+  float inverse = header[INV_VARIANCE + k] * sharper;
   cosines = abs(cosines);
   float width = 2.0 * cosines * inverse;
   float mean = width > 1e-3 ? (1.0 - exp(-min(width, 80.0))) / width : 1.0;
-  return header[NORM + k] * exp((cosines - sines - 1.0) * inverse) * mean;
+  return header[NORM + k] * sharper * sqrt(sharper) * exp((cosines - sines - 1.0) * inverse) * mean;
 }
 float lobeWeight(int p, float sinLight, float cosLight, float sinEye, float cosEye) {
   float c = header[COS_SHIFT + p], s = header[SIN_SHIFT + p];
@@ -90,7 +96,7 @@ vec3 lit(vec3 tangent, vec3 toEye, vec3 pigment, vec3 toLight, vec3 light, float
   float hairs = header[DENSITY] * scatter, direct = exp(-hairs);
   float few = 1.0 / (1.0 + header[FEW] * hairs);
   float many = longitudinal(5, sines, cosines);
-  float spreadM = header[MULTIPLE] * (many + few * (longitudinal(4, sines, cosines) - many));
+  float spreadM = multiple() * (many + few * (longitudinal(4, sines, cosines) - many));
   float lobeLight = direct * balanced(0.25, sinLight, cosLight) * balanced(0.75, sinEye, cosEye);
   vec3 sum = vec3(0.0);
   float cosineNode = node(cosD, ${COSINE}.0);
@@ -120,7 +126,7 @@ vec3 ambient(vec3 tangent, vec3 toEye, vec3 pigment, vec3 sky, float scatter) {
     float pigmentNode = node(pigment[c], ${PIGMENT}.0);
     vec2 stream = streams(texture(shares, vec2(pigmentNode, cosineNode)));
     float inside = pow(open, stream.x);
-    float front = open + header[MULTIPLE] * (inside - open), rear = header[MULTIPLE] * stream.y * inside;
+    float front = open + multiple() * (inside - open), rear = multiple() * stream.y * inside;
     sum[c] = dot(texture(spread, vec3(pigmentNode, cosineNode, node(0.25, ${SPREAD_PHI}.0))).xy, vec2(front, rear));
   }
   return PI * sum * sky * 2.0;

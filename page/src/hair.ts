@@ -15,7 +15,8 @@ const WIDEST = 4; // times its own width
 
 const SHADE = `
 const float DEEPEST = 5.0; // [mm] drawn in full red
-uniform sampler2D points, colors, tags;
+uniform sampler2D points, colors, tags, wetness;
+uniform bool isWet;
 ${LIGHT}
 uniform int vertices, view;
 const int WEIGHTS = ${VIEWS.indexOf("weights")}, SETS = ${VIEWS.indexOf("sets")}, PENETRATION = ${VIEWS.indexOf("penetration")};
@@ -51,6 +52,10 @@ void main() {
     return;
   }
   vec3 pigment = item(colors, i).xyz;
+  if (isWet) {
+    damp = item(wetness, i).x;
+    pigment = pow(pigment, vec3(1.0 + WET_ABSORPTION * damp));
+  }
   vec3 sum = lit(tangent, toEye, pigment, key, keyColor * openToLight(own.xyz, 0.004), hairs);
   sum += lit(tangent, toEye, pigment, rim, rimColor, 4.0 + 0.5 * hairs);
   sum += ambient(tangent, toEye, pigment, sky, 0.6 + 0.15 * min(hairs, 12.0));
@@ -140,6 +145,8 @@ export class HairPass {
   private readonly uniforms: Record<string, THREE.IUniform>;
   private readonly shaded: THREE.WebGLRenderTarget;
   private readonly shade: Pass;
+  /** How wet each vertex is, or null where all are dry. */
+  wetness: THREE.Texture | null = null;
   private fibre: FibreTextures | null = null;
   private colors: THREE.DataTexture | null = null;
   private lit = 0; // hairs that have been shaded
@@ -165,6 +172,8 @@ export class HairPass {
       header: { value: new Float32Array(31) },
       ...lightUniforms(),
       tags: { value: null },
+      wetness: { value: null },
+      isWet: { value: false },
       vertices: { value: vertices },
       view: { value: 0 },
     });
@@ -234,6 +243,8 @@ export class HairPass {
     const { uniforms } = this.shade.material;
     uniforms.points.value = points;
     uniforms.tags.value = tags;
+    uniforms.wetness.value = this.wetness;
+    uniforms.isWet.value = this.wetness !== null;
     uniforms.eye.value.copy(camera.position);
     uniforms.view.value = VIEWS.indexOf(view);
     const isKnown = count <= this.lit && view === this.litView;

@@ -1,19 +1,23 @@
-// What mouse, touch and keys do: props are dragged, the head is turned, locks are pulled, air is blown, the camera moves.
+// What mouse, touch and keys do: props are dragged, the head is turned, locks are pulled, air is blown, water is poured, the
+// camera moves.
 
 import * as THREE from "three";
 import type { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Connection } from "./connection";
-import { writeBlow, writeGrab, writeMove, writeTurn } from "./generated/protocol";
+import { writeBlow, writeGrab, writeMove, writePour, writeTurn } from "./generated/protocol";
 import type { Gizmo } from "./gizmo";
 import type { Solids } from "./solids";
 import type { Stage } from "./stage";
 
-export type Tool = "hand" | "grab" | "blow";
+export const TOOLS = ["hand", "grab", "blow", "pour"] as const;
+export type Tool = (typeof TOOLS)[number];
 const DEPTH_STEP = 0.00025; // [m] per unit of the wheel
 const TURN_STEP = 0.12; // [rad] per key
 const TURN_SPEED = 6; // [rad] per height of the window, of a head that is dragged
 const BREATH = 8; // [m/s]
 const BREATH_DISTANCE = 0.35; // [m] in front of what the camera looks at
+const STREAM = 1; // [m/s]
+const MOUTH_DISTANCE = 0.09; // [m] in front of what is pointed at
 const REACH = 0.03; // [m] between pointer and a guide that can be grabbed
 // Where a browser has the first, a mouse is followed at once and not with the next frame of the display. The second tells
 // of fingers, and where the last movement before a button is let go has ended.
@@ -23,7 +27,7 @@ const TURN_KEYS: Record<string, [number, number, number]> = {
 }; // prettier-ignore
 
 interface Drag {
-  kind: "prop" | "head" | "lock" | "breath";
+  kind: "prop" | "head" | "lock" | "breath" | "stream";
   number: number;
   plane: THREE.Plane;
   offset: THREE.Vector3;
@@ -90,7 +94,7 @@ export class Hands {
     if (!this.drag) return;
     this.orbit.enabled = false;
     this.canvas.setPointerCapture(event.pointerId);
-    if (this.drag.kind === "breath") this.follow(start);
+    if (this.drag.kind === "breath" || this.drag.kind === "stream") this.follow(start);
     if (this.drag.kind === "lock") this.pull(this.drag.taken);
   }
 
@@ -100,6 +104,7 @@ export class Hands {
       kind, number, taken, offset, start, plane: new THREE.Plane().setFromNormalAndCoplanarPoint(facing, taken),
     }); // prettier-ignore
     if (this.tool === "blow") return drag("breath", 0, this.orbit.target.clone(), new THREE.Vector3());
+    if (this.tool === "pour") return drag("stream", 0, this.orbit.target.clone(), new THREE.Vector3());
     if (this.tool === "grab") {
       const taken = this.nearestGuide();
       return taken && drag("lock", 0, taken, new THREE.Vector3());
@@ -167,6 +172,8 @@ export class Hands {
       this.sendPose();
     } else if (drag.kind === "lock") {
       this.pull(point);
+    } else if (drag.kind === "stream") {
+      this.pour(point);
     } else {
       const along = this.ray.ray.direction.clone();
       const origin = point.addScaledVector(along, -BREATH_DISTANCE);
@@ -206,12 +213,25 @@ export class Hands {
     this.connection.send(writeBlow({ origin: origin.toArray(), velocity: velocity.toArray(), sequence: this.event() }));
   }
 
+  /** Pour at what the pointer is at: from in front of it, along the line of sight; beside the head, straight down. */
+  private pour(point: THREE.Vector3): void {
+    const hit = this.solids.hit(this.ray);
+    const along = hit ? this.ray.ray.direction.clone() : new THREE.Vector3(0, -1, 0);
+    const origin = hit ? hit.point.addScaledVector(along, -MOUTH_DISTANCE) : point;
+    this.sendPour(origin, along.multiplyScalar(STREAM));
+  }
+
+  private sendPour(origin: THREE.Vector3, velocity: THREE.Vector3): void {
+    this.connection.send(writePour({ origin: origin.toArray(), velocity: velocity.toArray(), sequence: this.event() }));
+  }
+
   private up(): void {
     this.happened = performance.now();
     if (this.drag?.kind === "lock") {
       const nowhere = [0, 0, 0];
       this.connection.send(writeGrab({ is_held: 0, point: nowhere, target: nowhere, sequence: this.event() }));
     }
+    if (this.drag?.kind === "stream") this.sendPour(new THREE.Vector3(), new THREE.Vector3());
     if (this.drag?.kind === "breath") this.blow(new THREE.Vector3(), new THREE.Vector3());
     this.drag = null;
     this.orbit.enabled = true;

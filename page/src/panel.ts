@@ -2,7 +2,7 @@
 
 import { VIEWS, type View } from "./backend";
 import { HANDLES, type Handles } from "./gizmo";
-import type { Tool } from "./hands";
+import { TOOLS, type Tool } from "./hands";
 
 export interface SliderState {
   kind: "slider";
@@ -106,7 +106,7 @@ export class Panel {
       bar.append(this.button(`command-${action}`, text, () => actions.command(action)));
     }
     const tools = element("div", "bar");
-    for (const tool of ["hand", "grab", "blow"] as const) {
+    for (const tool of TOOLS) {
       tools.append(this.button(`tool-${tool}`, tool, () => this.press(tool)));
     }
     const saving = element("div", "bar");

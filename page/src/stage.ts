@@ -58,7 +58,6 @@ export class Stage {
     private readonly canvas: HTMLCanvasElement,
     readonly backend: Backend,
   ) {
-    THREE.ColorManagement.enabled = false;
     ({ milliseconds: this.milliseconds, isSoftware: this.isSoftware } = backend);
     this.speed = this.isSoftware ? "software" : "card";
     this.quality = FULL[this.speed];

@@ -10,6 +10,8 @@ import { BACKGROUND, KEY, MARGIN, radiusOf } from "./light";
 import { Fields } from "./push_out";
 import { ShadowMap } from "./shadow";
 import { WIDTH } from "./texels";
+import { WaterSurface } from "./water";
+import { WetPass } from "./wet";
 
 const PARTS = 2; // pictures in which all hairs are shaded once, where the processor draws
 const SHADOWS = 3; // likewise, pictures that a shadow map serves
@@ -34,10 +36,13 @@ export class WebGL2Backend implements Backend {
   private hair: HairTextures | null = null;
   private look: Look | null = null;
   private pass: HairPass | null = null;
+  private readonly water = new WaterSurface();
+  private wet: WetPass | null = null;
   private radius = 0.3;
   private fence: WebGLSync | null = null;
 
   constructor(canvas: HTMLCanvasElement) {
+    THREE.ColorManagement.enabled = false; // before the first colour
     // A processor that draws has no time for four samples per pixel; `#fine` takes it anyway, for a picture.
     this.isSoftware = isSoftware() && !location.hash.includes("fine");
     const antialias = !this.isSoftware;
@@ -70,6 +75,12 @@ export class WebGL2Backend implements Backend {
     if (message.kind === "field") this.fields.take(message);
     if (message.kind === "linear" && this.hair) this.carryBy(message.side, new LinearCarrier(this.hair, message));
     if (message.kind === "adaptive" && this.hair) this.carryBy(message.side, new AdaptiveCarrier(this.hair, message));
+    if (message.kind === "water") this.water.take(message);
+    if (message.kind === "wetting" && this.hair) {
+      this.wet?.dispose();
+      this.wet = new WetPass(this.hair.hair, message);
+    }
+    if (message.kind === "wet") this.wet?.take(message);
     if (message.kind === "sets") {
       const carrier = this.carriers[message.side];
       if (carrier instanceof AdaptiveCarrier) carrier.take(message);
@@ -85,6 +96,8 @@ export class WebGL2Backend implements Backend {
   private takeHair(hair: Hair): void {
     this.hair?.dispose();
     this.pass?.dispose();
+    this.wet?.dispose();
+    this.wet = null;
     [0, 1].forEach((side) => this.carryBy(side, null));
     this.hair = new HairTextures(hair);
     this.fields.resize(this.hair.count);
@@ -150,7 +163,9 @@ export class WebGL2Backend implements Backend {
     const drawn = Math.min(carrier.strands, Math.max(picture.fewest, Math.round(picture.share * strands)));
     let from = performance.now();
     carrier.carry(this.renderer, frame, drawn);
-    const carried = carrier.target.textures[0];
+    let carried = carrier.target.textures[0];
+    const wet = this.wet?.isWet ? this.wet : null;
+    if (wet) carried = wet.run(this.renderer, carried, drawn, !carrier.isFinished);
     clock("carry", from);
     from = performance.now();
     const measures = picture.view === "penetration" && this.fields.any;
@@ -171,6 +186,7 @@ export class WebGL2Backend implements Backend {
     camera.updateMatrixWorld();
     from = performance.now();
     const view = picture.view === "penetration" && !measures ? "hair" : picture.view;
+    pass.wetness = wet?.target.textures[1] ?? null;
     pass.light(this.renderer, points, carrier.target.textures[1] ?? points, drawn, camera, view, isRough ? PARTS : 1);
     clock("shade", from);
     from = performance.now();
@@ -182,6 +198,7 @@ export class WebGL2Backend implements Backend {
     picture.solids.see(camera.position);
     this.renderer.render(picture.solids.scene, camera);
     pass.draw(this.renderer, points, drawn, camera, viewport, picture.distance);
+    this.water.draw(this.renderer, camera, viewport.y);
     if (count === 1 && picture.handles) this.renderer.render(picture.handles, camera);
     this.renderer.setScissorTest(false);
     clock("draw", from);
@@ -204,6 +221,16 @@ export class WebGL2Backend implements Backend {
     if (!carrier) return [];
     carrier.carry(this.renderer, frame, carrier.strands);
     return this.read(carrier, carrier.target, [0, 1, 2], texture);
+  }
+
+  /** Points of all hairs of a side as they cling where they are wet, (S, V, 3) [m], and how wet they are, (S, V). */
+  readWet(side: number, frame: Frame): { points: number[]; held: number[] } | null {
+    const carrier = this.carriers[side];
+    if (!carrier || !this.wet) return null;
+    carrier.carry(this.renderer, frame, carrier.strands);
+    this.wet.run(this.renderer, carrier.target.textures[0], carrier.strands, !carrier.isFinished);
+    const { target } = this.wet;
+    return { points: this.read(carrier, target, [0, 1, 2]), held: this.read(carrier, target, [0], 1) };
   }
 
   readDepths(side: number, frame: Frame): number[] {

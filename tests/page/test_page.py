@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mane.body.motion import Pose
+from mane.groom.locks import lock_centres
 from mane.salon.doors import OpenSalon
 from mane.salon.scenes import salon_program, salon_scene
 from mane.salon.shown import shuffled
@@ -365,6 +366,53 @@ def test_another_thing_is_taken_in_hand(tab):
         tab.wait(f"salon.stage.solids.nameOf(1) === '{prop}'", prop)
         tab.wait(f"salon.stage.frameCount > {count + 3}", "moving on")
     assert tab.errors == []
+
+
+def test_water_is_poured_and_hair_gets_wet(tab):
+    """With real mouse events; what clings on the page is what the rule of `wet_locks` says, without its lengths."""
+    tab.press("reset")
+    tab.press("play")
+    tab.wait("salon.stage.shownFrame.time > 0.02", "moving")
+    tab.page.click("#tool-pour")
+    x, y = tab.get(
+        "(() => { const p = salon.stage.orbit.target.clone(); p.y += 0.2; p.project(salon.stage.camera);"
+        "const box = document.querySelector('canvas').getBoundingClientRect();"
+        "return [box.left + (p.x + 1) / 2 * box.width, box.top + (1 - p.y) / 2 * box.height]; })()"
+    )
+    before = tab.pixels()
+    tab.page.mouse.move(x, y)
+    tab.page.mouse.down()
+    tab.wait("salon.stage.backend.water.isThere && salon.stage.backend.wet?.isWet", "wet")
+    tab.wait(  # of seven vertices beyond the middle
+        "salon.stage.backend.readWet(0, salon.stage.shownFrame).held.some((held, i) => i % 7 > 3 && held > 0.3)",
+        "soaked",
+    )
+    during = tab.pixels()
+    tab.page.mouse.up()
+    assert (np.abs(during - before).max(axis=2) > 25).mean() > 0.01
+    settled(tab)
+    wet = tab.get("salon.stage.backend.readWet(0, salon.stage.shownFrame)")
+    dry = np.array(tab.get("salon.points(0)")).reshape(1500, -1, 3)
+    points, held = np.array(wet["points"]).reshape(dry.shape), np.array(wet["held"]).reshape(dry.shape[:2])
+    roots = salon_scene_roots()
+    centres = lock_centres(roots, 24)
+    leader = np.array([np.flatnonzero(centres == centre)[0] for centre in centres])
+    part = np.clip((np.linspace(0, 1, dry.shape[1]) - 0.1) / 0.9, 0, 1)
+    pull = held * 0.9 * part**2 * (3 - 2 * part)  # in the air, so that all that is held clings
+    expected = dry + pull[:, :, None] * (dry[leader] - dry)
+    above = np.abs(expected - points).max(axis=(1, 2)) < 1e-4
+    assert above.mean() > 0.6  # hair that is under water floats
+    assert pull[above].max() > 0.1
+    tab.page.click("#tool-hand")
+    tab.press("reset")
+    tab.press("play")
+    tab.wait("!salon.stage.backend.water.isThere && !salon.stage.backend.wet?.isWet", "dry again")
+    assert tab.errors == []
+
+
+def salon_scene_roots():
+    scene = salon_scene(None, SCENE)
+    return shuffled(build(scene).hair, scene.seed).roots
 
 
 def test_two_tabs_see_the_same(tab, browser, salon):

@@ -121,42 +121,43 @@ def packed_points(side: int, number: int, points: FloatArray) -> bytes:
     return encode("points", side=side, number=number, strands=len(points), low=low, step=step, packed=packed)
 
 
-class TwoWayCarrier(PointsCarrier):
-    """A skin that pushes its guides: all hairs are carried here, since any of them may push; some are sent."""
+class AllCarrier(PointsCarrier):
+    """A skin that needs all hairs, in the order that the scene has them: all are carried here, and some are sent.
+
+    One with a model knows them by their numbers; forces of hairs on guides are summed in that order.
+    """
 
     is_carried_here = False  # fewer would not be faster
-
-    def __init__(self, side: int, stage: HairStage, strands: int) -> None:
-        super().__init__(side, stage, strands)
-        count = stage.skin.groom.strand_count
-        self.note = f"{stage.skin.name} carries all {count:,} hairs on the server, and sends {strands:,}"
-
-    def of_frame(self, number: int, frame: GuideFrame) -> Topics:
-        """The first of all points, in 16 bits each."""
-        started = perf_counter()
-        points = self.stage(frame)
-        self.price = {"all hairs for two-way correction [ms]": 1e3 * (perf_counter() - started)}
-        yield f"carrier {self.side}", packed_points(self.side, number, points[: self._strands])
-
-    def load(self, frame: GuideFrame) -> GuideLoad | None:
-        """Forces on the guides."""
-        return self.stage.skin.world_load(frame)
-
-
-class LearnedCarrier(PointsCarrier):
-    """A skin with a model that knows hairs by their numbers: all are carried, in the order that it was learned in."""
-
-    is_carried_here = False  # fewer would not be faster
+    why = "with a model"
 
     def __init__(self, side: int, stage: HairStage, sent: np.ndarray[Any, Any]) -> None:
         super().__init__(side, stage, len(sent))
         self._sent = sent
         count = stage.skin.groom.strand_count
-        self.note = f"{stage.skin.name} with a model carries all {count:,} hairs on the server, and sends {len(sent):,}"
+        self.note = f"{stage.skin.name} {self.why} carries all {count:,} hairs on the server, and sends {len(sent):,}"
 
     def of_frame(self, number: int, frame: GuideFrame) -> Topics:
         """Points of the first hairs in the order of the page, in 16 bits each."""
-        yield f"carrier {self.side}", packed_points(self.side, number, self.stage(frame)[self._sent])
+        yield f"carrier {self.side}", packed_points(self.side, number, self._carried(frame)[self._sent])
+
+    def _carried(self, frame: GuideFrame) -> FloatArray:
+        return self.stage(frame)
+
+
+class TwoWayCarrier(AllCarrier):
+    """A skin that pushes its guides, as any of its hairs may."""
+
+    why = "pushes its guides:"
+
+    def _carried(self, frame: GuideFrame) -> FloatArray:
+        started = perf_counter()
+        points = self.stage(frame)
+        self.price = {"all hairs for two-way correction [ms]": 1e3 * (perf_counter() - started)}
+        return points
+
+    def load(self, frame: GuideFrame) -> GuideLoad | None:
+        """Forces on the guides."""
+        return self.stage.skin.world_load(frame)
 
 
 class AdaptiveCarrier(Carrier):
@@ -223,10 +224,11 @@ def make_carrier(
     side: int, scene: Scene, groom: Groom, source: GuideSource, clock: StageClock, server_strands: int
 ) -> Carrier:
     """Return what carries the hair of a scene to one side of the page; the server carries `server_strands` at most."""
-    if "model" in scene.skin.settings:
+    pushes = SKINS.find(scene.skin.method).may_return_load and side == 0
+    if "model" in scene.skin.settings or pushes:
         order = even_order(groom.strand_count, scene.seed)  # that `groom` is in
-        learned = HairStage(scene, groom.take(np.argsort(order)), source, clock)
-        return LearnedCarrier(side, learned, order[:server_strands])
+        stage = HairStage(scene, groom.take(np.argsort(order)), source, clock)
+        return (TwoWayCarrier if pushes else AllCarrier)(side, stage, order[:server_strands])
     if scene.skin.method in CARRIERS:
         stage = HairStage(scene, groom, source, clock)
         if can_carry(stage, source):
@@ -234,7 +236,5 @@ def make_carrier(
             if made is not None:
                 return made
     strands = min(server_strands, groom.strand_count)
-    if SKINS.find(scene.skin.method).may_return_load and side == 0:
-        return TwoWayCarrier(side, HairStage(scene, groom, source, clock), strands)
     some = groom.take(np.arange(strands))
     return PointsCarrier(side, HairStage(scene, some, source, clock), strands)

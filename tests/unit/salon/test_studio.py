@@ -332,3 +332,28 @@ def test_two_way_correction_carries_all_hairs_and_tells_its_price():
         loads.append(studio.carriers[0].load(studio.frame))
     assert any(load is not None and np.abs(load.force).max() > 0 for load in loads)
     assert json.loads(page.topics["metrics"]["json"])["all hairs for two-way correction [ms]"] > 0
+
+
+def test_a_recording_with_two_way_correction_is_the_same_motion(tmp_path):
+    """Forces of hairs are summed in the order of the scene, whatever the order of the page."""
+    page = Page(tmp_path, settings=["skin.method=adaptive_two_way"])
+    studio = page.studio
+    studio.apply("command", {"action": "record"})
+    seen, pushed = [studio.frame.points.copy()], 0.0
+    for step in range(25):
+        page.hold(2, [0.1 - 0.012 * step, 0.02, 0.1])
+        studio.step()
+        seen.append(studio.frame.points.copy())
+        load = studio.carriers[0].load(studio.frame)
+        pushed = max(pushed, 0.0 if load is None else float(np.abs(load.force).max()))
+    studio.apply("command", {"action": "stop"})
+    studio.apply("save", {"kind": "scene", "name": "pushed", "eye": [0, 0, 1], "target": [0, 0, 0], "fov": 30.0})
+    scene = read_scene(tmp_path / "pushed.toml")
+    assembly = build(scene)
+    frame = assembly.source.reset()
+    assert pushed > 0.0
+    for expected in seen[: scene.frames.count]:
+        assert np.abs(frame.points - expected).max() < 1e-7
+        assembly.hair_stage(frame)
+        assembly.source.receive(assembly.hair_stage.skin.world_load(frame))
+        frame = assembly.source.step()
