@@ -17,6 +17,7 @@ PAGE = Path(__file__).parent
 BUILT = PAGE.parent / "src" / "mane" / "salon" / "page"
 GENERATED = PAGE / "src" / "generated" / "protocol.ts"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FIREFOX = ("firefox-esr", "firefox")
 INSTALL_SECONDS = 180
 
 
@@ -51,6 +52,8 @@ def test() -> int:
     if importlib.util.find_spec("playwright") is None:
         raise Missing("Playwright is not installed")
     environment = {**os.environ, "MANE_BROWSER": find_browser()}
+    if not (shutil.which("Xvfb") and any(map(shutil.which, FIREFOX))):
+        sys.stderr.write("page: not tested in Firefox, which needs firefox-esr and xvfb\n")
     command = [sys.executable, "-m", "pytest", "-m", "page", "tests/page"]
     return subprocess.run(command, cwd=PAGE.parent, env=environment, check=False).returncode
 
