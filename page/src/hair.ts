@@ -248,9 +248,9 @@ export class HairPass {
     uniforms.eye.value.copy(camera.position);
     uniforms.view.value = VIEWS.indexOf(view);
     const isKnown = count <= this.lit && view === this.litView;
-    const [share, part] = isKnown ? [1 / parts, this.turn++ % parts] : [1, 0];
     const texels = count * this.vertices;
-    this.shade.run(renderer, this.shaded, (part + 1) * share * texels, part * share * texels);
+    const [from, end] = isKnown ? partOf(texels, parts, this.turn++ % parts) : [0, texels];
+    if (from < end) this.shade.run(renderer, this.shaded, end, from);
     [this.lit, this.litView] = [count, view];
   }
 
@@ -282,6 +282,13 @@ export class HairPass {
     [this.shaded, this.shade.material].forEach((one) => one.dispose());
     for (const one of this.drawables) [one.material, one.geometry].forEach((part) => part.dispose());
   }
+}
+
+/** First and last texel of one of several parts of all rows that texels take; rows are computed whole. */
+export function partOf(texels: number, parts: number, part: number): [number, number] {
+  const rows = rowsOf(texels);
+  const [from, end] = [part, part + 1].map((one) => WIDTH * Math.floor((one * rows) / parts));
+  return [from, Math.min(end, texels)];
 }
 
 function blockOf(index: number[]): THREE.InstancedBufferGeometry {

@@ -72,6 +72,7 @@ void main() { result = vec4(tint, 1.0); }`,
 
 const MANY_FACES = 12_000;
 const COARSE = 0.008; // [m] edge of the cells that become a vertex
+const COARSER = 0.015; // likewise, while things move
 const CLAY = new THREE.Vector3(0.42, 0.28, 0.22);
 const PROP = new THREE.Vector3(0.16, 0.24, 0.32);
 const HELD = new THREE.Vector3(0.55, 0.32, 0.08);
@@ -80,6 +81,7 @@ export class Solids {
   readonly scene = new THREE.Scene();
   private readonly meshes = new Map<number, THREE.Mesh<THREE.BufferGeometry, THREE.RawShaderMaterial>>();
   private readonly props = new Set<number>();
+  private readonly details = new Map<number, { fine: THREE.BufferGeometry; rough: THREE.BufferGeometry }>();
 
   /** `shadow` is what its shaders share. With `isSoftware`, solids of many triangles are drawn with fewer, and are lit at their vertices. */
   constructor(
@@ -89,12 +91,10 @@ export class Solids {
 
   take(message: Solid): void {
     this.remove(message.number);
-    const geometry = new THREE.BufferGeometry();
     const isFine = this.isSoftware && message.faces.length > 3 * MANY_FACES;
-    const triangles = isFine ? coarse(message, COARSE) : { points: message.points.slice(), faces: message.faces.slice() };
-    geometry.setAttribute("position", new THREE.BufferAttribute(triangles.points, 3));
-    geometry.setIndex(new THREE.BufferAttribute(triangles.faces, 1));
-    geometry.computeVertexNormals();
+    const own = { points: message.points.slice(), faces: message.faces.slice() };
+    const geometry = geometryOf(isFine ? coarse(message, COARSE) : own);
+    if (isFine) this.details.set(message.number, { fine: geometry, rough: geometryOf(coarse(message, COARSER)) });
     const material = new THREE.RawShaderMaterial({
       glslVersion: THREE.GLSL3,
       ...(this.isSoftware ? ROUGH : FINE),
@@ -117,7 +117,10 @@ export class Solids {
   private remove(number: number): void {
     const old = this.meshes.get(number);
     if (!old) return;
-    old.geometry.dispose();
+    const { fine, rough } = this.details.get(number) ?? { fine: old.geometry, rough: null };
+    fine.dispose();
+    rough?.dispose();
+    this.details.delete(number);
     old.material.dispose();
     this.scene.remove(old);
     this.meshes.delete(number);
@@ -136,6 +139,14 @@ export class Solids {
       mesh.position.fromArray(poses, 7 * number);
       mesh.quaternion.fromArray(poses, 7 * number + 3);
       mesh.updateMatrixWorld();
+    }
+  }
+
+  /** Draw solids of many triangles with few of them, or with more. */
+  detail(isRough: boolean): void {
+    for (const [number, { fine, rough }] of this.details) {
+      const mesh = this.meshes.get(number);
+      if (mesh) mesh.geometry = isRough ? rough : fine;
     }
   }
 
@@ -165,4 +176,12 @@ export class Solids {
   nameOf(number: number): string | undefined {
     return this.meshes.get(number)?.name;
   }
+}
+
+function geometryOf(triangles: { points: Float32Array; faces: Uint32Array }): THREE.BufferGeometry {
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.BufferAttribute(triangles.points, 3));
+  geometry.setIndex(new THREE.BufferAttribute(triangles.faces, 1));
+  geometry.computeVertexNormals();
+  return geometry;
 }

@@ -13,8 +13,8 @@ import { WIDTH } from "./texels";
 import { WaterSurface } from "./water";
 import { WetPass } from "./wet";
 
-const PARTS = 2; // pictures in which all hairs are shaded once, where the processor draws
-const SHADOWS = 3; // likewise, pictures that a shadow map serves
+const PARTS = 4; // pictures in which all hairs are shaded once, where the processor draws
+const SHADOWS = 6; // likewise, pictures that a shadow map serves
 
 /** Whether pixels are computed by the processor. */
 function isSoftware(): boolean {
@@ -195,6 +195,7 @@ export class WebGL2Backend implements Backend {
     this.renderer.setViewport((index * viewport.x) / ratio, 0, viewport.x / ratio, viewport.y / ratio);
     this.renderer.setScissor((index * viewport.x) / ratio, 0, viewport.x / ratio, viewport.y / ratio);
     this.renderer.setScissorTest(count > 1);
+    picture.solids.detail(isRough);
     picture.solids.see(camera.position);
     this.renderer.render(picture.solids.scene, camera);
     pass.draw(this.renderer, points, drawn, camera, viewport, picture.distance);
