@@ -248,9 +248,8 @@ export class HairPass {
     uniforms.eye.value.copy(camera.position);
     uniforms.view.value = VIEWS.indexOf(view);
     const isKnown = count <= this.lit && view === this.litView;
-    const texels = count * this.vertices;
-    const [from, end] = isKnown ? partOf(texels, parts, this.turn++ % parts) : [0, texels];
-    if (from < end) this.shade.run(renderer, this.shaded, end, from);
+    const [of, part] = isKnown ? [parts, this.turn++ % parts] : [1, 0];
+    this.shade.run(renderer, this.shaded, count * this.vertices, of, part);
     [this.lit, this.litView] = [count, view];
   }
 
@@ -282,13 +281,6 @@ export class HairPass {
     [this.shaded, this.shade.material].forEach((one) => one.dispose());
     for (const one of this.drawables) [one.material, one.geometry].forEach((part) => part.dispose());
   }
-}
-
-/** First and last texel of one of several parts of all rows that texels take; rows are computed whole. */
-export function partOf(texels: number, parts: number, part: number): [number, number] {
-  const rows = rowsOf(texels);
-  const [from, end] = [part, part + 1].map((one) => WIDTH * Math.floor((one * rows) / parts));
-  return [from, Math.min(end, texels)];
 }
 
 function blockOf(index: number[]): THREE.InstancedBufferGeometry {

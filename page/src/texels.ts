@@ -84,11 +84,11 @@ export class Pass {
     this.scene.add(mesh);
   }
 
-  /** Compute the texels `from` to `end`, and what else is in their rows. */
-  run(renderer: THREE.WebGLRenderer, target: THREE.WebGLRenderTarget, end: number, from = 0): void {
-    const [first, rows] = [Math.floor(from / WIDTH), rowsOf(end)];
+  /** Compute the first texels, and what else is in their rows; of several `parts` of the columns one alone. */
+  run(renderer: THREE.WebGLRenderer, target: THREE.WebGLRenderTarget, count: number, parts = 1, part = 0): void {
+    const [rows, columns] = [rowsOf(count), WIDTH / parts];
     target.viewport.set(0, 0, WIDTH, rows);
-    target.scissor.set(0, first, WIDTH, rows - first);
+    target.scissor.set(part * columns, 0, columns, rows);
     target.scissorTest = true;
     renderer.setRenderTarget(target);
     renderer.render(this.scene, this.camera);

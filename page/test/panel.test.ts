@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explain } from "../src/connection";
-import { lines, partOf, ribbons } from "../src/hair";
+import { lines, ribbons } from "../src/hair";
 import { placeOf, valueAt } from "../src/panel";
 
 test("a slider reaches both ends and comes back to where it was", () => {
@@ -32,14 +32,4 @@ test("every way to be turned away is explained", () => {
   assert.match(explain(1008), /token/);
   assert.match(explain(4011), /ended/);
   assert.match(explain(1006), /does not answer/);
-});
-
-test("parts of a texture are whole rows, and all of them together are the texture", () => {
-  for (const [texels, parts] of [[6500, 4], [6500, 1], [100, 4], [2048 * 9, 4]]) {
-    const found = Array.from({ length: parts }, (_, part) => partOf(texels, parts, part)).filter(([from, end]) => from < end);
-    assert.equal(found[0][0], 0);
-    assert.equal(found.at(-1)?.[1], texels);
-    for (let i = 1; i < found.length; i++) assert.equal(found[i][0], found[i - 1][1]);
-    assert.ok(found.every(([from]) => from % 2048 === 0));
-  }
 });

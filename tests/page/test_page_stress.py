@@ -1,10 +1,13 @@
 """The page for long: left alone, and dragged about at random; memory of both sides does not grow.
 
-`MANE_STRESS_MINUTES=1 pytest -m stress tests/page` takes a minute each in place of thirty and ten.
+`MANE_STRESS_MINUTES=1 pytest -m stress tests/page` takes a minute each in place of thirty and ten. What memory was over
+time is written into the folder `MANE_STRESS_CURVES`, where that is given.
 """
 
+import json
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.stress
 
 MINUTES = os.environ.get("MANE_STRESS_MINUTES")
+CURVES = os.environ.get("MANE_STRESS_CURVES")
 SCENE = ["groom.strands=3000", "groom.vertices=12", "guides.count=32", "skin.method=adaptive"]
 SETTLING = 0.35  # of the time, in which caches fill
 GROWTH = {"simulation": 12e6, "server": 12e6, "page": 2e6}  # bytes between the first and the last third after that
@@ -39,19 +43,20 @@ class Watched:
         flags = [*SOFTWARE, "--js-flags=--expose-gc", "--enable-precise-memory-info"]
         self.browser = driver.chromium.launch(executable_path=BROWSER, args=flags)
         self.tab, self.salon = Tab(self.browser, salon.address), salon
-        self.samples, self.errors = [], []
+        self.samples, self.errors, self.started = [], [], time.monotonic()
 
     def look(self):
         heap = self.tab.get("(() => { gc(); gc(); return performance.memory.usedJSHeapSize; })()")
         simulation = resident(self.salon.worker._studio.pid)
         # The browser's other processes are shared with the driver; textures are counted by the page itself.
         textures = self.tab.get("salon.stage.backend.renderer.info.memory.textures")
-        self.samples.append(
-            {"simulation": simulation, "server": resident(os.getpid()), "page": heap, "textures": textures}
-        )
+        sample = {"simulation": simulation, "server": resident(os.getpid()), "page": heap, "textures": textures}
+        self.samples.append({"time": time.monotonic() - self.started, **sample})
 
-    def check(self):
+    def check(self, name):
         """No growth between the first and the last third of what was seen after settling."""
+        if CURVES:
+            Path(CURVES, f"{name}.json").write_text(json.dumps(self.samples))
         assert self.tab.errors == []
         assert self.tab.get("document.body.dataset.status") == "open"
         seen = self.samples[int(SETTLING * len(self.samples)) :]
@@ -79,7 +84,7 @@ def test_a_page_that_is_left_alone(watched):
     while time.monotonic() < end:
         watched.look()
         time.sleep(min(60 * minutes(30) / 40, 20))
-    watched.check()
+    watched.check("idle")
 
 
 def test_a_page_that_is_dragged_about(watched):
@@ -92,7 +97,7 @@ def test_a_page_that_is_dragged_about(watched):
 
     end, looked = time.monotonic() + 60 * minutes(10), 0.0
     while time.monotonic() < end:
-        tool = rng.choice(["hand", "hand", "grab", "blow"])
+        tool = rng.choice(["hand", "hand", "grab", "blow", "pour"])
         tab.page.click(f"#tool-{tool}")
         tab.page.mouse.move(*(tab.place_of(int(rng.choice([COMB, BALL]))) if tool == "hand" else somewhere()))
         tab.page.mouse.down()
@@ -106,7 +111,7 @@ def test_a_page_that_is_dragged_about(watched):
         if time.monotonic() - looked > 60 * minutes(10) / 40:
             watched.look()
             looked = time.monotonic()
-    watched.check()
+    watched.check("dragged")
     frame = np.array(tab.get("Array.from(salon.stage.shownFrame.points)"))
     assert np.isfinite(frame).all()
     assert np.abs(frame).max() < 3.0  # wherever it was combed to, hair is still on the head
