@@ -69,6 +69,27 @@ def cubic_at(phi, shape, x, y, z):
     return min(max(total, low), high)
 
 
+@inline
+def linear_at(phi, shape, x, y, z):
+    """The level at a place, trilinear."""
+    i, a = place_on_axis(x - HALF, shape[0])
+    j, b = place_on_axis(y - HALF, shape[1])
+    k, c = place_on_axis(z - HALF, shape[2])
+    p, q, m = min(i + 1, shape[0] - 1) + 1, min(j + 1, shape[1] - 1) + 1, min(k + 1, shape[2] - 1)
+    i, j = i + 1, j + 1
+    low = (ONE - b) * ((ONE - c) * phi[i, j, k] + c * phi[i, j, m]) + b * ((ONE - c) * phi[i, q, k] + c * phi[i, q, m])
+    high = (ONE - b) * ((ONE - c) * phi[p, j, k] + c * phi[p, j, m]) + b * ((ONE - c) * phi[p, q, k] + c * phi[p, q, m])
+    return (ONE - a) * low + a * high
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
+def read_levels(phi, shape, places, out):
+    """Fill `out` (N,) with the level at places."""
+    for index in prange(len(places)):
+        q = np.int64(index)
+        out[q] = linear_at(phi, shape, places[q, 0], places[q, 1], places[q, 2])
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def find_near(phi, shape, near):
     """Set `near` of chunks where a cell is within BAND of the surface, and clear that of all others."""

@@ -1,4 +1,4 @@
-"""Markers of a particle level set: moved with the flow, asked for the level, and what escaped ones say of it.
+"""Markers of a particle level set: moved with the flow, and what escaped ones say of the level.
 
 `places` (N, 3) are in cells from the lowest corner of the box; `signs` (N,) are 1 for markers of air, -1 of liquid.
 """
@@ -9,25 +9,12 @@ import math
 
 import numpy as np
 
-from mane.fluid._kernels_level_set import HALF, ONE, ZERO, place_on_axis
+from mane.fluid._kernels_level_set import HALF, ZERO, place_on_axis
 from mane.fluid._kernels_sample import rows_of, velocity_at
-from mane.simd.jit import inline, njit, prange
+from mane.simd.jit import njit, prange
 
 SMALLEST, LARGEST = np.float32(0.1), np.float32(0.5)  # radius of a marker [cells] (Enright and others 2002)
 EDGE = np.float32(1e-3)  # [cells] that markers keep from the sides of the box
-
-
-@inline
-def linear_at(phi, shape, x, y, z):
-    """The level at a place, trilinear."""
-    i, a = place_on_axis(x - HALF, shape[0])
-    j, b = place_on_axis(y - HALF, shape[1])
-    k, c = place_on_axis(z - HALF, shape[2])
-    p, q, m = min(i + 1, shape[0] - 1) + 1, min(j + 1, shape[1] - 1) + 1, min(k + 1, shape[2] - 1)
-    i, j = i + 1, j + 1
-    low = (ONE - b) * ((ONE - c) * phi[i, j, k] + c * phi[i, j, m]) + b * ((ONE - c) * phi[i, q, k] + c * phi[i, q, m])
-    high = (ONE - b) * ((ONE - c) * phi[p, j, k] + c * phi[p, j, m]) + b * ((ONE - c) * phi[p, q, k] + c * phi[p, q, m])
-    return (ONE - a) * low + a * high
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -43,14 +30,6 @@ def move_markers(places, velocity, shape, scale):
         places[q, 0] = min(max(x + scale * u, EDGE), np.float32(nx) - EDGE)
         places[q, 1] = min(max(y + scale * v, EDGE), np.float32(ny) - EDGE)
         places[q, 2] = min(max(z + scale * w, EDGE), np.float32(nz) - EDGE)
-
-
-@njit(cache=True, error_model="numpy", parallel=True)
-def read_levels(phi, shape, places, out):
-    """Fill `out` (N,) with the level at places."""
-    for index in prange(len(places)):
-        q = np.int64(index)
-        out[q] = linear_at(phi, shape, places[q, 0], places[q, 1], places[q, 2])
 
 
 @njit(cache=True, error_model="numpy")

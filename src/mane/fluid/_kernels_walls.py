@@ -126,8 +126,15 @@ def wall_velocities(open_part, owners, poses, origin, cell, dt, shape, walls):
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def flow_out(velocity, open_part, walls, shape, inverse, more, b):
-    """Fill `b` with `more` less what flows out of every cell of fluid through its faces, open parts and walls."""
+def flow_out(velocity, open_part, walls, shape, inverse, more, room, b):
+    """Fill `b` with `more` less what flows out of every cell of fluid through its faces, open parts and walls.
+
+    `more` is for a whole cell; `room` is the part of each that solids leave, or empty.
+
+    `open_part` is what solids leave of faces: those of closed sides count as open, with the velocity that is set there.
+    A solid that comes down on a side squeezes out what is between the two; were the side's face closed like those that
+    the solid covers, the balance of the solid's surface in that cell would lack it.
+    """
     nx, ny, nz = shape
     for index in prange(1, nx + 1):
         i = np.int64(index)
@@ -148,7 +155,7 @@ def flow_out(velocity, open_part, walls, shape, inverse, more, b):
                         if high < 1.0 and low < 1.0:
                             wall = np.float32(0.5) * (wall + walls[axis, i, j, k])
                         total += (low - high) * wall
-                b[i, j, k] = more - total
+                b[i, j, k] = (more * room[i - 1, j - 1, k] if len(room) else more) - total
 
 
 @njit(cache=True, error_model="numpy", parallel=True)

@@ -22,6 +22,7 @@ from mane.fluid import _kernels_sample as sampling
 from mane.fluid import _kernels_walls as wall_kernels
 from mane.fluid.confinement import confine
 from mane.fluid.grid import FIXED, OPEN, FloatArray, Grid, any_in_chunks
+from mane.fluid.level_set import EVERYWHERE
 from mane.fluid.multigrid import PressureSolver
 from mane.fluid.surface import FreeSurface
 from mane.fluid.viscosity import diffuse
@@ -212,11 +213,12 @@ class Flow:
         out = self.grid.zeros()
         wall_kernels.flow_out(
             self.velocity,
-            self.walls.open_part,
+            self.walls.beside_solids,
             self.walls.velocity,
             self._shape,
             self._solver.level.inverse,
             np.float32(0.0),
+            EVERYWHERE,
             out,
         )
         return -self.grid.cells(out).astype(np.float64) / self.grid.cell
@@ -398,7 +400,10 @@ class Flow:
             self._are_faces_new, self._had_drag = False, has_drag
         level = self._solver.level
         more = np.float32(surface.expansion(dt) * self.grid.cell if surface is not None else 0.0)
-        wall_kernels.flow_out(self.velocity, walls.open_part, walls.velocity, self._shape, level.inverse, more, self._b)
+        room = EVERYWHERE if surface is None else surface.room
+        wall_kernels.flow_out(
+            self.velocity, walls.beside_solids, walls.velocity, self._shape, level.inverse, more, room, self._b
+        )
         if surface is not None:
             cells, rates = surface.returned(dt)
             np.add.at(self.grid.cells(self._b), tuple(cells.T), (rates * self.grid.cell).astype(np.float32))

@@ -29,7 +29,7 @@ SIDES = ("x-", "x+", "y-", "y+", "z-", "z+")
 SLIP, FIXED, OPEN = 0, 1, 2
 SIDE_KINDS = {"slip": SLIP, "fixed": FIXED, "open": OPEN}
 # Bytes of a cell in all arrays of a `Flow`, its multigrid included; `tests/unit/fluid` counts them.
-CELL_BYTES = 237
+CELL_BYTES = 249
 
 
 @dataclass(frozen=True)

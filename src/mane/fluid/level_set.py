@@ -104,6 +104,15 @@ class LevelSet:
         kernels.sum_parts(self.phi, self.grid.shape, room, self._partial)
         return float(self._partial.sum()) * self.grid.cell**3
 
+    def at(self, places: FloatArray) -> FloatArray:
+        """Distance at places [cells from the lowest corner of the box], (N, 3), shape (N,); beyond the box its edge's.
+
+        The rows around the box that `phi` is padded with hold nothing: what reads them takes every floor for air.
+        """
+        found = np.empty(len(places), np.float32)
+        kernels.read_levels(self.phi, self.grid.shape, places, found)
+        return found
+
     def restore(self, phi: FloatArray) -> None:
         """Go back to a level."""
         self.phi[...] = phi

@@ -110,8 +110,7 @@ class Markers:
         rng = np.random.default_rng((self.seed, self._rounds))
         corner = np.stack(np.unravel_index(homes, shape.tolist()), axis=1)
         places = (corner + rng.uniform(1e-3, 1 - 1e-3, (len(homes), 3))).astype(np.float32)
-        found = np.empty(len(places), np.float32)
-        kernels.read_levels(self.level.phi, self.level.grid.shape, places, found)
+        found = self.level.at(places)
         self.places = np.concatenate([self.places, places])
         self.signs = np.concatenate([self.signs, np.where(found < 0, -1, 1).astype(np.int8)])
         self.radii = np.concatenate([self.radii, np.clip(np.abs(found), SMALLEST, LARGEST)])
@@ -137,8 +136,7 @@ class Markers:
     def _own_levels(self, which: NDArray[np.int64] | None = None) -> FloatArray:
         """How deep markers are on their own side [cells]: all of them, shape (N,), or those that are named."""
         places, signs = (self.places, self.signs) if which is None else (self.places[which], self.signs[which])
-        found = np.empty(len(places), np.float32)
-        kernels.read_levels(self.level.phi, self.level.grid.shape, places, found)
+        found = self.level.at(places)
         found *= signs
         return found
 

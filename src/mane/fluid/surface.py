@@ -75,6 +75,7 @@ class FreeSurface:
         account: volumes [m^3]: "owned" is what there should be, "added" by sources, "removed" by drains and
             absorption, "left" through open sides; "regained" is what the flow was told to make up for, losses less
             gains: how much of the water is where the method has put it, not where it flowed.
+        room: part of every cell that solids leave, of the grid's shape; empty where there are none.
         escaped: markers that have rebuilt the level in the last step.
     """
 
@@ -89,7 +90,8 @@ class FreeSurface:
         self.to_air: FloatArray = np.ones((3, *grid.padded), np.float32)
         self._steps = 0
         self._drift = 0.0  # part of the volume that substeps have been winning lately, negative
-        self._room: FloatArray = EVERYWHERE
+        self.room: FloatArray = EVERYWHERE
+        self._is_shut = np.zeros(grid.shape, np.bool_)  # cells without an open face, which no pressure moves
         self._around = Around()
         self._returned: tuple[NDArray[np.int64], Float64Array] = (np.zeros((0, 3), np.int64), np.zeros(0))
         self._behind = np.zeros((0, 3), np.int64)  # cells behind walls, and where the liquid before them is
@@ -104,7 +106,7 @@ class FreeSurface:
     @property
     def volume(self) -> float:
         """Of the liquid as the level has it, without drops [m^3]."""
-        return self.level.volume(self._room)
+        return self.level.volume(self.room)
 
     @property
     def missing(self) -> float:
@@ -120,7 +122,7 @@ class FreeSurface:
         return self._changed(self.level.remove, shape, bounds, "removed")
 
     def _changed(self, change: Any, shape: Shape, bounds: Float64Array | None, name: str) -> float:
-        amount = max(0.0, float(change(shape, bounds, self._room)))
+        amount = max(0.0, float(change(shape, bounds, self.room)))
         self.markers.forget(bounds)
         self.account[name] += amount
         self.account["owned"] += amount if name == "added" else -amount
@@ -136,12 +138,14 @@ class FreeSurface:
     def see(self, walls: Walls) -> None:
         """Take over where solids are: what they leave free, and the cells behind them."""
         if not walls.has_solids:
-            self._room, self._around = EVERYWHERE, Around()
+            self.room, self._around = EVERYWHERE, Around()
+            self._is_shut.fill(False)
             self._behind, self._inner = self._behind[:0], self._inner[:0]
             return
         distance, normal = walls.in_cells()
         self._around = Around(distance, normal)
-        self._room = np.clip(0.5 + distance, 0.0, 1.0).astype(np.float32)
+        self.room = np.clip(0.5 + distance, 0.0, 1.0).astype(np.float32)
+        self._is_shut = walls.shut_cells()
         self._behind = np.argwhere((distance < 0.0) & (distance > -WITHIN_SOLIDS))
         at = tuple(self._behind.T)
         self._reach = 1.0 - distance[at]
@@ -190,12 +194,17 @@ class FreeSurface:
         if not len(spray):
             return
         cells = spray.cells
-        number = np.ravel_multi_index(tuple(cells.T), self.grid.shape)
-        before, is_liquid = rank_in_cell(number, spray.volumes), phi[tuple(cells.T)] < 0.0
-        back = is_liquid & (before < MOST_BACK)
+        at = tuple(cells.T)
+        number = np.ravel_multi_index(at, self.grid.shape)
+        before, is_liquid = rank_in_cell(number, spray.volumes), phi[at] < 0.0
+        # What is shut in stays a drop: its cell has no place in the equation of the pressure, which makes room for it.
+        room = np.where(self._is_shut[at], 0.0, self.room[at] if len(self.room) else 1.0)
+        part = np.where(is_liquid, np.clip(MOST_BACK * room - before, 0.0, spray.volumes), 0.0)
         full = np.bincount(number, spray.volumes)[number] >= PUDDLE
-        again = ~is_liquid & full & (before < PUDDLE)
-        self._returned = cells[back], spray.volumes[back]
+        again = ~is_liquid & full & (before < PUDDLE) & (room > 0.0)
+        self._returned = cells[part > 0.0], part[part > 0.0]
+        spray.volumes -= part
+        back = is_liquid & (spray.volumes <= 0.0)
         for i, j, k in np.unique(cells[again], axis=0):
             mean = spray.velocities[again & (cells == (i, j, k)).all(axis=1)].mean(axis=0)
             phi[i, j, k] = 0.5 - PUDDLE
@@ -214,8 +223,7 @@ class FreeSurface:
         """Keep the level behind walls within what a distance may differ by from where the liquid is before them."""
         if not len(self._behind):
             return
-        before = np.empty(len(self._before))
-        sampling.read_cells(self.level.phi, np.array(self.grid.shape), self._before, before)
+        before = self.level.at(self._before)
         at = self._behind[:, 0] + 1, self._behind[:, 1] + 1, self._behind[:, 2]
         found = np.clip(self.level.phi[at], before - self._reach, before + self._reach)
         self.level.phi[at] = np.clip(found, -BAND, BAND)
@@ -322,11 +330,8 @@ class FreeSurface:
 
     def at(self, points: Float64Array) -> Float64Array:
         """Signed distance to the surface [m] of points (Q, 3) [m], as far as the band; negative in the liquid."""
-        found = np.empty(len(points))
-        sampling.read_cells(
-            self.level.phi, np.array(self.grid.shape), (points - self.grid.origin) / self.grid.cell, found
-        )
-        return self.grid.cell * found
+        places = ((points - self.grid.origin) / self.grid.cell).astype(np.float32)
+        return self.grid.cell * self.level.at(places).astype(np.float64)
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """Arrays that continue exactly."""

@@ -49,6 +49,7 @@ class Walls:
 
     Attributes:
         open_part: of every face, 0 to 1, shape (3, *padded).
+        beside_solids: the part of every face that solids leave, as if sides of the box were open, shape (3, *padded).
         middle: distance of the middle of every face to the nearest solid [cells], negative inside, shape (3, *padded).
         velocity: of what covers a face, along its axis [m/s], shape (3, *padded).
         far: what `middle` would be of one axis without solids, shape (*padded,).
@@ -60,6 +61,7 @@ class Walls:
         self.grid = grid
         shape = (3, *grid.padded)
         self.open_part: FloatArray = np.zeros(shape, np.float32)
+        self.beside_solids: FloatArray = np.ones(shape, np.float32)
         self.middle: FloatArray = np.full(shape, FAR, np.float32)
         self.velocity: FloatArray = np.zeros(shape, np.float32)
         self.far: FloatArray = np.full(grid.padded, FAR, np.float32)
@@ -103,6 +105,7 @@ class Walls:
                 )  # fmt: skip
         kernels.open_faces(self._distances, np.array(grid.shape), self.open_part, self.middle)
         self.open_part[self.open_part < NARROWEST] = 0.0
+        np.copyto(self.beside_solids, self.open_part)
         self.velocity.fill(0.0)
         kernels.wall_velocities(
             self.open_part, self._owners, poses, grid.origin, grid.cell, dt, np.array(grid.shape), self.velocity
@@ -171,6 +174,15 @@ class Walls:
         normal /= np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-6)
         return sums[0], normal
 
+    def shut_cells(self) -> NDArray[np.bool_]:
+        """Cells without an open face, of the grid's shape."""
+        shut = np.ones(self.grid.shape, np.bool_)
+        for axis in range(3):
+            closed = self.grid.faces(self.open_part[axis], axis) == 0.0
+            rows, along = np.moveaxis(shut, axis, 0), np.moveaxis(closed, axis, 0)
+            rows &= along[:-1] & along[1:]
+        return shut
+
     def forget(self) -> None:
         """Look at solids again at the next update, wherever they are: the box has moved."""
         self._known = None
@@ -231,11 +243,13 @@ class Walls:
             self.velocity[axis][places[:, 0] + 1, places[:, 1] + 1, places[:, 2]] += own
 
     def _close_sides(self) -> None:
-        """Let the sides of the box that are not open count as walls with their own velocity."""
+        """Let the sides of the box that are not open count as walls with their own velocity, where no solid is."""
         for side, kind in enumerate(self.grid.kinds):
             if kind != OPEN:
                 axis, at = side // 2, -1 if side % 2 else 0
                 index: list[slice | int] = [slice(None)] * 3
                 index[axis] = at
                 self.grid.faces(self.open_part[axis], axis)[tuple(index)] = 0.0
-                self.grid.faces(self.velocity[axis], axis)[tuple(index)] = self.grid.side_velocity[side, axis]
+                is_free = self.grid.faces(self.beside_solids[axis], axis)[tuple(index)] == 1.0
+                walls = self.grid.faces(self.velocity[axis], axis)[tuple(index)]
+                walls[is_free] = self.grid.side_velocity[side, axis]
