@@ -71,6 +71,7 @@ def gather_sky(
     texel = np.float32(1.0) / focal
     zero, one = np.float32(0.0), np.float32(1.0)
     axes = np.empty((directions.shape[0], 3, 3), np.float32)
+    everyone = np.arange(faces.shape[0]).astype(np.int32)
     for d in prange(directions.shape[0]):
         axes[d, 0], axes[d, 1], axes[d, 2] = rights[d], ups[d], directions[d]
         depth_map = np.empty((resolution, resolution), np.float32)
@@ -84,7 +85,7 @@ def gather_sky(
                 )  # fmt: skip
             owner = np.empty((resolution, resolution), np.int32)
             depth_map[:] = FAR
-            raster_rows(screen, faces, False, 0, resolution, depth_map, owner)
+            raster_rows(screen, faces, everyone, False, 0, resolution, depth_map, owner)
             depth_map[:] = -depth_map
         for i in range(points.shape[0]):
             px, py, pz = points[i, 0], points[i, 1], points[i, 2]

@@ -34,11 +34,14 @@ def _edge(screen, a, b, px, py):
 
 
 @njit(cache=True, error_model="numpy")
-def raster_rows(screen, faces, perspective, first_row, end_row, nearness, owner):
-    """Draw the part of every triangle between two rows; the nearest wins, and the first one among equals."""
+def raster_rows(screen, faces, chosen, perspective, first_row, end_row, nearness, owner):
+    """Draw the part of triangles between two rows; the nearest wins, and the first one among equals.
+
+    `chosen` are the numbers of the triangles, rising.
+    """
     width = nearness.shape[1]
     half = np.float32(0.5)
-    for t in range(faces.shape[0]):
+    for t in chosen:
         a, b, c = faces[t, 0], faces[t, 1], faces[t, 2]
         ya, yb, yc = screen[a, 1], screen[b, 1], screen[c, 1]
         low, high = min(ya, yb, yc), max(ya, yb, yc)
@@ -75,16 +78,51 @@ def raster_rows(screen, faces, perspective, first_row, end_row, nearness, owner)
                     owner[row, column] = t
 
 
+@njit(cache=True, error_model="numpy")
+def band_range(screen, face, height):
+    """First band of rows that a triangle may touch, and the one behind the last; the same for none."""
+    ya, yb, yc = screen[face[0], 1], screen[face[1], 1], screen[face[2], 1]
+    low, high = min(ya, yb, yc), max(ya, yb, yc)
+    if not (high >= np.float32(0.0) and low <= np.float32(height)):
+        return 0, 0
+    # Rows of a band are those from its first to its end, both counted: see `raster_rows`.
+    first = int(max(low - np.float32(1.0), np.float32(0.0))) // BAND_ROWS
+    last = int(min(high, np.float32(height - 1))) // BAND_ROWS
+    return first, last + 1
+
+
+@njit(cache=True, error_model="numpy")
+def list_by_band(screen, faces, height, starts):
+    """Return the triangles that may touch each band of rows, rising, one band after the other; fill their `starts`."""
+    starts[:] = 0
+    for t in range(faces.shape[0]):
+        first, end = band_range(screen, faces[t], height)
+        for band in range(first, end):
+            starts[band + 1] += 1
+    for band in range(len(starts) - 1):
+        starts[band + 1] += starts[band]
+    listed, filled = np.empty(starts[-1], np.int32), starts.copy()
+    for t in range(faces.shape[0]):
+        first, end = band_range(screen, faces[t], height)
+        for band in range(first, end):
+            listed[filled[band]] = t
+            filled[band] += 1
+    return listed
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def raster_mesh(screen, faces, perspective, empty, nearness, owner):
     """Fill the z-buffer `nearness` (H, W), `empty` where nothing is, and `owner` (H, W): the triangle seen, or -1."""
     height = nearness.shape[0]
     bands = (height + BAND_ROWS - 1) // BAND_ROWS
+    starts = np.empty(bands + 1, np.int64)
+    listed = list_by_band(screen, faces, height, starts)
     for band in prange(bands):
         first, end = band * BAND_ROWS, min(height, (band + 1) * BAND_ROWS)
         nearness[first:end] = empty
         owner[first:end] = -1
-        raster_rows(screen, faces, perspective, first, end, nearness, owner)
+        chosen = listed[starts[band] : starts[band + 1]]
+        raster_rows(screen, faces, chosen, perspective, first, end, nearness, owner)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)

@@ -1,8 +1,7 @@
 """The surface of water in a picture: what is behind it, bent and tinted, and what it reflects, by Fresnel's share.
 
-In the space of the screen: the picture without water is looked up where the refracted ray meets what is behind the
-surface, as far along as the water or the way to the next solid goes, and where the mirrored ray meets hair or a solid.
-Hair and solids before the water are drawn over it.
+In the space of the screen: the picture without water is looked up where the refracted ray meets hair or a solid, or
+leaves the water, and where the mirrored ray meets hair or a solid. Hair and solids before the water are drawn over it.
 
 Limitations: one surface deep; what the picture without water does not show cannot be seen through the water, nor in it.
 """
@@ -14,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import map_coordinates
 
 from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray
 from mane.render import _kernels_mirror
+from mane.render import _kernels_water as kernels
 from mane.render.lights import AmbientLight, DirectionalLight, Light
 from mane.render.raster import DrawnSolids, DrawnStrands
 from mane.render.solids import Surfaces
@@ -26,9 +25,11 @@ from mane.render.view import View
 from mane.render.water_shadow import ABSORPTION
 
 INDEX = 1.333  # of refraction
-SCATTERED, SCATTERING = (0.03, 0.11, 0.14), 1.2  # linear RGB of light from within deep water, and how soon [1/m]
-SKY, GROUND = (0.55, 0.62, 0.70), (0.06, 0.06, 0.06)  # linear RGB that it mirrors from above and from below
-MIRROR_STEPS = 40  # of a mirrored ray
+# Linear RGB of light from within deep water, and how soon [1/m]; of what it mirrors from above and from below.
+SCATTERED, SCATTERING = np.array([0.03, 0.11, 0.14], np.float32), np.float32(1.2)
+SKY, GROUND = np.array([0.55, 0.62, 0.70], np.float32), np.array([0.06, 0.06, 0.06], np.float32)
+MIRROR_STEPS, BENT_STEPS = 40, 24  # of rays that are mirrored, and of those within the water
+MIRROR_REACH, THICKNESS = 0.6, 0.1  # of mirrored rays, and of what a ray may be in, over the distance of the water
 HAIR_BLOCK = 4  # side of the blocks of samples in which hair is before what it hides
 HIGHLIGHT = 0.06  # [rad] least radius of the image of a light: ripples finer than the grid spread it
 PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies just below the surface and breaks it; how far below [m]
@@ -42,17 +43,15 @@ class SeenWater:
         samples: that show water before any solid, counted row by row, shape (M,).
         nearness: of the surface there, shape (M,).
         points: on the surface [m], shape (M, 3).
-        normals: towards the eye, shape (M, 3).
-        rays: unit directions from the eye, shape (M, 3).
-        depth: way through the water to its other side or to a solid [m], shape (M,).
+        normals: of it, shape (M, 3).
+        ways: through the water to where it ends [m], shape (M,).
     """
 
     samples: NDArray[np.int64]
     nearness: FloatArray
     points: FloatArray
     normals: FloatArray
-    rays: FloatArray
-    depth: FloatArray
+    ways: FloatArray
 
     @classmethod
     def of_mesh(cls, mesh: Mesh, view: View, behind: FloatArray) -> SeenWater:
@@ -62,16 +61,13 @@ class SeenWater:
         seen = surfaces.seen_by(view, np.zeros((len(surfaces.points), 0), np.float32))
         samples = np.flatnonzero((seen.owner >= 0) & (seen.nearness > behind))
         found = seen.at(samples)
-        points, normals = found[:, :3], found[:, 3:6]
-        rays = points - view.origin
-        away = np.linalg.norm(rays, axis=1, keepdims=True)
-        rays = rays / np.maximum(away, 1e-9)
-        normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-9)
-        normals = np.where((normals * rays).sum(axis=1, keepdims=True) > 0.0, -normals, normals)
+        points, normals = np.ascontiguousarray(found[:, :3]), np.ascontiguousarray(found[:, 3:6])
         nearness = seen.nearness.reshape(-1)[samples]
-        far = np.maximum(_exits(surfaces, view).reshape(-1)[samples], behind.reshape(-1)[samples])
-        along = away[:, 0] * (nearness / np.maximum(far, 1e-9) - 1.0)  # nearness is one over the depth
-        return cls(samples, nearness, points, normals, rays, np.clip(along, 0.0, None).astype(np.float32))
+        far = _exits(surfaces, view).reshape(-1)[samples]
+        far = np.where(far > 0.0, far, behind.reshape(-1)[samples])
+        away = np.linalg.norm(points - view.origin, axis=1)
+        ways = away * (nearness / np.maximum(far, 1e-9) - 1.0)  # nearness is one over the depth
+        return cls(samples, nearness, points, normals, np.clip(ways, 0.0, None).astype(np.float32))
 
 
 def _exits(surfaces: Surfaces, view: View) -> FloatArray:
@@ -82,23 +78,6 @@ def _exits(surfaces: Surfaces, view: View) -> FloatArray:
         return np.zeros((view.height, view.width), np.float32)
     back = Surfaces(surfaces.points, surfaces.faces[leaving], surfaces.normals, surfaces.albedo, surfaces.gloss)
     return back.seen_by(view, np.zeros((len(back.points), 0), np.float32)).nearness
-
-
-def fresnel(cosine: FloatArray) -> FloatArray:
-    """Share of unpolarised light that the surface reflects, from outside, at the cosine of its angle."""
-    inner = np.sqrt(1.0 - (1.0 - cosine**2) / INDEX**2)
-    across = (cosine - INDEX * inner) / (cosine + INDEX * inner)
-    along = (INDEX * cosine - inner) / (INDEX * cosine + inner)
-    share: FloatArray = (0.5 * (across**2 + along**2)).astype(np.float32)
-    return share
-
-
-def refracted(rays: FloatArray, normals: FloatArray) -> FloatArray:
-    """Directions of rays within the water (Snell), for normals that face them; both (M, 3)."""
-    cosine = -(rays * normals).sum(axis=1, keepdims=True)
-    inner = np.sqrt(1.0 - (1.0 - cosine**2) / INDEX**2)
-    bent: FloatArray = rays / INDEX + (cosine / INDEX - inner) * normals
-    return bent
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +94,20 @@ class DryScene:
     solids: DrawnSolids
     nearness: FloatArray
 
-    def at(self, columns: FloatArray, rows: FloatArray) -> FloatArray:
-        """The picture at samples, shape (M, 4)."""
-        scale = len(self.nearness) // len(self.picture)
-        at = np.stack([rows, columns]) / scale - 0.5
-        found = [map_coordinates(self.picture[..., c], at, order=1, mode="nearest") for c in range(4)]
-        return np.stack(found, axis=1)
+    @property
+    def scale(self) -> np.float32:
+        """Pixels that a sample is wide."""
+        return np.float32(len(self.picture) / len(self.nearness))
+
+    def met(
+        self, points: FloatArray, directions: FloatArray, reach: FloatArray, steps: int, thickness: float, view: View
+    ) -> FloatArray:
+        """What rays from points (M, 3) meet: column, row, whether (1 or 0), and the way to it; (M, 4)."""
+        found = np.empty((len(points), 4), np.float32)
+        _kernels_mirror.follow_rays(
+            points, directions, reach, steps, np.float32(thickness), *view.arguments[:5], self.nearness, found
+        )
+        return found
 
 
 def scene_nearness(strands: DrawnStrands, solids: FloatArray) -> FloatArray:
@@ -146,68 +133,46 @@ def with_water(mesh: Mesh, scene: DryScene, view: View, lights: Sequence[Light |
     """
     solids = scene.solids
     seen = SeenWater.of_mesh(mesh, view, solids.nearness)
-    cosine = np.clip(-(seen.rays * seen.normals).sum(axis=1), 0.0, 1.0)
-    share = fresnel(cosine)[:, None]
-    ends = seen.points + seen.depth[:, None] * refracted(seen.rays, seen.normals)
-    screen = view.project(ends.astype(np.float32))
-    through = scene.at(screen[:, 0], screen[:, 1])
-    tint = (1.0 - share) * np.exp(-np.array(ABSORPTION) * seen.depth[:, None])
-    mirrored = seen.rays + 2.0 * cosine[:, None] * seen.normals
-    within = (1.0 - share) * -np.expm1(-SCATTERING * seen.depth[:, None]) * np.array(SCATTERED)
-    blurs = _blurs(seen, scene)
-    light = tint * through[:, :3] + within + share * _reflected(mirrored, seen.points, blurs, scene, view, lights)
-    nearness, lit, cover = solids.nearness.copy(), solids.light.copy(), solids.cover.copy()
+    count = len(seen.samples)
+    if not count:
+        return solids
+    bent, mirrored, light = (np.empty((count, 3), np.float32) for _ in range(3))
+    share, cover = np.empty(count, np.float32), np.empty(count, np.float32)
+    kernels.bend_rays(seen.points, seen.normals, view.origin, np.float32(INDEX), bent, mirrored, share)
+    extent = float(np.median(view.depth(seen.points)))
+    looked = scene.met(seen.points, bent, seen.ways, BENT_STEPS, THICKNESS * extent, view)
+    kernels.see_through(
+        seen.points, bent, seen.ways, looked, share, scene.picture, scene.scale, scene.nearness,
+        np.array(ABSORPTION, np.float32), SCATTERING, SCATTERED, view.arguments, light, cover,
+    )  # fmt: skip
+    reach = np.full(count, MIRROR_REACH * extent, np.float32)
+    found = scene.met(seen.points, mirrored, reach, MIRROR_STEPS, THICKNESS * extent, view)
+    around = _surroundings(mirrored, seen.points, _blurs(seen, scene), lights)
+    kernels.add_mirrored(found, around, share, scene.picture, scene.scale, light)
+    nearness, lit, covered = solids.nearness.copy(), solids.light.copy(), solids.cover.copy()
     nearness.reshape(-1)[seen.samples] = seen.nearness
     lit.reshape(-1, 3)[seen.samples] = light
-    cover.reshape(-1)[seen.samples] = 1.0 - tint.mean(axis=1) * (1.0 - through[:, 3])
-    return DrawnSolids(nearness, lit, cover)
+    covered.reshape(-1)[seen.samples] = cover
+    return DrawnSolids(nearness, lit, covered)
 
 
 def _blurs(seen: SeenWater, scene: DryScene) -> FloatArray:
-    """Radius of images of lights [rad], shape (M, 1): a film over a coat is no mirror, hairs come through it."""
+    """Radius of images of lights [rad], shape (M,): a film over a coat is no mirror, hairs come through it."""
     dry, solid = (field.reshape(-1)[seen.samples] for field in (scene.nearness, scene.solids.nearness))
     below = 1.0 / np.maximum(dry, 1e-9) - 1.0 / np.maximum(seen.nearness, 1e-9)
     pierced = np.where(dry > solid, np.clip(1.0 - below / COAT, 0.0, 1.0), 0.0)
-    blurs: FloatArray = (HIGHLIGHT + (PIERCED - HIGHLIGHT) * pierced[:, None]).astype(np.float32)
+    blurs: FloatArray = (HIGHLIGHT + (PIERCED - HIGHLIGHT) * pierced).astype(np.float32)
     return blurs
-
-
-def _reflected(
-    directions: FloatArray,
-    points: FloatArray,
-    blurs: FloatArray,
-    scene: DryScene,
-    view: View,
-    lights: Sequence[Light | AmbientLight],
-) -> FloatArray:
-    """Light from mirrored directions (M, 3): hair and solids where the picture shows them, else what is around."""
-    around = _surroundings(directions, points, blurs, lights)
-    if not len(points) or not scene.nearness.any():
-        return around
-    extent = float(np.median(view.depth(points.astype(np.float32))))
-    found = np.empty((len(points), 3), np.float32)
-    _kernels_mirror.follow_rays(
-        points.astype(np.float32), directions.astype(np.float32), np.float32(0.6 * extent), MIRROR_STEPS,
-        np.float32(0.1 * extent), *view.arguments, scene.nearness, found,
-    )  # fmt: skip
-    hit = found[:, 2] > 0
-    shown = scene.at(found[hit, 0], found[hit, 1])
-    around[hit] = shown[:, :3] + (1.0 - shown[:, 3:]) * around[hit]
-    return around
 
 
 def _surroundings(
     directions: FloatArray, points: FloatArray, blurs: FloatArray, lights: Sequence[Light | AmbientLight]
 ) -> FloatArray:
-    """Light that comes from directions (M, 3): sky, ground and the images of lights, `blurs` (M, 1) wide."""
-    up = np.clip(0.5 + 0.5 * directions[:, 1:2], 0.0, 1.0)
-    found = np.array(GROUND) + up**2 * (np.array(SKY) - np.array(GROUND))
+    """Light that comes from directions (M, 3): sky, ground and the images of lights, `blurs` (M,) wide."""
+    found = np.empty_like(directions)
+    kernels.mirror_sky(directions, GROUND, SKY, found)
     for light in lights:
-        if isinstance(light, AmbientLight):
-            continue
-        radius = blurs + (0.5 * light.size if isinstance(light, DirectionalLight) else 0.0)
-        off = 1.0 - (directions * light.to_light(points.astype(np.float32))).sum(axis=1, keepdims=True)
-        # irradiance over the solid angle of its image, a lobe that falls off within the radius
-        found = found + light.irradiance(points.astype(np.float32)) / np.pi * np.exp(-2.0 * off / radius**2) / radius**2
-    result: FloatArray = found.astype(np.float32)
-    return result
+        if not isinstance(light, AmbientLight):
+            radius = np.float32(0.5 * light.size if isinstance(light, DirectionalLight) else 0.0)
+            kernels.mirror_light(directions, light.to_light(points), light.irradiance(points), blurs, radius, found)
+    return found

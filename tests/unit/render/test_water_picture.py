@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mane.body.shapes import Box
+from mane.render import _kernels_water as kernels
 from mane.render.camera import Camera
 from mane.render.lights import DirectionalLight, three_point
 from mane.render.looks import LOOKS
@@ -11,25 +12,33 @@ from mane.render.mitsuba_scene import MitsubaScene
 from mane.render.renderer import render
 from mane.render.solids import Surfaces
 from mane.render.view import View
-from mane.render.water import INDEX, fresnel, refracted
+from mane.render.water import INDEX
 from mane.render.water_shadow import ABSORPTION, CROSSING
 
 
+def bent_and_share(rays):
+    """Of rays (M, 3) that meet a level surface from above: their directions within the water, and Fresnel's share."""
+    points = np.asarray(rays, np.float32)
+    normals = np.tile(np.array([0.0, -2.0, 0.0], np.float32), (len(points), 1))  # of any length, on either side
+    bent, mirrored, share = np.empty_like(points), np.empty_like(points), np.empty(len(points), np.float32)
+    kernels.bend_rays(points, normals, np.zeros(3, np.float32), np.float32(INDEX), bent, mirrored, share)
+    assert np.allclose(mirrored, points * (1, -1, 1), atol=1e-6)
+    return bent, share
+
+
 def test_fresnel_reflects_two_hundredths_straight_on_and_all_along_the_surface():
-    share = fresnel(np.array([1.0, 0.0]))
-    assert share[0] == pytest.approx(((INDEX - 1) / (INDEX + 1)) ** 2)
-    assert share[1] == pytest.approx(1.0)
-    brewster = np.cos(np.arctan(INDEX))  # where only light polarised across the plane is left
-    across = (1 - INDEX**2) ** 2 / (1 + INDEX**2) ** 2
-    assert fresnel(np.array([brewster]))[0] == pytest.approx(across / 2, rel=1e-5)
+    brewster = np.arctan(INDEX)  # where only light polarised across the plane is left
+    _, share = bent_and_share([[0.0, -1.0, 0.0], [1.0, -1e-7, 0.0], [np.sin(brewster), -np.cos(brewster), 0.0]])
+    assert share[0] == pytest.approx(((INDEX - 1) / (INDEX + 1)) ** 2, rel=1e-5)
+    assert share[1] == pytest.approx(1.0, rel=1e-5)
+    assert share[2] == pytest.approx((1 - INDEX**2) ** 2 / (1 + INDEX**2) ** 2 / 2, rel=1e-5)
 
 
 def test_refraction_keeps_to_snell():
     angle = np.linspace(0.0, 1.5, 7)
-    rays = np.stack([np.sin(angle), -np.cos(angle), 0 * angle], axis=1)
-    bent = refracted(rays, np.tile([0.0, 1.0, 0.0], (7, 1)))
-    assert np.allclose(np.linalg.norm(bent, axis=1), 1.0)
-    assert np.allclose(INDEX * bent[:, 0], np.sin(angle))
+    bent, _ = bent_and_share(np.stack([np.sin(angle), -np.cos(angle), 0 * angle], axis=1))
+    assert np.allclose(np.linalg.norm(bent, axis=1), 1.0, atol=1e-6)
+    assert np.allclose(INDEX * bent[:, 0], np.sin(angle), atol=1e-6)
 
 
 CAMERA = Camera((0.0, 0.0, 2.0), (0.0, 0.0, 0.0), fov=0.4)
