@@ -199,19 +199,17 @@ class FreeSurface:
         before, is_liquid = rank_in_cell(number, spray.volumes), phi[at] < 0.0
         # What is shut in stays a drop: its cell has no place in the equation of the pressure, which makes room for it.
         room = np.where(self._is_shut[at], 0.0, self.room[at] if len(self.room) else 1.0)
-        part = np.where(is_liquid, np.clip(MOST_BACK * room - before, 0.0, spray.volumes), 0.0)
+        back = is_liquid & (before < MOST_BACK * room)
         full = np.bincount(number, spray.volumes)[number] >= PUDDLE
         again = ~is_liquid & full & (before < PUDDLE) & (room > 0.0)
-        self._returned = cells[part > 0.0], part[part > 0.0]
-        spray.volumes -= part
-        back = is_liquid & (spray.volumes <= 0.0)
+        self._returned = cells[back], spray.volumes[back]
         for i, j, k in np.unique(cells[again], axis=0):
             mean = spray.velocities[again & (cells == (i, j, k)).all(axis=1)].mean(axis=0)
             phi[i, j, k] = 0.5 - PUDDLE
             for axis in range(3):
                 for step in (0, 1):
-                    at = tuple(c + step * (own == axis) for own, c in enumerate((i, j, k)))
-                    self.grid.faces(velocity[axis], axis)[at] = mean[axis]
+                    face = tuple(c + step * (own == axis) for own, c in enumerate((i, j, k)))
+                    self.grid.faces(velocity[axis], axis)[face] = mean[axis]
         self.markers.add_liquid(spray.places[back | again])
         spray.take(back | again)
 

@@ -24,6 +24,9 @@ Progress = Callable[[str], None]
 MOYCE = "Martin and Moyce 1952, n^2 = 2"
 # Time T = t sqrt(2 g / a) and place Z = z / a of the front of a column of water of width a and height 2 a.
 DAM = ((0.84, 1.22), (1.43, 1.67), (1.98, 2.33), (2.65, 3.22), (3.33, 4.11))
+# The same of a column half as wide (1.125 inches, not 2.25), read off the paper's figure 3 in PySPH, `db_exp_data.py`:
+# the experiment's own spread.
+SMALL_DAM = ((0.849, 1.245), (1.212, 1.443), (1.602, 1.884), (2.283, 2.689), (2.95, 3.728))
 DELAYS = [0.01 * step for step in range(51)]  # in T, that are tried
 ZALESAK_AREA = 582.2  # of the disk with its slot, in squares of a box of 100 x 100
 PAPER_MARKERS = 64  # in a cell, Enright and others 2002
@@ -170,6 +173,15 @@ def _add_dam(figures: Figures, per_width: int, *, promised: bool) -> None:
         found = float(np.interp(time, times, places))
         figures.add(case, f"front at T = {time:g}", found, "1", reference=expected, source=MOYCE)
         figures.add(case, f"error at T = {time:g}", abs(found / expected - 1.0), "1", **goal)
+    for time, expected in SMALL_DAM:
+        found = float(np.interp(time, times, places))
+        figures.add(case, f"front at T = {time:g}, smaller column", found, "1", reference=expected, source=MOYCE)
+    # Free of when it began: how long the front takes from one place to another.
+    (early, near), (late, far) = DAM[1], DAM[-1]
+    taken = float(np.interp(far, places, times) - np.interp(near, places, times))
+    label = f"time from Z = {near:g} to {far:g}, in T"
+    figures.add(case, label, taken, "1", reference=late - early, source=MOYCE)
+    figures.add(case, f"{label}: error", abs(taken / (late - early) - 1.0), "1", target=0.05)
     # When the column of the experiment was free is not known as well as where its front was: a diaphragm had to go.
     delay, error = min(((late, _dam_error(times + late, places)) for late in DELAYS), key=lambda pair: pair[1])
     figures.add(case, "delay of the experiment that fits best, in T", delay, "1")
