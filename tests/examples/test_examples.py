@@ -3,6 +3,8 @@
 import importlib.util
 from pathlib import Path
 
+import pytest
+
 from mane.contact.table import INTERACTIONS
 from mane.skin.table import SKINS
 
@@ -95,21 +97,39 @@ def test_hair_around_a_comb(tmp_path):
     assert adaptive[1] < 1.2 * linear[1]
 
 
-def test_water_is_poured_over_a_head(tmp_path):
-    """The scene of wet hair, small: where the water ran hair is wet, and elsewhere it is not."""
+def wetness(folder, name, changes, frames):
+    """Run a scene of wet hair with some lines changed; how wet its guides are in some frames."""
     from mane.cli import main
     from mane.scene.cache import Cache
 
-    text = (EXAMPLES / "02_scenes/08_water.toml").read_text()
-    for old, new in {
-        "strands = 12000": "strands = 300", "count = 120": "count = 24", "end = 48": "end = 5",
-        "cell = 0.016": "cell = 0.04", "every = 12": "every = 4", "[camera]": "[camera]\nsize = [64, 48]",
-    }.items():  # fmt: skip
+    text = (EXAMPLES / f"02_scenes/{name}.toml").read_text()
+    for old, new in {"cell = 0.016": "cell = 0.04", "[camera]": "[camera]\nsize = [64, 48]", **changes}.items():
         assert old in text
         text = text.replace(old, new)
-    (tmp_path / "water.toml").write_text(text)
-    assert main(["simulate", str(tmp_path / "water.toml"), "--quiet"]) == 0
-    held = Cache.open(tmp_path / "out/water.cache").read_frame(5).wet.held
+    (folder / "scene.toml").write_text(text)
+    assert main(["simulate", str(folder / "scene.toml"), "--quiet"]) == 0
+    cache = Cache.open(next((folder / "out").glob("*.cache")))
+    return [cache.read_frame(number).wet for number in frames]
+
+
+def test_water_is_poured_over_a_head(tmp_path):
+    """The scene of wet hair, small: where the water ran hair is wet, and elsewhere it is not."""
+    changes = {"strands = 12000": "strands = 300", "count = 120": "count = 24", "end = 48": "end = 5"}
+    held = wetness(tmp_path, "08_water", {**changes, "every = 12": "every = 4"}, [5])[0].held
     assert held.max() > 0.5
     assert held.min() < 0.1
     assert (tmp_path / "out/water/picture.0005.png").exists()
+
+
+@pytest.mark.stress
+def test_hair_is_dipped_and_drawn_out(tmp_path):
+    """The scene of hair in a pool, small: dry before, under water at the bottom, wet and above it in the end."""
+    (tmp_path / "09_dip.csv").write_bytes((EXAMPLES / "02_scenes/09_dip.csv").read_bytes())
+    changes = {"strands = 12000": "strands = 60", "count = 120": "count = 12", "end = 96": "end = 80"}
+    found = wetness(tmp_path, "09_dip", {**changes, "every = 12": "every = 80"}, [6, 48, 80])
+    dry, under, out = (float(frame.held.max()) for frame in found)
+    assert dry == 0.0
+    assert under > 0.9
+    assert 0.3 < out <= under
+    assert float(found[1].submerged.max()) > 0.8
+    assert float(found[2].submerged.max()) < 0.1

@@ -203,13 +203,14 @@ class FreeSurface:
         full = np.bincount(number, spray.volumes)[number] >= PUDDLE
         again = ~is_liquid & full & (before < PUDDLE) & (room > 0.0)
         self._returned = cells[back], spray.volumes[back]
-        for i, j, k in np.unique(cells[again], axis=0):
-            mean = spray.velocities[again & (cells == (i, j, k)).all(axis=1)].mean(axis=0)
-            phi[i, j, k] = 0.5 - PUDDLE
+        homes, owner = np.unique(number[again], return_inverse=True)
+        sums = [np.bincount(owner, along, len(homes)) for along in spray.velocities[again].T]
+        means = np.stack(sums, axis=1) / np.maximum(np.bincount(owner, minlength=len(homes)), 1)[:, None]
+        for home, mean in zip(np.stack(np.unravel_index(homes, self.grid.shape), axis=1), means, strict=True):
+            phi[tuple(home)] = 0.5 - PUDDLE
             for axis in range(3):
                 for step in (0, 1):
-                    face = tuple(c + step * (own == axis) for own, c in enumerate((i, j, k)))
-                    self.grid.faces(velocity[axis], axis)[face] = mean[axis]
+                    self.grid.faces(velocity[axis], axis)[tuple(home + step * (np.arange(3) == axis))] = mean[axis]
         self.markers.add_liquid(spray.places[back | again])
         spray.take(back | again)
 

@@ -43,6 +43,9 @@ CELLS = {True: 32, False: 96}  # along the longest edge of the box
 STEPS = 2  # of water in a frame
 JET_CELLS = 2.2  # radius of a jet [cells] below which a stream that falls gets thinner than the grid knows
 LEAP = 3.5  # [m/s] upwards, of the body that breaches
+TOP = LEAP / -GRAVITY[1]  # [s] when it is highest
+# Times [s] and rates [1/s] of the layer that clings to it: turned down to nothing once it falls, so that water parts.
+CLINGING = ((0.0, 30.0), (TOP, 30.0), (TOP + 0.1, 0.0))
 SHOWN = 3  # frames beside each other in the picture of a scene
 
 
@@ -97,15 +100,17 @@ def water(report: Report, *, quick: bool, tell: Tell) -> None:
 
 
 def breach(report: Report, *, quick: bool, tell: Tell) -> None:
-    """A bare body that leaps out of the water and falls back, without and with a layer that clings to it (fig. 14)."""
+    """A bare body that leaps out of the water and falls back, without and with a layer that clings to it (fig. 14).
+
+    The drag of the layer is keyframed: it raises water with the body, and lets go of it at the top.
+    """
     sizes, cells = QUICK if quick else FULL, CELLS[quick]
     skin = make_coat(sizes, "walk", strands=64).body.at(0.0).mesh()
     body = Solid.animated(skin, [0.0], skin.points[None])
     mesh = mesh_around_body(body, spacing=sizes.spacing, reach=0.08)
     rows = []
-    for adhesion in (0.0, 30.0):
-        name = "no layer" if not adhesion else f"layer of {adhesion:g}/s"
-        layer = MeshDrag.around(mesh, body, layer=0.06, adhesion=((0.0, adhesion),)) if adhesion else None
+    clinging = MeshDrag.around(mesh, body, layer=0.06, adhesion=CLINGING)
+    for name, layer in (("no layer", None), (f"layer of {CLINGING[0][1]:g}/s until {TOP:.2f} s", clinging)):
         rows.append(_leap(report, body, skin, layer, name, sizes, cells, tell))
     raised = [row["raised"] for row in rows]
     report.add(f"breach, {cells} cells", "water that the layer raises more, at most", raised[1] - raised[0], "litres")
