@@ -10,7 +10,7 @@ await build({
   bundle: true,
   minify: true,
   format: "esm",
-  target: "es2022",
+  target: ["es2022", "chrome100", "firefox100", "safari15.4"], // what three needs of each for WebGL2
   legalComments: "eof",
   logLevel: "warning",
 });

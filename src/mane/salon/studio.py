@@ -29,6 +29,7 @@ from mane.salon.water import box_values
 from mane.scene.config import Scene
 from mane.scene.handled import Hands, go_on
 from mane.scene.scene_file import with_values
+from mane.scene.simulation import Simulation
 from mane.stage.clock import StageClock
 from mane.strand.frame import GuideFrame
 from mane.strand.source import GuideSource
@@ -469,6 +470,8 @@ class Studio:
         hands = self._live()[1]
         if hands.water is None:
             self._require_scene("water")
+            if not isinstance(self.source, Simulation):
+                raise ValueError("hair that is not simulated does not get wet")
             self._change(with_values(self.scene, box_values(self.groom), "the salon"))
         hands.pour(origin, velocity)
         self._deeds.clear()

@@ -176,6 +176,8 @@ def test_sliders_of_a_learned_model_act_while_it_moves(model):
     assert page.notices == []
     page.slide("model_length", 7.0)
     assert "must lie between" in page.notices[-1]
+    studio.apply("pour", {"origin": [0, 0.3, 0], "velocity": [0, -1, 0], "sequence": 1})
+    assert page.notices[-1] == "hair that is not simulated does not get wet"
 
 
 def test_a_groom_file_is_combed(tmp_path):

@@ -42,6 +42,7 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Figures:
     guides, strands = (40, 2_000) if quick else (GUIDES, STRANDS)
     say(f"salon: {guides} guides, {strands:,} hairs")
     _measure_steps(figures, guides, strands, 10 if quick else 200, quick)
+    _measure_water(figures, 1_000 if quick else SHOWN, 10 if quick else 150)
     browser = os.environ.get("MANE_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None or not _has_playwright():
         say("salon: no page, there is no Chromium or no Playwright")
@@ -77,6 +78,21 @@ def _measure_steps(figures: Figures, guides: int, strands: int, steps: int, quic
         promised = None if quick else target
         figures.add(case, f"steps of 10 ms, {name}", 1 / seconds, "1/s", target=promised, better="higher")
         figures.add(case, f"sent per frame, {name}", sum(sent.values()) / steps / 1e3, "kB")
+
+
+def _measure_water(figures: Figures, strands: int, steps: int) -> None:
+    """Steps of the hair that opens the salon: dry, and with water poured over it."""
+    studio = Studio(salon_scene(None, [f"groom.strands={strands}"]), lambda topic, message: None)
+    case = f"{studio.source.guides.count} guides, {strands:,} hairs linear"
+    for name in ("dry", "poured on"):
+        if name == "poured on":
+            studio.apply("pour", {"origin": [0.03, 0.3, 0.03], "velocity": [0.0, -1.0, 0.0], "sequence": 1})
+        for _ in range(steps // 3):
+            studio.step()
+        started = time.perf_counter()
+        for _ in range(steps):
+            studio.step()
+        figures.add(case, f"steps of 10 ms, {name}", steps / (time.perf_counter() - started), "1/s", better="higher")
 
 
 def _combing(share: float) -> dict[str, Any]:
