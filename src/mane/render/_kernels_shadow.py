@@ -13,13 +13,14 @@ import math
 import numpy as np
 
 from mane.render._kernels_view import project_point
-from mane.simd.jit import njit, prange
+from mane.simd.jit import leaf, njit, prange
 
 FASTMATH = {"contract", "nsz"}  # the answer for a point must not depend on its place in the array
 UNITS = 262144.0  # whole numbers per unit of optical depth: a step of 4e-6, and room for 8192
 FULLEST = np.uint32(0x7FFFFFFF)
 MOST_STEPS = 512  # along one segment
 NO_SOLID = np.float32(3.0e38)  # depth where a map sees none
+BLOCK = 16  # side of the squares of texels of a depth map whose nearest and farthest depths are known
 
 
 def _disc(count):
@@ -33,7 +34,7 @@ def _disc(count):
 SURFACE_TAPS, HAIR_TAPS = _disc(16), _disc(5)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH)
 def _see(px, py, pz, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth):
     """Column, row, depth [m] and texels per metre of a point; no texels for one behind the light."""
     x, y, near = project_point(px, py, pz, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth)
@@ -44,53 +45,65 @@ def _see(px, py, pz, origin, axes, focal, centre_x, centre_y, perspective, small
     return x, y, np.float32(1.0) / near, focal * near
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH, forceinline=True)
 def _steps(ax, ay, a_depth, bx, by, b_depth, per_metre):
     """Into how many pieces a segment is cut: of less than 1.5 cells, since each is spread over two."""
     longest = max(abs(bx - ax), abs(by - ay), abs(b_depth - a_depth) * per_metre)
     return min(int(longest * np.float32(1.0 / 1.5)) + 1, MOST_STEPS)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH)
 def _first_hair(ax, ay, a_depth, bx, by, b_depth, per_metre, first):
     """Lower `first` (rows, columns) to the depth of a segment in the cells that it passes."""
     rows, columns = first.shape
     steps = _steps(ax, ay, a_depth, bx, by, b_depth, per_metre)
+    inverse = np.float32(1.0) / np.float32(steps)
     for k in range(steps):
-        t = (np.float32(k) + np.float32(0.5)) / np.float32(steps)
-        row, column = int(math.floor(ay + t * (by - ay))), int(math.floor(ax + t * (bx - ax)))
-        if row >= 0 and column >= 0 and row < rows and column < columns:
+        t = (np.float32(k) + np.float32(0.5)) * inverse
+        x, y = ax + t * (bx - ax), ay + t * (by - ay)
+        if x >= 0 and y >= 0 and x < columns and y < rows:
+            row, column = int(y), int(x)
             first[row, column] = min(first[row, column], a_depth + t * (b_depth - a_depth))
 
 
-@njit(cache=True, error_model="numpy")
-def _add(volume, first, row, column, depth, per_metre, amount):
-    """Add to the cell of a depth, up to the largest number."""
-    if row < 0 or column < 0 or row >= volume.shape[0] or column >= volume.shape[1]:
-        return
-    # What lies between planes k and k + 1 is behind plane k and before plane k + 1.
-    slab = (depth - first[row, column]) * per_metre
-    plane = min(max(int(slab), 0), volume.shape[2] - 2) + 1
-    volume[row, column, plane] = min(volume[row, column, plane] + amount, FULLEST)
+@leaf(forceinline=True)
+def _add(opacity, cell, amount):
+    """Add an amount, rounded, to a cell, up to the largest number."""
+    opacity[cell] = min(opacity[cell] + np.uint32(np.int64(amount + np.float32(0.5))), FULLEST)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def _deposit_segment(ax, ay, a_depth, bx, by, b_depth, wide, first, per_metre, volume):
-    """Spread the shadow of one segment, `wide` texels across, over the cells that it passes."""
-    half, one = np.float32(0.5), np.float32(1.0)
+@leaf(fastmath=FASTMATH)
+def _deposit_segment(ax, ay, a_depth, bx, by, b_depth, wide, first, per_metre, rows, columns, planes, opacity):
+    """Spread the shadow of one segment, `wide` texels across, over the cells that it passes.
+
+    `first` and `opacity` are flat. Each piece goes to the four columns of cells around its middle, in each to the cell
+    at its depth; what lies between planes k and k + 1 is behind plane k and before plane k + 1.
+    """
+    zero, half, one, last = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(planes - 2)
     dx, dy = bx - ax, by - ay
-    across = np.float32(math.sqrt(dx * dx + dy * dy))
     steps = _steps(ax, ay, a_depth, bx, by, b_depth, per_metre)
-    share = min(across * wide * np.float32(UNITS) / np.float32(steps), np.float32(1.0e9))
+    inverse = one / np.float32(steps)
+    across = np.float32(math.sqrt(dx * dx + dy * dy))
+    share = min(across * wide * np.float32(UNITS) * inverse, np.float32(1.0e9))
     for k in range(steps):
-        t = (np.float32(k) + half) / np.float32(steps)
+        t = (np.float32(k) + half) * inverse
         x, y, depth = ax + t * dx - half, ay + t * dy - half, a_depth + t * (b_depth - a_depth)
-        column, row = int(math.floor(x)), int(math.floor(y))
+        if not (x >= 0 and y >= 0 and x < columns - 1 and y < rows - 1):
+            continue
+        column, row = int(x), int(y)
         fx, fy = x - np.float32(column), y - np.float32(row)
-        _add(volume, first, row, column, depth, per_metre, np.uint32(share * (one - fx) * (one - fy) + half))
-        _add(volume, first, row, column + 1, depth, per_metre, np.uint32(share * fx * (one - fy) + half))
-        _add(volume, first, row + 1, column, depth, per_metre, np.uint32(share * (one - fx) * fy + half))
-        _add(volume, first, row + 1, column + 1, depth, per_metre, np.uint32(share * fx * fy + half))
+        corner = row * columns + column
+        upper, lower = share * (one - fy), share * fy
+        a = int(min(max((depth - first[corner]) * per_metre, zero), last))
+        b = int(min(max((depth - first[corner + 1]) * per_metre, zero), last))
+        c = int(min(max((depth - first[corner + columns]) * per_metre, zero), last))
+        d = int(min(max((depth - first[corner + columns + 1]) * per_metre, zero), last))
+        cell = corner * planes + 1
+        _add(opacity, cell + a, upper * (one - fx))
+        _add(opacity, cell + planes + b, upper * fx)
+        cell += columns * planes
+        _add(opacity, cell + c, lower * (one - fx))
+        _add(opacity, cell + planes + d, lower * fx)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
@@ -124,11 +137,12 @@ def deposit_hair(
     The cell of plane `k` collects what lies between planes `k - 1` and `k`; plane 0, at the depth `first` (rows,
     columns) where a column's hair begins, stays empty.
     """
-    parts = volumes.shape[0]
+    parts, rows, columns, planes = volumes.shape
     strands = offsets.shape[0] - 1
     quarter = np.float32(0.25)
+    starts = first.reshape(-1)
     for part in prange(parts):
-        volume = volumes[part]
+        volume = volumes[part].reshape(-1)
         for s in range(part * strands // parts, (part + 1) * strands // parts):
             bx, by, b_depth, b_scale = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
             for i in range(offsets[s], offsets[s + 1]):
@@ -139,7 +153,9 @@ def deposit_hair(
                 )  # fmt: skip
                 if i > offsets[s] and a_scale > 0 and b_scale > 0:
                     wide = quarter * (a_scale + b_scale) * (width[i - 1] + width[i])
-                    _deposit_segment(ax, ay, a_depth, bx, by, b_depth, wide, first, per_metre, volume)
+                    _deposit_segment(
+                        ax, ay, a_depth, bx, by, b_depth, wide, starts, per_metre, rows, columns, planes, volume
+                    )
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -156,7 +172,7 @@ def accumulate(volumes):
                 volumes[0, row, column, plane] = np.uint32(total)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH)
 def _column_depth(volume, first, row, column, depth, per_metre):
     """Optical depth before a depth in one column of cells, linear between the two nearest planes.
 
@@ -171,7 +187,7 @@ def _column_depth(volume, first, row, column, depth, per_metre):
     return before + (slab - np.float32(plane)) * (after - before)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH)
 def optical_depth(volume, first, x, y, depth, per_metre):
     """Optical depth before a point, bilinear among the four columns of cells around it."""
     one = np.float32(1.0)
@@ -201,7 +217,7 @@ def sample_hair(
         out[i] = optical_depth(volume, first, x, y, depth, per_metre) if scale > 0 else np.float32(0.0)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH)
 def lit(depth_map, x, y, depth, bias):
     """Share of the four texels around (x, y) that do not hide a point at `depth`, weighted bilinearly."""
     height, width = depth_map.shape
@@ -221,7 +237,7 @@ def lit(depth_map, x, y, depth, bias):
     return total
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH)
 def _turn(x, y):
     """Cosine and sine of an angle that differs from place to place without a pattern to see.
 
@@ -233,7 +249,7 @@ def _turn(x, y):
     return np.float32(math.cos(angle)), np.float32(math.sin(angle))
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH)
 def _blockers(depth_map, x, y, depth, bias, slope, radius, cosine, sine, taps):
     """How many taps within a disc of texels find something that hides a point, and its mean depth."""
     height, width = depth_map.shape
@@ -248,16 +264,26 @@ def _blockers(depth_map, x, y, depth, bias, slope, radius, cosine, sine, taps):
     return count, total / np.float32(max(count, 1))
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def soft_lit(depth_map, x, y, depth, texels_per_metre, spread, widest, bias, slope, taps, is_turned):
+@leaf(fastmath=FASTMATH)
+def soft_lit(
+    depth_map, nearest, farthest, known_reach, x, y, depth, texels_per_metre, spread, widest, bias, slope, taps,
+    is_turned,
+):  # fmt: skip
     """Share of a light of apparent size `spread` (a ratio) that the solids let through to a point at `depth`.
 
     The edge is as soft as the light is large and what hides it is far away, `widest` metres at most. A surface that
-    rises towards the light by `slope` does not hide itself, nor does anything nearer than `bias` metres.
+    rises towards the light by `slope` does not hide itself, nor does anything nearer than `bias` metres. Most points
+    are not near an edge: `nearest` and `farthest` are the depths within `known_reach` texels of each block of the map.
     """
     reach = max(widest * texels_per_metre, np.float32(1.0))
     rise = slope / texels_per_metre
     bias = bias + rise
+    if reach <= known_reach and x >= 0 and y >= 0 and x < depth_map.shape[1] and y < depth_map.shape[0]:
+        row, column = int(y) // BLOCK, int(x) // BLOCK
+        if nearest[row, column] >= depth - bias:
+            return np.float32(1.0)
+        if farthest[row, column] < depth - bias - rise * reach:
+            return np.float32(0.0)
     cosine, sine = np.float32(1.0), np.float32(0.0)
     if is_turned:
         cosine, sine = _turn(x, y)
@@ -278,7 +304,7 @@ def soft_lit(depth_map, x, y, depth, texels_per_metre, spread, widest, bias, slo
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def sample_solids(
     points, slopes, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth, spread, widest, bias,
-    taps, is_turned, depth_map, out,
+    taps, is_turned, depth_map, nearest, farthest, known_reach, out,
 ):  # fmt: skip
     """Fill `out` (N,) with the share of the light that the solids let through to `points` (N, 3).
 
@@ -293,4 +319,7 @@ def sample_solids(
         slope = slopes[min(np.int64(i), slopes.shape[0] - 1)]
         out[i] = np.float32(1.0)
         if scale > 0:
-            out[i] = soft_lit(depth_map, x, y, depth, scale, spread, widest, bias, slope, taps, is_turned)
+            out[i] = soft_lit(
+                depth_map, nearest, farthest, known_reach, x, y, depth, scale, spread, widest, bias, slope, taps,
+                is_turned,
+            )  # fmt: skip

@@ -44,6 +44,18 @@ def project(points, origin, axes, focal, centre_x, centre_y, perspective, smalle
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def project_strands(points, width, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth, seen):
+    """Fill `seen` (N, 4) with `(x, y, nearness, width in pixels)` of `points` (N, 3) with `width` (N,) metres."""
+    for i in prange(points.shape[0]):
+        x, y, nearness = project_point(
+            points[i, 0], points[i, 1], points[i, 2], origin, axes, focal, centre_x, centre_y, perspective,
+            smallest_depth,
+        )  # fmt: skip
+        seen[i, 0], seen[i, 1], seen[i, 2] = x, y, nearness
+        seen[i, 3] = width[i] * (focal * nearness if perspective else focal)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def local_bounds(points, origin, axes, low, high):
     """Fill `low` and `high` (parts, 3) with the extent of each part of `points` along the axes, from the origin."""
     parts = low.shape[0]

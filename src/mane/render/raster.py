@@ -23,31 +23,29 @@ class DrawnStrands:
     """Strands as they appear in a view.
 
     Attributes:
-        screen: column, row and nearness of each point, shape (N, 3).
+        points: column, row, nearness and width [samples] of each point, shape (N, 4), see `View.project_strands`.
         color: linear light that each point sends to the eye, shape (N, 3).
         seen: which points belong to a segment that may be seen, shape (N,), see `find_seen`; the others have no colour.
-        wide: width [samples], shape (N,).
         offsets: strand `s` owns points `offsets[s]:offsets[s + 1]`; shape (S + 1,).
         opacity: share of what lies behind that the hair itself hides, 0 to 1.
     """
 
-    screen: FloatArray
+    points: FloatArray
     color: FloatArray
     seen: NDArray[np.bool_]
-    wide: FloatArray
     offsets: IntArray
     opacity: float = 1.0
 
     @classmethod
     def none(cls) -> DrawnStrands:
         """No strand at all."""
-        empty = np.zeros((0, 3), np.float32)
-        return cls(empty, empty, np.zeros(0, np.bool_), np.zeros(0, np.float32), np.zeros(1, np.int64))
+        nobody = np.zeros(0, np.bool_)
+        return cls(np.zeros((0, 4), np.float32), np.zeros((0, 3), np.float32), nobody, np.zeros(1, np.int64))
 
     @property
     def ends(self) -> NDArray[np.uint8]:
         """Marks of the segments that begin or end a strand, by first point, shape (N,)."""
-        marks = np.zeros(len(self.screen), np.uint8)
+        marks = np.zeros(len(self.points), np.uint8)
         marks[self.offsets[:-1]] |= kernels.ROOT
         marks[self.offsets[1:] - 2] |= kernels.TIP
         return marks
@@ -78,7 +76,7 @@ class DrawnSolids:
 
 
 def find_seen(
-    screen: FloatArray, wide: FloatArray, offsets: IntArray, nearness: FloatArray, *, supersample: int, focal: float
+    points: FloatArray, offsets: IntArray, nearness: FloatArray, *, supersample: int, focal: float
 ) -> NDArray[np.bool_]:
     """Which points of strands must be shaded, shape (N,): those of segments in the picture that no solid hides.
 
@@ -89,8 +87,8 @@ def find_seen(
     farthest = np.empty((-(-height // block), -(-width // block)), np.float32)
     kernels.farthest_solids(nearness, block, farthest)
     farthest = minimum_filter(farthest, 3, mode="nearest")
-    seen = np.empty(len(screen), np.bool_)
-    kernels.find_seen(screen, wide, offsets, width, height, block, farthest, _grazing(focal), seen)
+    seen = np.empty(len(points), np.bool_)
+    kernels.find_seen(points, offsets, width, height, block, farthest, _grazing(focal), seen)
     return seen
 
 
@@ -120,7 +118,7 @@ def find_coverage(
     what is returned besides saves time.
     """
     binned = Binned.of_strands(strands, nearness.shape, supersample, most_items)
-    coverage = Coverage(np.zeros(len(strands.screen), np.bool_), np.empty(nearness.shape, np.float32))
+    coverage = Coverage(np.zeros(len(strands.points), np.bool_), np.empty(nearness.shape, np.float32))
     nothing = np.empty((0, 0, 4), np.float32)
     _draw_batches(
         strands, DrawnSolids(nearness, nothing[..., :3], nothing[..., 0]), binned, supersample, focal, coverage, nothing
@@ -167,7 +165,6 @@ class Binned:
         seen: which points are of segments that were counted, shape (N,).
         counts: segments of each chunk of strands in each tile, shape (chunks, tiles).
         ranges: first and last tile, which is excluded, of each batch.
-        points: column, row, nearness and width of each point, shape (N, 4).
         nearest: largest nearness of a point.
         per_nearness: what spreads the nearness of all points over 32 bits.
         items: of the batch, where there is only one and it was filled; else None.
@@ -176,7 +173,6 @@ class Binned:
     seen: NDArray[np.bool_]
     counts: NDArray[np.int32]
     ranges: list[tuple[int, int]]
-    points: FloatArray
     nearest: float
     per_nearness: float
     items: NDArray[np.uint64] | None = None
@@ -187,10 +183,13 @@ class Binned:
         height, width = shape
         tile = TILE_PIXELS * supersample
         counts = np.zeros((CHUNKS, -(-width // tile) * -(-height // tile)), np.int32)
-        kernels.count_items(strands.screen, strands.seen, strands.wide, strands.offsets, width, height, tile, counts)
+        nearest, farthest = np.empty(CHUNKS, np.float32), np.empty(CHUNKS, np.float32)
+        kernels.count_items(
+            strands.points, strands.seen, strands.offsets, width, height, tile, counts, nearest, farthest
+        )
         ranges = _batches(counts.sum(axis=0, dtype=np.int64), most_items)
-        points = np.concatenate([strands.screen, strands.wide[:, None]], axis=1)
-        return cls(strands.seen, counts, ranges, points, *_depth_scale(strands.screen))
+        depth = max(float(nearest.max()) - float(farthest.min()), 1e-30)
+        return cls(strands.seen, counts, ranges, float(nearest.max()), 4294967295.0 / depth)
 
 
 def _draw_batches(
@@ -212,25 +211,16 @@ def _draw_batches(
         if items is None:
             items = np.empty(tile_start[-1], np.uint64)
             kernels.fill_items(
-                strands.screen, binned.seen, strands.wide, strands.offsets, width, height, tile, first, end,
+                strands.points, binned.seen, strands.offsets, width, height, tile, first, end,
                 binned.nearest, binned.per_nearness, places, items,
             )  # fmt: skip
         kernels.draw_tiles(
-            binned.points, strands.color, strands.seen, np.float32(strands.opacity), ends, items, tile_start,
+            strands.points, strands.color, strands.seen, np.float32(strands.opacity), ends, items, tile_start,
             _even_order(np.diff(tile_start)), first, tile, supersample, _grazing(focal),
             solids.nearness, solids.light, solids.cover, coverage.touched, coverage.clear, image,
         )  # fmt: skip
         if len(binned.ranges) == 1:
             binned.items = items
-
-
-def _depth_scale(screen: FloatArray) -> tuple[float, float]:
-    """Largest nearness, and what spreads the nearness of all points that are seen over 32 bits."""
-    seen = screen[screen[:, 2] > 0, 2]
-    if len(seen) == 0:
-        return 0.0, 1.0
-    nearest, farthest = float(seen.max()), float(seen.min())
-    return nearest, 4294967295.0 / max(nearest - farthest, 1e-30)
 
 
 def _batches(counts: IntArray, most: int) -> list[tuple[int, int]]:

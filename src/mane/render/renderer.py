@@ -178,10 +178,9 @@ def _draw_scene(
     drawn, clear, binned = DrawnStrands.none(), np.ones((1, 1), np.float32), None
     sampling: dict[str, Any] = {"supersample": supersample, "focal": float(view.focal)}
     if groom is not None and strands is not None:
-        screen = view.project(strands.points)
-        wide = strands.width * (view.focal * screen[:, 2])
-        seen_hair = find_seen(screen, wide, strands.offsets, solids.nearness, **sampling)
-        drawn = DrawnStrands(screen, np.zeros_like(screen), seen_hair, wide, strands.offsets)
+        points = view.project_strands(strands.points, strands.width)
+        seen_hair = find_seen(points, strands.offsets, solids.nearness, **sampling)
+        drawn = DrawnStrands(points, np.zeros((len(points), 3), np.float32), seen_hair, strands.offsets)
         coverage, binned = find_coverage(drawn, solids.nearness, **sampling)
         color = illumination.shade_hair(groom, looks, coverage.touched, view.origin)
         drawn, clear = replace(drawn, color=color, seen=coverage.touched), coverage.clear

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from scipy.ndimage import minimum_filter
+from scipy.ndimage import maximum_filter, minimum_filter
 
 from mane.geometry.checks import FloatArray
 from mane.render import _kernels_shadow as kernels
@@ -97,6 +97,8 @@ class SolidShadow:
         self._texel = self.view.texel_size(distance)
         diameter = light.size if isinstance(light, DirectionalLight) else light.size / distance
         self._spread = np.float32(0.5 * diameter)
+        self._known_reach = np.float32(1.5 * self._widest / self._texel + 1.0)  # half as much again, for points nearer to the light
+        self._nearest, self._farthest = _depth_bounds(self._depth_map, float(self._known_reach))
 
     def over_surface(self, points: FloatArray, normals: FloatArray, to_light: FloatArray) -> FloatArray:
         """Share of the light that reaches points (N, 3) of a surface with these normals, shape (N,)."""
@@ -117,6 +119,18 @@ class SolidShadow:
         out = np.empty(len(points), np.float32)
         kernels.sample_solids(
             points, slopes, *self.view.arguments, self._spread, self._widest, np.float32(bias * self._texel),
-            taps, is_turned, self._depth_map, out,
+            taps, is_turned, self._depth_map, self._nearest, self._farthest, self._known_reach, out,
         )  # fmt: skip
         return out
+
+
+def _depth_bounds(depth_map: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:
+    """Least and largest depth within `reach` texels of each block of a map; nothing is known beyond its edges."""
+    blocks = -(-len(depth_map) // kernels.BLOCK)
+    padded = np.full((blocks * kernels.BLOCK,) * 2, kernels.NO_SOLID, np.float32)
+    padded[: len(depth_map), : len(depth_map)] = depth_map
+    split = padded.reshape(blocks, kernels.BLOCK, blocks, kernels.BLOCK)
+    size = 2 * (int(reach + 2) // kernels.BLOCK + 1) + 1
+    # Asked a texel beyond the reach, since a tap reads the texels beside it.
+    least = minimum_filter(split.min(axis=(1, 3)), size, mode="nearest")
+    return least, maximum_filter(split.max(axis=(1, 3)), size, mode="constant", cval=float(kernels.NO_SOLID))

@@ -98,6 +98,12 @@ class View:
         kernels.project(points, *self.arguments, screen)
         return screen
 
+    def project_strands(self, points: FloatArray, width: FloatArray) -> FloatArray:
+        """Column, row, nearness and width in pixels of points (N, 3) that are `width` (N,) metres wide; (N, 4)."""
+        seen = np.empty((len(points), 4), np.float32)
+        kernels.project_strands(points, width, *self.arguments, seen)
+        return seen
+
     def depth(self, points: FloatArray) -> FloatArray:
         """Distance along the axis [m], shape (N,); negative behind the eye."""
         return np.asarray(-((points - self.origin) @ self.axes[2]), np.float32)

@@ -113,7 +113,7 @@ class DryScene:
 def scene_nearness(strands: DrawnStrands, solids: FloatArray) -> FloatArray:
     """Nearness of solids (H, W), and of hair where there is any in a block of samples."""
     height, width = solids.shape
-    screen = strands.screen[strands.seen]
+    screen = strands.points[strands.seen]
     column, row = (np.floor(screen[:, k] / HAIR_BLOCK).astype(np.int64) for k in range(2))
     blocks = np.zeros((-(-height // HAIR_BLOCK), -(-width // HAIR_BLOCK)), np.float32)
     inside = (column >= 0) & (row >= 0) & (column < blocks.shape[1]) & (row < blocks.shape[0])

@@ -19,12 +19,16 @@ def strands(*lines, color=1.0, width=0.3, nearness=1.0):
     offsets = np.concatenate([[0], np.cumsum([len(a) for a in arrays])]).astype(np.int64)
     colors = np.broadcast_to(np.asarray(color, np.float32).reshape(-1, 1), (len(arrays), 3))
     return DrawnStrands(
-        np.concatenate(arrays).astype(np.float32),
+        with_width(np.concatenate(arrays), width),
         np.repeat(colors, np.diff(offsets), axis=0).astype(np.float32),
         np.ones(offsets[-1], bool),
-        np.full(offsets[-1], width, np.float32),
         offsets,
     )
+
+
+def with_width(screen, width):
+    """Column, row, nearness and width of points (N, 3), shape (N, 4)."""
+    return np.column_stack([screen, np.full(len(screen), width)]).astype(np.float32)
 
 
 def picture(drawn, size=(48, 40), supersample=1, solids=None, **options):
@@ -94,7 +98,7 @@ def test_wide_line_covers_its_width_and_no_more_than_everything():
 
 def test_thickness_changes_along_the_strand():
     drawn = strands([[4.0, 20.0], [44.0, 20.0]])
-    drawn.wide[:] = 0.8, 0.0
+    drawn.points[:, 3] = 0.8, 0.0
     per_column = coverage(drawn)[:, 4:44].sum(axis=0)
     np.testing.assert_allclose(per_column, 0.8 * (1.0 - (np.arange(40) + 0.5) / 40), atol=1e-5)
 
@@ -129,7 +133,7 @@ def test_solid_hides_hair_behind_it_and_not_before_it():
 
 def test_translucent_hair_lets_through_what_lies_behind():
     drawn = strands([[4.0, 10.5], [44.0, 10.5]], width=1.0)
-    half = DrawnStrands(drawn.screen, drawn.color, drawn.seen, drawn.wide, drawn.offsets, opacity=0.5)
+    half = replace(drawn, opacity=0.5)
     np.testing.assert_allclose(picture(half)[10, 10:40, 3], 0.5, rtol=1e-5)
 
 
@@ -148,10 +152,9 @@ def random_strands(seed, count=3000, points=6, ties=False):
 def drawn_from(screen, color, order):
     count, points = screen.shape[:2]
     return DrawnStrands(
-        np.ascontiguousarray(screen[order].reshape(-1, 3)),
+        with_width(screen[order].reshape(-1, 3), 0.6),
         np.ascontiguousarray(np.repeat(color[order], points, axis=1).reshape(-1, 3)),
         np.ones(count * points, bool),
-        np.full(count * points, 0.6, np.float32),
         np.arange(count + 1, dtype=np.int64) * points,
     )
 
@@ -199,7 +202,7 @@ def test_leaving_out_what_solids_hide_changes_nothing(supersample, on_threads):
     nearness[30 * supersample : 44 * supersample, 50 * supersample : 57 * supersample] = 0.0
     nearness[70 * supersample, 80 * supersample] = 0.6
     solids = DrawnSolids(nearness, np.full((height, width, 3), 0.3, np.float32), (nearness > 0).astype(np.float32))
-    asked = (drawn.screen, drawn.wide, drawn.offsets, nearness)
+    asked = (drawn.points, drawn.offsets, nearness)
     seen = on_threads(lambda: find_seen(*asked, supersample=supersample, focal=FOCAL))
     assert 0.4 < seen.mean() < 0.95
     options = {"solids": solids, "supersample": supersample}
