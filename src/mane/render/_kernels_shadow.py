@@ -13,25 +13,33 @@ import math
 import numpy as np
 
 from mane.render._kernels_view import project_point
+from mane.simd import f32x16
 from mane.simd.jit import leaf, njit, prange
+from mane.simd.masks import select
+from mane.simd.memory import store, use_wide_registers
 
 FASTMATH = {"contract", "nsz"}  # the answer for a point must not depend on its place in the array
 UNITS = 262144.0  # whole numbers per unit of optical depth: a step of 4e-6, and room for 8192
 FULLEST = np.uint32(0x7FFFFFFF)
 MOST_STEPS = 512  # along one segment
+CHUNK = 1024  # points that one task asks for
 NO_SOLID = np.float32(3.0e38)  # depth where a map sees none
-BLOCK = 16  # side of the squares of texels of a depth map whose nearest and farthest depths are known
+LANES = f32x16.WIDTH
+DISTANCE, ACROSS, DOWN = 0, LANES, 2 * LANES  # of the taps of a disc
+ROUNDER = np.float32(1.5 * 2.0**23)  # a float32 this large has no fraction
 
 
 def _disc(count):
-    """Places spread evenly over the unit disc: distance from its middle, x and y, shape (count, 3)."""
-    k = np.arange(count)
+    """Places spread evenly over the unit disc: all distances from its middle, then all x, then all y, (3 LANES,)."""
+    k = np.arange(LANES)
     distance, angle = np.sqrt((k + 0.5) / count), 2.399963 * k  # the golden angle
-    return np.stack([distance, distance * np.cos(angle), distance * np.sin(angle)], axis=1).astype(np.float32)
+    return np.concatenate([distance, distance * np.cos(angle), distance * np.sin(angle)]).astype(np.float32)
 
 
 # Where a soft shadow asks: for a surface, whose every sample is seen, and for hair, where neighbours blur it further.
-SURFACE_TAPS, HAIR_TAPS = _disc(16), _disc(5)
+# A disc fills the lanes of a vector, of which as many count as there are taps.
+SURFACE_COUNT, HAIR_COUNT = LANES, 5
+SURFACE_TAPS, HAIR_TAPS = _disc(SURFACE_COUNT), _disc(HAIR_COUNT)
 
 
 @leaf(fastmath=FASTMATH)
@@ -249,77 +257,96 @@ def _turn(x, y):
     return np.float32(math.cos(angle)), np.float32(math.sin(angle))
 
 
+@leaf(forceinline=True)
+def _floor(value):
+    """Largest whole numbers that are not above those of a vector, whose size is below 2^22."""
+    whole = (value + ROUNDER) - ROUNDER
+    return select(whole > value, whole - np.float32(1.0), whole)
+
+
 @leaf(fastmath=FASTMATH)
-def _blockers(depth_map, x, y, depth, bias, slope, radius, cosine, sine, taps):
-    """How many taps within a disc of texels find something that hides a point, and its mean depth."""
+def _blockers(depth_map, x, y, depth, bias, slope, radius, cosine, sine, taps, count, scratch):
+    """How many of `count` taps within a disc of texels find something that hides a point, and its mean depth."""
+    use_wide_registers()
     height, width = depth_map.shape
-    total, count = np.float32(0.0), 0
-    for k in range(taps.shape[0]):
-        column = int(math.floor(x + radius * (cosine * taps[k, 1] - sine * taps[k, 2])))
-        row = int(math.floor(y + radius * (sine * taps[k, 1] + cosine * taps[k, 2])))
-        inside = row >= 0 and column >= 0 and row < height and column < width
-        if inside and depth_map[row, column] < depth - bias - slope * radius * taps[k, 0]:
-            total += depth_map[row, column]
-            count += 1
-    return count, total / np.float32(max(count, 1))
+    across, down = f32x16.load(taps, ACROSS), f32x16.load(taps, DOWN)
+    column = _floor(x + radius * (cosine * across - sine * down))
+    row = _floor(y + radius * (sine * across + cosine * down))
+    is_inside = (row >= 0) & (column >= 0) & (row < height) & (column < width)
+    store(scratch, 0, select(is_inside, row, -np.float32(1.0)))
+    store(scratch, LANES, column)
+    store(scratch, 2 * LANES, depth - bias - slope * radius * f32x16.load(taps, DISTANCE))
+    total, hits = np.float32(0.0), 0
+    for k in range(count):
+        if scratch[k] >= 0:
+            found = depth_map[int(scratch[k]), int(scratch[LANES + k])]
+            if found < scratch[2 * LANES + k]:
+                total += found
+                hits += 1
+    return hits, total / np.float32(max(hits, 1))
 
 
 @leaf(fastmath=FASTMATH)
-def soft_lit(
-    depth_map, nearest, farthest, known_reach, x, y, depth, texels_per_metre, spread, widest, bias, slope, taps,
-    is_turned,
-):  # fmt: skip
+def soft_lit(depth_map, x, y, depth, texels_per_metre, spread, widest, bias, slope, taps, count, is_turned, scratch):
     """Share of a light of apparent size `spread` (a ratio) that the solids let through to a point at `depth`.
 
     The edge is as soft as the light is large and what hides it is far away, `widest` metres at most. A surface that
-    rises towards the light by `slope` does not hide itself, nor does anything nearer than `bias` metres. Most points
-    are not near an edge: `nearest` and `farthest` are the depths within `known_reach` texels of each block of the map.
+    rises towards the light by `slope` does not hide itself, nor does anything nearer than `bias` metres.
     """
     reach = max(widest * texels_per_metre, np.float32(1.0))
     rise = slope / texels_per_metre
     bias = bias + rise
-    if reach <= known_reach and x >= 0 and y >= 0 and x < depth_map.shape[1] and y < depth_map.shape[0]:
-        row, column = int(y) // BLOCK, int(x) // BLOCK
-        if nearest[row, column] >= depth - bias:
-            return np.float32(1.0)
-        if farthest[row, column] < depth - bias - rise * reach:
-            return np.float32(0.0)
     cosine, sine = np.float32(1.0), np.float32(0.0)
     if is_turned:
         cosine, sine = _turn(x, y)
-    count, blocker = _blockers(depth_map, x, y, depth, bias, rise, reach, cosine, sine, taps)
-    if count == 0:
+    hits, blocker = _blockers(depth_map, x, y, depth, bias, rise, reach, cosine, sine, taps, count, scratch)
+    if hits == 0:
         return lit(depth_map, x, y, depth, bias)
-    if count == taps.shape[0]:
+    if hits == count:
         return np.float32(0.0)
     radius = max(min(spread * (depth - blocker) * texels_per_metre, reach), np.float32(1.0))
     total = np.float32(0.0)
-    for k in range(taps.shape[0]):
-        tap_x = x + radius * (cosine * taps[k, 1] - sine * taps[k, 2])
-        tap_y = y + radius * (sine * taps[k, 1] + cosine * taps[k, 2])
-        total += lit(depth_map, tap_x, tap_y, depth, bias + rise * radius * taps[k, 0])
-    return total / np.float32(taps.shape[0])
+    for k in range(count):
+        tap_x = x + radius * (cosine * taps[ACROSS + k] - sine * taps[DOWN + k])
+        tap_y = y + radius * (sine * taps[ACROSS + k] + cosine * taps[DOWN + k])
+        total += lit(depth_map, tap_x, tap_y, depth, bias + rise * radius * taps[DISTANCE + k])
+    return total / np.float32(count)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def sample_solids(
-    points, slopes, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth, spread, widest, bias,
-    taps, is_turned, depth_map, nearest, farthest, known_reach, out,
+    points, normals, to_light, darkest, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth, spread,
+    widest, bias, lift, slope, steepest, taps, count, is_turned, depth_map, out,
 ):  # fmt: skip
     """Fill `out` (N,) with the share of the light that the solids let through to `points` (N, 3).
 
-    `slopes` (N,), or (1,) for all, says how steeply the surface that a point is on rises towards the light; `taps`
-    are turned from point to point where bands would show.
+    Points of a surface have `normals` (N, 3), else it is empty: the surface rises towards the light as `to_light`
+    (N, 3), or (1, 3) for all, says, by `steepest` at most, and is asked `lift` metres above it where light grazes it,
+    since flat triangles that stand for a round surface shade each other there. No light comes where the cosine is
+    below `darkest`. Points of none have `slope`. `taps` are turned from point to point where bands would show.
     """
-    for i in prange(points.shape[0]):
-        x, y, depth, scale = _see(
-            points[i, 0], points[i, 1], points[i, 2], origin, axes, focal, centre_x, centre_y, perspective,
-            smallest_depth,
-        )  # fmt: skip
-        slope = slopes[min(np.int64(i), slopes.shape[0] - 1)]
-        out[i] = np.float32(1.0)
-        if scale > 0:
-            out[i] = soft_lit(
-                depth_map, nearest, farthest, known_reach, x, y, depth, scale, spread, widest, bias, slope, taps,
-                is_turned,
-            )  # fmt: skip
+    one = np.float32(1.0)
+    chunks = (points.shape[0] + CHUNK - 1) // CHUNK
+    for chunk in prange(chunks):
+        scratch = np.empty(3 * LANES, np.float32)
+        for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, points.shape[0])):
+            px, py, pz = points[i, 0], points[i, 1], points[i, 2]
+            rise = slope
+            if normals.shape[0]:
+                j = min(np.int64(i), to_light.shape[0] - 1)
+                nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
+                cosine = nx * to_light[j, 0] + ny * to_light[j, 1] + nz * to_light[j, 2]
+                if cosine < darkest:
+                    out[i] = np.float32(0.0)
+                    continue
+                sine = np.float32(math.sqrt(max(one - cosine * cosine, np.float32(0.0))))
+                rise = sine / max(abs(cosine), one / steepest)
+                px, py, pz = px + lift * sine * nx, py + lift * sine * ny, pz + lift * sine * nz
+            x, y, depth, scale = _see(
+                px, py, pz, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth
+            )
+            out[i] = one
+            if scale > 0:
+                out[i] = soft_lit(
+                    depth_map, x, y, depth, scale, spread, widest, bias, rise, taps, count, is_turned, scratch
+                )

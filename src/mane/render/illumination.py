@@ -56,7 +56,7 @@ class LitSource:
         """Irradiance at points (N, 3) of a surface facing the light, after solids and hair, shape (N, 3) or (1, 3)."""
         irradiance = self._arriving(points)
         if self._solid is not None:
-            irradiance = irradiance * self._solid.over_surface(points, normals, to_light)[:, None]
+            irradiance = irradiance * self._solid.over_surface(points, normals, to_light, -float(WRAP.max()))[:, None]
         return irradiance if self._hair is None else irradiance * self._hair.transmittance(points)[:, None]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from scipy.ndimage import maximum_filter, minimum_filter
+from scipy.ndimage import minimum_filter
 
 from mane.geometry.checks import FloatArray
 from mane.render import _kernels_shadow as kernels
@@ -97,40 +97,35 @@ class SolidShadow:
         self._texel = self.view.texel_size(distance)
         diameter = light.size if isinstance(light, DirectionalLight) else light.size / distance
         self._spread = np.float32(0.5 * diameter)
-        self._known_reach = np.float32(1.5 * self._widest / self._texel + 1.0)  # half as much again, for points nearer to the light
-        self._nearest, self._farthest = _depth_bounds(self._depth_map, float(self._known_reach))
 
-    def over_surface(self, points: FloatArray, normals: FloatArray, to_light: FloatArray) -> FloatArray:
-        """Share of the light that reaches points (N, 3) of a surface with these normals, shape (N,)."""
-        cosine = np.abs(np.einsum("ij,ij->i", normals, np.broadcast_to(to_light, normals.shape)))
-        sine = np.sqrt(np.maximum(1.0 - cosine**2, 0.0))
-        slopes = sine / np.maximum(cosine, 1.0 / STEEPEST)
-        # Flat triangles stand for a round surface: where light grazes it they shade each other, unless asked above.
-        points = (points + (LIFT * self._texel * sine)[:, None] * normals).astype(np.float32)
-        return self._sample(points, slopes.astype(np.float32), SURFACE_BIAS, kernels.SURFACE_TAPS, True)
+    def over_surface(
+        self, points: FloatArray, normals: FloatArray, to_light: FloatArray, darkest: float
+    ) -> FloatArray:
+        """Share of the light that reaches points (N, 3) of a surface with these normals, shape (N,).
+
+        It is zero where the cosine between normal and light is below `darkest`.
+        """
+        return self._sample(points, normals, to_light, darkest, SURFACE_BIAS, kernels.SURFACE_TAPS, kernels.SURFACE_COUNT)
 
     def in_hair(self, points: FloatArray) -> FloatArray:
         """Share of the light that reaches points (N, 3) of strands, shape (N,)."""
-        return self._sample(points, np.array([HAIR_SLOPE], np.float32), HAIR_BIAS, kernels.HAIR_TAPS, False)
+        none = np.zeros((0, 3), np.float32)
+        return self._sample(points, none, none, 0.0, HAIR_BIAS, kernels.HAIR_TAPS, kernels.HAIR_COUNT)
 
     def _sample(
-        self, points: FloatArray, slopes: FloatArray, bias: float, taps: FloatArray, is_turned: bool
+        self,
+        points: FloatArray,
+        normals: FloatArray,
+        to_light: FloatArray,
+        darkest: float,
+        bias: float,
+        taps: FloatArray,
+        count: int,
     ) -> FloatArray:
         out = np.empty(len(points), np.float32)
         kernels.sample_solids(
-            points, slopes, *self.view.arguments, self._spread, self._widest, np.float32(bias * self._texel),
-            taps, is_turned, self._depth_map, self._nearest, self._farthest, self._known_reach, out,
+            points, normals, to_light, np.float32(darkest), *self.view.arguments, self._spread, self._widest,
+            np.float32(bias * self._texel), np.float32(LIFT * self._texel), np.float32(HAIR_SLOPE),
+            np.float32(STEEPEST), taps, count, len(normals) > 0, self._depth_map, out,
         )  # fmt: skip
         return out
-
-
-def _depth_bounds(depth_map: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:
-    """Least and largest depth within `reach` texels of each block of a map; nothing is known beyond its edges."""
-    blocks = -(-len(depth_map) // kernels.BLOCK)
-    padded = np.full((blocks * kernels.BLOCK,) * 2, kernels.NO_SOLID, np.float32)
-    padded[: len(depth_map), : len(depth_map)] = depth_map
-    split = padded.reshape(blocks, kernels.BLOCK, blocks, kernels.BLOCK)
-    size = 2 * (int(reach + 2) // kernels.BLOCK + 1) + 1
-    # Asked a texel beyond the reach, since a tap reads the texels beside it.
-    least = minimum_filter(split.min(axis=(1, 3)), size, mode="nearest")
-    return least, maximum_filter(split.max(axis=(1, 3)), size, mode="constant", cval=float(kernels.NO_SOLID))
