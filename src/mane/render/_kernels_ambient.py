@@ -11,7 +11,7 @@ import numpy as np
 from mane.render._kernels_shadow import FULLEST, MOST_STEPS, lit
 from mane.render._kernels_solids import FAR, raster_rows
 from mane.render._kernels_view import project_point
-from mane.simd.jit import njit, prange
+from mane.simd.jit import leaf, njit, prange
 
 FASTMATH = {"contract", "nsz"}  # the answer for a point must not depend on its place in the array
 THICKEST = np.float32(24.0)  # optical depth beyond which no light comes
@@ -44,12 +44,27 @@ def deposit_density(points, width, offsets, low, per_metre, units, grids):
                     grids[part, cx, cy, cz] = min(grids[part, cx, cy, cz] + amount, FULLEST)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+@leaf(fastmath=FASTMATH, forceinline=True)
+def _steps_inside(x, dx, count):
+    """Steps from x that surely stay between 0 and `count`; x itself may be outside."""
+    if x < 0 or x >= count:
+        return np.float32(0.0)
+    room = np.float32(count) - x if dx > 0 else x
+    return room / max(abs(dx), np.float32(1e-6))
+
+
+@leaf(fastmath=FASTMATH)
 def _march(density, x, y, z, dx, dy, dz):
     """Optical depth from a place in the grid to its edge, in steps of one cell."""
     nx, ny, nz = density.shape
     total = np.float32(0.0)
     x, y, z = x + dx, y + dy, z + dz  # not the hair beside the point itself
+    sure = min(_steps_inside(x, dx, nx), _steps_inside(y, dy, ny), _steps_inside(z, dz, nz), np.float32(nx + ny + nz))
+    for _ in range(int(sure * np.float32(0.999)) - 1):
+        total += density[np.uint32(x), np.uint32(y), np.uint32(z)]
+        x, y, z = x + dx, y + dy, z + dz
+        if total >= THICKEST:
+            return total
     while x >= 0 and y >= 0 and z >= 0 and x < nx and y < ny and z < nz and total < THICKEST:
         total += density[int(x), int(y), int(z)]
         x, y, z = x + dx, y + dy, z + dz

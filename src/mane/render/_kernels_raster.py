@@ -76,7 +76,9 @@ def find_seen(points, offsets, width, height, block, farthest, grazing, seen):
             ax, ay, bx, by = points[i, 0], points[i, 1], points[i + 1, 0], points[i + 1, 1]
             if points[i, 2] <= 0 or points[i + 1, 2] <= 0:
                 continue
-            reach = half * np.float32(math.sqrt((bx - ax) ** 2 + (by - ay) ** 2)) + max(points[i, WIDE], points[i + 1, WIDE])
+            reach = half * np.float32(math.sqrt((bx - ax) ** 2 + (by - ay) ** 2)) + max(
+                points[i, WIDE], points[i + 1, WIDE]
+            )
             near = max(points[i, 2], points[i + 1, 2]) * grazing
             if (
                 reach + np.float32(1.5) > block
@@ -125,7 +127,10 @@ def count_items(points, seen, offsets, width, height, tile, counts, nearest, far
                         counts[chunk, row * columns + column] += 1
             for i in range(offsets[s], offsets[s + 1]):
                 if points[i, 2] > 0:
-                    nearest[chunk], farthest[chunk] = max(nearest[chunk], points[i, 2]), min(farthest[chunk], points[i, 2])
+                    nearest[chunk], farthest[chunk] = (
+                        max(nearest[chunk], points[i, 2]),
+                        min(farthest[chunk], points[i, 2]),
+                    )
 
 
 @leaf()
@@ -210,10 +215,10 @@ def _sink(points, color, items, start, count, root):
 
 @leaf()
 def _is_sorted(items, start, end):
-    for k in range(start + 1, end):
-        if items[k] < items[k - 1]:
-            return False
-    return True
+    k = start + 1
+    while k < end and items[k - 1] <= items[k]:
+        k += 1
+    return k >= end
 
 
 @njit(cache=True, error_model="numpy")
@@ -388,9 +393,9 @@ def _draw_segment(
             place = (minimum(maximum(row, -ONE), side) + ONE) * across + (column + ONE) * along
             store(scratch, SAMPLE, place)
             row = row + ONE
-            _share_column(scratch, 0, start == root or start == tip)
+            _share_column(scratch, 0, start in (root, tip))
             if last > 0:
-                _share_column(scratch, last, start + last == root or start + last == tip)
+                _share_column(scratch, last, start + last in (root, tip))
             now_closed, shows = _blend(
                 scratch, last + 1, color, i, tile + 2, tile // BLOCKS, clear, solid, blocks, limits, light
             )
@@ -400,7 +405,7 @@ def _draw_segment(
 
 
 @leaf(fastmath=FASTMATH)
-def _resolve(light, clear, solid_light, solid_cover, left, top, right, bottom, stride, supersample, image):
+def _resolve(light, clear, solid, solid_light, solid_cover, left, top, right, bottom, stride, supersample, image):
     """Average the samples of a tile over the pixels of `image` (H, W, 4): hair over solids, premultiplied."""
     inverse = ONE / np.float32(supersample * supersample)
     for row in range(top // supersample, bottom // supersample):
@@ -410,10 +415,15 @@ def _resolve(light, clear, solid_light, solid_cover, left, top, right, bottom, s
                 for x in range(column * supersample, (column + 1) * supersample):
                     sample = (y - top + 1) * stride + x - left + 1
                     through = clear[sample]
-                    red += light[3 * sample] + through * solid_light[y, x, 0]
-                    green += light[3 * sample + 1] + through * solid_light[y, x, 1]
-                    blue += light[3 * sample + 2] + through * solid_light[y, x, 2]
-                    cover += ONE - through * (ONE - solid_cover[y, x])
+                    red += light[3 * sample]
+                    green += light[3 * sample + 1]
+                    blue += light[3 * sample + 2]
+                    cover += ONE - through
+                    if solid[sample] > ZERO and through > ZERO:  # what is not read need not be there
+                        red += through * solid_light[y, x, 0]
+                        green += through * solid_light[y, x, 1]
+                        blue += through * solid_light[y, x, 2]
+                        cover += through * solid_cover[y, x]
             image[row, column, 0], image[row, column, 1] = red * inverse, green * inverse
             image[row, column, 2], image[row, column, 3] = blue * inverse, cover * inverse
 
@@ -472,7 +482,7 @@ def _draw_tile(
             break
         was_touched = is_touched
     if is_drawn:
-        _resolve(light, clear, solid_light, solid_cover, left, top, right, bottom, stride, supersample, image)
+        _resolve(light, clear, solid, solid_light, solid_cover, left, top, right, bottom, stride, supersample, image)
     else:
         for y in range(top, bottom):
             for x in range(left, right):

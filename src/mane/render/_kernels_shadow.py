@@ -342,9 +342,7 @@ def sample_solids(
                 sine = np.float32(math.sqrt(max(one - cosine * cosine, np.float32(0.0))))
                 rise = sine / max(abs(cosine), one / steepest)
                 px, py, pz = px + lift * sine * nx, py + lift * sine * ny, pz + lift * sine * nz
-            x, y, depth, scale = _see(
-                px, py, pz, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth
-            )
+            x, y, depth, scale = _see(px, py, pz, origin, axes, focal, centre_x, centre_y, perspective, smallest_depth)
             out[i] = one
             if scale > 0:
                 out[i] = soft_lit(

@@ -16,6 +16,7 @@ from mane.simd.jit import njit, prange
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz", "afn"}
 BAND_ROWS = 16  # rows that one task owns
+MARGIN = np.float32(2e-3)  # [samples] more than rounding moves an edge, of positions in pictures
 FAR = np.float32(-3.0e38)  # nearness of an empty sample in a parallel projection
 
 
@@ -40,7 +41,7 @@ def raster_rows(screen, faces, chosen, perspective, first_row, end_row, nearness
     `chosen` are the numbers of the triangles, rising.
     """
     width = nearness.shape[1]
-    half = np.float32(0.5)
+    half, none = np.float32(0.5), np.float32(0.0)
     for t in chosen:
         a, b, c = faces[t, 0], faces[t, 1], faces[t, 2]
         ya, yb, yc = screen[a, 1], screen[b, 1], screen[c, 1]
@@ -54,15 +55,18 @@ def raster_rows(screen, faces, chosen, perspective, first_row, end_row, nearness
         left, right = min(xa, xb, xc), max(xa, xb, xc)
         if right < 0 or left > width:
             continue
+        # The samples whose middles are within; small triangles often have none. Clamped before they become whole
+        # numbers: a point near the eye may lie far outside the picture.
+        column0 = int(math.ceil(max(left - half - MARGIN, none)))
+        column1 = int(min(right - half + MARGIN, np.float32(width - 1)))
+        row0 = int(math.ceil(max(low - half - MARGIN, np.float32(first_row))))
+        row1 = int(min(high - half + MARGIN, np.float32(end_row - 1)))
+        if column0 > column1 or row0 > row1:
+            continue
         area = _edge(screen, a, b, xc, yc)
         if area == 0:
             continue
         inverse = np.float32(1.0) / area
-        # Clamped before they become whole numbers: a point near the eye may lie far outside the picture.
-        column0 = int(max(left - half, np.float32(0.0)))
-        column1 = int(min(right + half, np.float32(width - 1)))
-        row0 = int(max(low - half, np.float32(first_row)))
-        row1 = int(min(high + half, np.float32(end_row - 1)))
         for row in range(row0, row1 + 1):
             py = np.float32(row) + half
             for column in range(column0, column1 + 1):

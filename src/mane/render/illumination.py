@@ -108,7 +108,7 @@ class Illumination:
         """What `shade_hair` returns for one look."""
         strands = self._strands
         assert strands is not None
-        base = look.strand_colors(groom)
+        base = look.strand_colors(groom, strands.sources(seen))
         packed = pack_look(look)
         shaded = np.zeros_like(strands.points)
         chosen = np.flatnonzero(seen)
@@ -123,7 +123,7 @@ class Illumination:
                 )  # fmt: skip
             if self._sky is not None:
                 sky = self._sky.in_hair(points)
-                radiance = sky[:, :2] @ self._sky_colors
+                radiance = sky[:, :1] * self._sky_colors[0] + sky[:, 1:2] * self._sky_colors[1]
                 shade_ambient(packed, tangents, to_eye, colors, radiance, np.ascontiguousarray(sky[:, 2]), out)
             shaded[part] = out
         return shaded

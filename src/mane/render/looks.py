@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from mane.geometry.arclength import arc_lengths
-from mane.geometry.checks import FloatArray, as_floats, require_choice
+from mane.geometry.checks import FloatArray, IntArray, as_floats, require_choice
 from mane.groom.groom import Groom
 from mane.render import pigments
 from mane.render.fibre import Fibre
@@ -131,23 +131,27 @@ class Look:
         """Share of the light from fibre to fibre that is kept."""
         return self.multiple_scattering * (1.0 - WET_SCATTERING * self.wetness)
 
-    def strand_colors(self, groom: Groom) -> FloatArray:
+    def strand_colors(self, groom: Groom, chosen: IntArray | None = None) -> FloatArray:
         """Return what `shade_vertices` takes as `colors`, one row per point of the groom, shape (P, 3).
+
+        Rows of points that are not among the numbers `chosen` are zero; None chooses all.
 
         For "marschner" it is the share of light left along a diameter of the fibre, for "kajiya" linear reflectance.
         Strands differ by their attribute `id`, else by `root_uv`, else by the place of their root, never by their
         order. Without the first two, each strand's tint changes when its root moves, so give moving hair ids.
         """
-        numbers, owner = strand_numbers(groom), groom.strand_of_point
-        along = _length_shares(groom)
+        numbers = strand_numbers(groom)
+        rows: IntArray | slice = slice(None) if chosen is None else chosen
+        owner, along = groom.strand_of_point[rows], _length_shares(groom, rows)
         base, factors = self._base_absorption(groom), self._strand_factors(numbers)
         fade = np.float32(self.tip_pigment) ** along
         is_grey = (uniform(numbers, 3) < self.grey_fraction)[owner]
-        colors = np.empty((groom.point_count, 3), np.float32)
+        base = base if len(base) == 1 else base[rows]
+        colors = np.zeros((groom.point_count, 3), np.float32)
         for channel in range(3):  # one at a time: a head of hair has millions of points
             absorption = self._dyed_tips(base[:, channel] * fade, along, channel) * factors[owner, channel]
             absorption[is_grey] = pigments.KERATIN[channel] + GREY_ABSORPTION * (1.0 - self.grey_fraction)
-            colors[:, channel] = self._color(absorption)
+            colors[rows, channel] = self._color(absorption)
         return colors
 
     def _color(self, absorption: FloatArray) -> FloatArray:
@@ -196,11 +200,11 @@ def _check_color(look: Look, name: str) -> None:
     object.__setattr__(look, name, tuple(float(v) for v in np.asarray(value, np.float64)))
 
 
-def _length_shares(groom: Groom) -> FloatArray:
-    """How far along its strand each point lies, 0 at the root to 1 at the tip, shape (P,)."""
+def _length_shares(groom: Groom, rows: IntArray | slice) -> FloatArray:
+    """How far along its strand each of some points lies, 0 at the root to 1 at the tip."""
     lengths = arc_lengths(groom.points, groom.offsets)
     whole = np.maximum(lengths[groom.offsets[1:] - 1], 1e-12)
-    return (lengths / whole[groom.strand_of_point]).astype(np.float32)
+    return (lengths[rows] / whole[groom.strand_of_point[rows]]).astype(np.float32)
 
 
 def _smooth_step(x: FloatArray) -> FloatArray:

@@ -198,8 +198,8 @@ def is_blank(image: NDArray[Any], background: ArrayLike | str) -> bool:
     if isinstance(background, str) or image.shape[2] == 4:
         return not bool(image[..., -1].any())
     tone = "linear" if image.dtype.kind == "f" else "srgb"
-    empty = develop(np.zeros((*image.shape[:2], 4), np.float32), background, tone)
-    return bool(np.array_equal(image, empty))
+    empty = develop(np.zeros((len(image), 1, 4), np.float32), background, tone)  # all columns are alike
+    return bool((image == empty).all())
 
 
 def as_groom(groom: Groom | ArrayLike | None) -> Groom | None:

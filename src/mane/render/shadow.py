@@ -98,14 +98,14 @@ class SolidShadow:
         diameter = light.size if isinstance(light, DirectionalLight) else light.size / distance
         self._spread = np.float32(0.5 * diameter)
 
-    def over_surface(
-        self, points: FloatArray, normals: FloatArray, to_light: FloatArray, darkest: float
-    ) -> FloatArray:
+    def over_surface(self, points: FloatArray, normals: FloatArray, to_light: FloatArray, darkest: float) -> FloatArray:
         """Share of the light that reaches points (N, 3) of a surface with these normals, shape (N,).
 
         It is zero where the cosine between normal and light is below `darkest`.
         """
-        return self._sample(points, normals, to_light, darkest, SURFACE_BIAS, kernels.SURFACE_TAPS, kernels.SURFACE_COUNT)
+        return self._sample(
+            points, normals, to_light, darkest, SURFACE_BIAS, kernels.SURFACE_TAPS, kernels.SURFACE_COUNT
+        )
 
     def in_hair(self, points: FloatArray) -> FloatArray:
         """Share of the light that reaches points (N, 3) of strands, shape (N,)."""

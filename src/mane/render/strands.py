@@ -107,6 +107,12 @@ class SmoothStrands:
         kernels.spread(values.astype(np.float32, copy=False), self._source_offsets, self.starts, self.pieces, out)
         return out
 
+    def sources(self, chosen: NDArray[np.bool_]) -> IntArray:
+        """Numbers of the groom's points whose values `gather` takes for the chosen (N,) of these points."""
+        taken = np.logical_or.reduceat(chosen, self.starts) if len(chosen) else np.zeros(0, np.bool_)
+        taken[1:] |= taken[:-1]
+        return np.flatnonzero(taken)
+
     def gather(self, chosen: IntArray, values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Positions, unit tangents from root to tip, and values of the groom's points (P, 3), at chosen points.
 

@@ -134,3 +134,12 @@ def test_a_dye_adds_to_what_the_hair_has() -> None:
     added = (_absorption(dyed, groom) - _absorption(EVEN, groom))[0, 0]
     expected = 0.5 * pigments.absorption_from_reflectance((0.5, 0.5, 0.5), dyed.azimuthal_roughness)
     np.testing.assert_allclose(added, expected, rtol=1e-4)
+
+
+def test_colours_of_chosen_points_are_those_of_all():
+    groom = _groom(20)
+    chosen = np.arange(0, groom.point_count, 3)
+    for name in ("grey", "ombre"):
+        some, all_of_them = LOOKS[name].strand_colors(groom, chosen), LOOKS[name].strand_colors(groom)
+        np.testing.assert_array_equal(some[chosen], all_of_them[chosen])
+        assert not np.delete(some, chosen, axis=0).any()

@@ -112,6 +112,17 @@ def test_gathering_agrees_with_the_whole():
     np.testing.assert_allclose(spread, smooth.spread(values)[chosen], rtol=1e-6)
 
 
+def test_sources_are_all_that_gathering_needs():
+    groom = Groom.from_strands([helix(0.5, 4), helix(1.0, 9), helix(0.3, 2)])
+    smooth = SmoothStrands.of_groom(groom, VIEW)
+    values = np.random.default_rng(0).uniform(0, 1, (15, 3)).astype(np.float32)
+    for chosen in (np.arange(smooth.point_count) % 7 == 3, np.arange(smooth.point_count) == smooth.point_count - 1):
+        some = np.full_like(values, np.nan)
+        some[smooth.sources(chosen)] = values[smooth.sources(chosen)]
+        numbers = np.flatnonzero(chosen)
+        np.testing.assert_array_equal(smooth.gather(numbers, some)[2], smooth.gather(numbers, values)[2])
+
+
 def test_tangents_of_a_helix():
     smooth = SmoothStrands.of_groom(Groom.from_strands([helix(1.0, 33)]), VIEW)
     angle = np.arctan2(smooth.points[:, 2], smooth.points[:, 0])
