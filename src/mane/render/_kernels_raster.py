@@ -283,7 +283,7 @@ def _may_show(points, i, left, top, per_sample, grazing, limits):
 
 @leaf(fastmath=FASTMATH, forceinline=True)
 def _power(x, exponent):
-    """x ** exponent for x from 1e-30 to 1, to six digits: the logarithm's and the exponential's series on bits."""
+    """x ** exponent for x from 1e-30 to 1, to 4e-6: the logarithm's and the exponential's series on bits."""
     bits = np.float32(x).view(np.int32)
     whole = np.float32((bits >> np.int32(23)) - np.int32(127))
     mantissa = np.int32((bits & np.int32(0x7FFFFF)) | np.int32(0x3F800000)).view(np.float32)

@@ -232,9 +232,10 @@ def test_leaving_out_what_hair_hides_changes_nothing(ties, most_items, on_thread
 
 
 def test_powers_of_what_is_left_open():
-    """To six digits: a sample's error is far below the 0.003 that counts as opaque."""
+    """The exponential's first term left out is r^6 / 720 = 2.4e-6 at r = ln(2) / 2; the logarithm, up to 20, is rounded
+    to 20 * 2^-24 of an exponent. A sample's error is far below the 0.003 that counts as opaque."""
     left, share = np.meshgrid(
         np.geomspace(1e-6, 1.0, 40, dtype=np.float32), np.linspace(0.01, 1.0, 23, dtype=np.float32)
     )
     found = [_kernels_raster._power(x, s) for x, s in zip(left.ravel(), share.ravel(), strict=True)]
-    np.testing.assert_allclose(found, left.ravel().astype(np.float64) ** share.ravel(), rtol=3e-6)
+    np.testing.assert_allclose(found, left.ravel().astype(np.float64) ** share.ravel(), rtol=4e-6)
