@@ -5,8 +5,9 @@ import { cpSync, mkdirSync } from "node:fs";
 const folder = process.argv[2];
 mkdirSync(folder, { recursive: true });
 await build({
-  entryPoints: ["src/main.ts"],
-  outfile: `${folder}/salon.js`,
+  // WebGPU is a file of its own, which pages that draw with WebGL2 do not load; it needs nothing of three's but types.
+  entryPoints: { salon: "src/main.ts", webgpu: "src/webgpu/open.ts" },
+  outdir: folder,
   bundle: true,
   minify: true,
   format: "esm",

@@ -3,7 +3,7 @@
 
 import * as THREE from "three";
 import type { Adaptive, Frame, Hair, Linear, Points, Sets } from "./generated/protocol";
-import { displacements, linearShifts, matrixOf, movedPivot, placeTexels } from "./guides";
+import { displacements, linearShifts, LONGEST_FADE, matrixOf, movedPivot, placeTexels, unpack } from "./guides";
 import { fillPoints, floatTarget, floatTexture, Pass, pointTexture } from "./texels";
 
 const LINEAR = `
@@ -152,8 +152,6 @@ export class LinearCarrier implements Carrier {
   }
 }
 
-const LONGEST_FADE = 1.0; // [s] a frame that comes so much later begins anew, as in skin/adaptive/skin.py
-
 export class AdaptiveCarrier implements Carrier {
   readonly isFinished = false;
   readonly strands: number;
@@ -285,11 +283,4 @@ export class PointsCarrier implements Carrier {
 
 function floatLength(count: number): number {
   return 4 * 2048 * Math.max(1, Math.ceil(count / 2048));
-}
-
-/** Points (N, 3) [m] of a message with 16 bits each. */
-export function unpack(message: Points): Float32Array {
-  const points = new Float32Array(message.packed.length);
-  for (let i = 0; i < points.length; i++) points[i] = message.low[i % 3] + message.step * message.packed[i];
-  return points;
 }

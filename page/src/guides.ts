@@ -1,6 +1,8 @@
 // Guides of a frame as the shaders want them, computed in double precision.
 
-import type { Frame, Hair } from "./generated/protocol";
+import type { Frame, Hair, Points } from "./generated/protocol";
+
+export const LONGEST_FADE = 1.0; // [s] a frame that comes so much later begins anew, as in skin/adaptive/skin.py
 
 /** Row-major 3 x 3 matrix of a quaternion (x, y, z, w), which need not be of unit length. */
 export function matrixOf(q: ArrayLike<number>): number[] {
@@ -61,4 +63,11 @@ export function placeTexels(guide: ArrayLike<number>, parameter: ArrayLike<numbe
     out[2 * i + 1] = parameter[i] - before;
   }
   return out;
+}
+
+/** Points (N, 3) [m] of a message with 16 bits each. */
+export function unpack(message: Points): Float32Array {
+  const points = new Float32Array(message.packed.length);
+  for (let i = 0; i < points.length; i++) points[i] = message.low[i % 3] + message.step * message.packed[i];
+  return points;
 }

@@ -8,10 +8,9 @@ import { FIBRE, FibreTextures } from "./fibre";
 import type { Look } from "./generated/protocol";
 import { DEVELOP, LIGHT, lightUniforms } from "./light";
 import { SHADOW, type ShadowMap } from "./shadow";
+import { BLOCK, FINEST, FULL_HEAD, lines, PIECES, ribbons, WIDEST } from "./ribbons";
 import { FETCH, floatTarget, Pass, rowsOf, WIDTH } from "./texels";
 
-const FULL_HEAD = 100_000; // hairs; fewer are drawn wider, so that they cover as much
-const WIDEST = 4; // times its own width
 
 const SHADE = `
 const float DEEPEST = 5.0; // [mm] drawn in full red
@@ -62,22 +61,15 @@ void main() {
   color = vec4(develop(sum), 1.0); // here, since a hair has far more pixels than vertices
 }`;
 
-/** [pixels] Thinner hairs would fall between the samples of a pixel. */
-const FINEST = 0.55;
-
 /** How a hair is drawn: pieces of a segment, the least width [pixels], and whether lines do where it is no wider. */
 export interface Detail {
   pieces: number;
   finest: number;
   hasLines: boolean;
 }
-export const FINE: Detail = { pieces: 3, finest: FINEST, hasLines: false };
+export const FINE: Detail = { pieces: PIECES, finest: FINEST, hasLines: false };
 export const ROUGH: Detail = { pieces: 1, finest: 1, hasLines: true };
 const WIDEST_LINE = 1.5; // [pixels] that a line of one pixel may stand for
-
-/** Hairs of one instance. A processor draws every instance by itself, at a tenth of a millisecond each, and a graphics
- * card fills its groups of threads better. */
-const BLOCK = 256;
 
 /** GLSL that finds hair, step and vertex of a corner; `line` corners are a hair's. */
 const CORNER = (corner: string, line: string) => `
@@ -287,25 +279,6 @@ function blockOf(index: number[]): THREE.InstancedBufferGeometry {
   const geometry = new THREE.InstancedBufferGeometry();
   geometry.setIndex(index);
   return geometry;
-}
-
-/** Lines of `count` hairs of `steps` segments each, one after the other. */
-export function lines(steps: number, count: number): number[] {
-  const index: number[] = [];
-  for (let i = 0; i < count * (steps + 1); i++) if (i % (steps + 1) < steps) index.push(i, i + 1);
-  return index;
-}
-
-/** Triangles of ribbons of `steps` quads each, whose vertices lie left and right of their lines, one after the other. */
-export function ribbons(steps: number, count: number): number[] {
-  const index: number[] = [];
-  for (let ribbon = 0; ribbon < count; ribbon++) {
-    for (let i = 0; i < steps; i++) {
-      const a = 2 * (ribbon * (steps + 1) + i);
-      index.push(a, a + 1, a + 2, a + 2, a + 1, a + 3);
-    }
-  }
-  return index;
 }
 
 function colorTexture(colors: Uint8Array): THREE.DataTexture {

@@ -1,19 +1,20 @@
 // The page: messages of the server in, pictures out.
 
+import { choose, reload } from "./choose";
 import { Connection } from "./connection";
 import { writeChoose, writeCommand, writeSave, writeSlide, type FromServer } from "./generated/protocol";
 import { Hands } from "./hands";
 import { Latency } from "./latency";
 import { Panel, type State } from "./panel";
 import { Stage } from "./stage";
-import { WebGL2Backend } from "./webgl2";
 
 const LOOK_AGAIN = 3; // [ms] until a picture that is not finished is asked for again
 const IDLE = 40; // [ms] between looks whether the camera has moved
 const EARLIEST = 0.7; // of what the picture before took, before that nobody asks
 
 const canvas = document.querySelector("canvas") as HTMLCanvasElement;
-const stage = new Stage(canvas, new WebGL2Backend(canvas));
+const { backend, note } = await choose(canvas);
+const stage = new Stage(canvas, backend);
 const latency = new Latency();
 stage.onFinished = () => latency.finished(performance.now());
 
@@ -31,7 +32,10 @@ const panel = new Panel(document.querySelector("aside") as HTMLElement, {
   view: (view) => stage.show(view),
   handles: (handles) => stage.gizmo.set(handles),
   drawn: (share) => stage.drawShare(share),
+  graphics: reload,
 });
+panel.drawnBy(backend.name);
+if (note) panel.tell(note, false);
 
 function event(): number {
   const sequence = connection.next();

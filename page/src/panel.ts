@@ -1,6 +1,6 @@
 // The panel beside the picture: whatever settings the server has, buttons, numbers and notices.
 
-import { VIEWS, type View } from "./backend";
+import { BACKENDS, type BackendName, VIEWS, type View } from "./backend";
 import { HANDLES, type Handles } from "./gizmo";
 import { TOOLS, type Tool } from "./hands";
 
@@ -49,6 +49,7 @@ export interface Actions {
   view(view: View): void;
   handles(handles: Handles): void;
   drawn(share: number): void;
+  graphics(name: BackendName): void;
 }
 
 function element<K extends keyof HTMLElementTagNameMap>(tag: K, name = "", text = ""): HTMLElementTagNameMap[K] {
@@ -120,6 +121,7 @@ export class Panel {
     const own = [
       this.ownChoice("view", VIEWS, (view) => actions.view(view)),
       this.ownChoice("handles", HANDLES, (handles) => actions.handles(handles)),
+      this.ownChoice("graphics", BACKENDS, (name) => actions.graphics(name)),
     ];
     root.append(element("h1", "", "mane salon"), this.status, bar, tools, ...own, this.drawing(), this.settings, saving, this.notice, this.metrics);
     this.press("hand");
@@ -235,6 +237,11 @@ export class Panel {
   tell(text: string, isError: boolean): void {
     this.notice.textContent = text;
     this.notice.classList.toggle("error", isError);
+  }
+
+  /** Show which backend draws. */
+  drawnBy(name: BackendName): void {
+    this.rows.get("graphics")?.show(name);
   }
 
   connected(status: string, why: string): void {

@@ -31,8 +31,12 @@ export function thinned(message: FromServer, vertices: number): FromServer {
     case "look":
       return { ...message, colors: thin(message.colors, vertices, 3) };
     case "linear":
-    case "adaptive":
       return { ...message, parameter: thin(message.parameter, vertices, 1) };
+    case "adaptive": {
+      const longer = (vertices - 1) / (kept(vertices).length - 1); // a step from vertex to vertex
+      const recovery = message.recovery.map((one) => longer * one);
+      return { ...message, parameter: thin(message.parameter, vertices, 1), recovery };
+    }
     case "points":
       return { ...message, packed: thin(message.packed, vertices, 3) };
     default:

@@ -6,7 +6,7 @@ import { AdaptiveCarrier, HairTextures, LinearCarrier, PointsCarrier, type Carri
 import type { Frame, FromServer, Hair, Look } from "./generated/protocol";
 import { movedPivot } from "./guides";
 import { FINE, HairPass, ROUGH } from "./hair";
-import { BACKGROUND, KEY, MARGIN, radiusOf } from "./light";
+import { BACKGROUND, LAMPS, MARGIN, radiusOf } from "./lamps";
 import { Fields } from "./push_out";
 import { ShadowMap } from "./shadow";
 import { WIDTH } from "./texels";
@@ -50,6 +50,7 @@ export class WebGL2Backend implements Backend {
     const attributes: WebGLContextAttributes = { antialias, alpha: false, powerPreference: "high-performance" };
     const context = (canvas.getContext("webgl2", attributes) as WebGL2RenderingContext | null) ?? undefined;
     this.renderer = new THREE.WebGLRenderer({ canvas, context, antialias, alpha: false });
+    THREE.ColorManagement.enabled = false; // before any colour is set
     this.renderer.autoClear = false;
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // shaders develop by themselves
     this.renderer.setClearColor(BACKGROUND, 1);
@@ -173,7 +174,7 @@ export class WebGL2Backend implements Backend {
     const points = isDone ? carried : this.fields.push(this.renderer, hair, carried, drawn, frame, !carrier.isFinished, measures);
     clock("push out", from);
     from = performance.now();
-    this.shadow.aim(KEY, new THREE.Vector3(...movedPivot(hair.hair, frame)), this.radius);
+    this.shadow.aim(new THREE.Vector3(...LAMPS.key), new THREE.Vector3(...movedPivot(hair.hair, frame)), this.radius);
     const isRough = picture.isRough && count === 1;
     const casters = this.isSoftware ? null : picture.solids.scene;
     if (!isRough || picture.number % SHADOWS === 0) {

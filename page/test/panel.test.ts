@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explain } from "../src/connection";
-import { lines, ribbons } from "../src/hair";
+import { lines, ribbons } from "../src/ribbons";
 import { placeOf, valueAt } from "../src/panel";
 
 test("a slider reaches both ends and comes back to where it was", () => {

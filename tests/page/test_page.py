@@ -119,14 +119,14 @@ def test_the_page_loads_without_errors_or_outside_requests(tab, salon):
     assert (np.abs(picture - background).max(axis=2) > 20).mean() > 0.05  # something is drawn
 
 
-def shown(tab, method):
-    """A skin of the page's hair bound here, the frame that the page shows, and hairs as its graphics card has them."""
+def reference(tab, method):
+    """What carries the page's hair, made here, and the frame that the page shows."""
     scene = overridden(salon_scene(None, SCENE), [f"skin.method={method}"])
     assembly = build(scene)
-    skin = HairStage(scene, shuffled(assembly.hair, scene.seed), assembly.source, StageClock()).skin
+    stage = HairStage(scene, shuffled(assembly.hair, scene.seed), assembly.source, StageClock())
     frame = tab.get(
         "(() => { const f = salon.stage.shownFrame; return {points: Array.from(f.points), head: Array.from(f.head),"
-        "solids: Array.from(f.solids), time: f.time, hairs: salon.points(0)}; })()"
+        "solids: Array.from(f.solids), time: f.time}; })()"
     )
     rest = assembly.source.rest
     head = Pose(np.array(frame["head"][:3]), np.array(frame["head"][3:]))
@@ -141,7 +141,13 @@ def shown(tab, method):
         time=frame["time"],
         is_rest_pose=False,
     )
-    return skin, seen, np.array(frame["hairs"]).reshape(skin.groom.strand_count, -1, 3)
+    return stage, seen
+
+
+def shown(tab, method):
+    """A skin of the page's hair bound here, the frame that the page shows, and hairs as its graphics card has them."""
+    stage, seen = reference(tab, method)
+    return stage.skin, seen, np.array(tab.get("salon.points(0)")).reshape(stage.skin.groom.strand_count, -1, 3)
 
 
 def settled(tab):

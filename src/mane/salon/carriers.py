@@ -166,7 +166,7 @@ class AdaptiveCarrier(Carrier):
     def __init__(self, side: int, stage: HairStage) -> None:
         super().__init__(side, stage)
         self._last: np.ndarray[Any, Any] | None = None
-        self.note = "hairs do not lean on the page"
+        self.note = "hairs lean on the page where it draws with WebGPU"
 
     @property
     def _skin(self) -> AdaptiveSkin:
@@ -185,6 +185,9 @@ class AdaptiveCarrier(Carrier):
             rows=tables.rows,
             guide=tables.guide_rows.guide,
             parameter=tables.guide_rows.parameter,
+            leans=int(skin.params.lean),
+            between=skin.graph.between,
+            recovery=skin.recovery,
         )
         yield f"carrier {self.side}", message
 

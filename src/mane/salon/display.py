@@ -56,7 +56,10 @@ class Display:
         for number, solid in enumerate(source.solids):
             message = shown.solid_message(number, names[number], solid, is_prop=number in props)
             self._emit(f"solid {number}", message)
-            if number in source.touched and shown.has_field(solid):
+            is_touched = number in source.touched
+            if is_touched and solid.shape is not None:
+                self._emit(f"shape {number}", shown.shape_message(number, solid))
+            if is_touched and shown.has_field(solid):
                 self._emit(f"field {number}", shown.field_message(number, solid))
 
     def carriers(self, carriers: Sequence[Carrier]) -> None:

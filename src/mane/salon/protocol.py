@@ -203,6 +203,9 @@ TO_PAGE = (
             Field("rows", "u32[]", "row of each eligible guide, (S, M)"),
             Field("guide", "u32[]", "guide of a row, (R,)"),
             Field("parameter", "f32[]", "place on it that goes with a vertex, (R, V)"),
+            Field("leans", "u32", "1 where hairs behind a solid lean to their guides, as far as a page can do that"),
+            Field("between", "u32", "places of every segment that are asked for solids"),
+            Field("recovery", "f32[]", "part that a leaning hair wins back per vertex, to its tip and its root", 2),
         ),
     ),
     Message(
@@ -282,6 +285,16 @@ TO_PAGE = (
         (
             Field("held", "u8[]", "water, 255 for all that a guide can hold, (G, U)"),
             Field("level", "u8[]", "how far its hair clings, likewise"),
+        ),
+    ),
+    Message(
+        80,
+        "shape",
+        "a solid that is a union of shapes, exactly (`body/_kernels_shapes.py`)",
+        (
+            Field("number", "u32", "of the solid"),
+            Field("kinds", "u32[]", "of each shape, (K,)"),
+            Field("params", "f32[]", "of each shape, in the solid's own frame, (K, 16)"),
         ),
     ),
     Message(74, "metrics", "how the simulation is doing", (Field("json", TEXT, "numbers by name"),)),

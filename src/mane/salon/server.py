@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
 PAGE = Path(__file__).parent / "page"
-FILES = {"/": "index.html", "/salon.js": "salon.js", "/salon.css": "salon.css", "/icon.svg": "icon.svg"}
+NAMES = ("salon.js", "webgpu.js", "salon.css", "icon.svg")
+FILES = {"/": "index.html", **{f"/{name}": name for name in NAMES}}
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 HELLO_SECONDS = 5.0
 MOST_PAGES = 16

@@ -101,6 +101,13 @@ def field_message(number: int, solid: Solid) -> bytes:
     return encode("field", number=number, low=low, cell=cell, nodes=nodes, distance=distance)
 
 
+def shape_message(number: int, solid: Solid) -> bytes:
+    """The shapes that a solid is made of."""
+    assert solid.shape is not None
+    kinds, params = solid.shape.pack()
+    return encode("shape", number=number, kinds=kinds, params=params)
+
+
 THINNEST = 2.0  # cells that the thinnest part of a solid must be thick in radius
 
 

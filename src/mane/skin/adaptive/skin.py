@@ -147,16 +147,20 @@ class AdaptiveSkin(Skin):
         if self.graph.clearance.min() > NEAR_SOLIDS and not self._is_leaning.any():
             return
         guides = self._tables.at_rows(np.ascontiguousarray(frame.points, np.float32))
-        step = float(self.groom.lengths.mean()) / (out.shape[1] - 1)
         boxes = np.empty((len(guides), 6), np.float32)
         kernels.fill_boxes(guides, boxes)
         of_hairs = (self._tables.rows, self.sets.members(self.chosen), guides, boxes, self._tables.shift)
-        recovery = np.array([step / RECOVERY[0], step / RECOVERY[1]], np.float32)
         turn = frame.head.matrix[:3, :3].astype(np.float32)
         kept = (turn, self._decay, self._leaning, self._is_leaning)
         of_solids = (solids, self.graph.cells, poses, world_boxes(self.graph.cells.box, poses))
-        kernels.lean_hairs(*of_solids, *of_hairs, self.graph.between, self._segment, recovery, *kept, out)
+        kernels.lean_hairs(*of_solids, *of_hairs, self.graph.between, self._segment, self.recovery, *kept, out)
         self.seconds["lean"] = perf_counter() - started
+
+    @property
+    def recovery(self) -> FloatArray:
+        """Part of the way from its guides that a leaning hair wins back per vertex, towards tip and root, shape (2,)."""
+        step = float(self._segment.mean(dtype=np.float64))
+        return np.array([step / RECOVERY[0], step / RECOVERY[1]], np.float32)
 
     @property
     def tables(self) -> BlendTables:

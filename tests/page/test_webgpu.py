@@ -1,0 +1,155 @@
+"""The page with WebGPU: compute passes carry hair, let it lean and keep it out of solids as skins and `push_out` do."""
+
+import time
+
+import numpy as np
+import pytest
+from test_page import BALL, BROWSER, SCENE, SOFTWARE, Tab, reference, settled
+
+from mane.salon.doors import OpenSalon
+from mane.salon.scenes import salon_scene
+from mane.skin.finish.passes import SolidAdjustment
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.page
+
+# Chromium's own adapter in software; without Vulkan for the browser too, its canvas cannot show what WebGPU drew.
+WEBGPU = [
+    *("--enable-unsafe-webgpu", "--enable-features=Vulkan,WebGPU"),
+    *("--use-webgpu-adapter=swiftshader", "--use-vulkan=swiftshader"),
+]
+FINE = "#fine"  # with every vertex, as a graphics card has them
+CARRIED, JUMPS, DRAWN, LEANT = range(4)  # what a page reads back
+ROUNDS = 32  # of the page's push-out
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if BROWSER is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as driver:
+        one = driver.chromium.launch(executable_path=BROWSER, args=[*SOFTWARE, *WEBGPU])
+        yield one
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def salon():
+    with OpenSalon(salon_scene(None, SCENE), threads=1) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def tab(browser, salon):
+    asked = browser.new_page()
+    asked.goto(salon.address + "icon.svg")
+    if not asked.evaluate("navigator.gpu?.requestAdapter().then((one) => one !== null)"):
+        pytest.skip("there is no adapter for WebGPU")
+    asked.close()
+    one = Tab(browser, salon.address + "?gpu=webgpu" + FINE)
+    assert one.get("salon.stage.backend.name") == "webgpu"
+    yield one
+    one.page.close()
+
+
+def read(tab, skin, what):
+    """Hairs as the graphics card has them, (S, V, 3) [m]."""
+    return np.array(tab.get(f"salon.points(0, {what})")).reshape(skin.groom.strand_count, -1, 3)
+
+
+def into_the_hair(tab):
+    """Put the ball into the hair beside the head, and stand still."""
+    tab.press("reset")
+    tab.press("play")
+    tab.get("salon.hands.take(2); salon.hands.pose.position.set(0.1, 0.02, 0.02); salon.hands.sendPose()")
+    tab.wait("salon.stage.solids.pose(2).position.x > 0.09", "in the hair")
+    settled(tab)
+
+
+def lengths(points):
+    return np.linalg.norm(np.diff(points, axis=1), axis=2)
+
+
+def check_pushed_out(stage, frame, before, after):
+    """Hairs are where `push_out` has them, and as long as before."""
+    solids, groom = stage.passes[0].solids, stage.skin.groom
+    of_body = SolidAdjustment(solids, touched=[0], rounds=ROUNDS, groom=groom, body=solids[0])
+    of_all = SolidAdjustment(solids, rounds=ROUNDS, groom=groom, body=solids[0])
+    start = before.astype(np.float32)
+    touches_body = (of_body(start.copy(), frame) != start).any(axis=(1, 2))
+    off = np.abs(of_all(start.copy(), frame) - after).max(axis=(1, 2))
+    assert off[~touches_body].max() < 1e-4
+    assert off.max() < 2e-3  # the page's field of the body is coarser than the body's own
+    ball = frame.solid_poses[BALL].position
+    inside = np.linalg.norm(before - ball, axis=2).min(axis=1) < 0.03
+    assert (inside & ~touches_body).sum() > 10  # there was something to push out
+    assert np.linalg.norm(after - ball, axis=2)[:, 1:].min() > 0.035 - 1e-4
+    longer = np.abs(lengths(after) / lengths(before) - 1)
+    assert (longer > 1e-4).sum() <= 3  # hair that points straight at a solid is as long as it must be to get out
+    assert longer.max() < 0.01
+
+
+def test_linear_hair_is_that_of_the_skin_and_keeps_its_lengths_out_of_solids(tab):
+    into_the_hair(tab)
+    stage, frame = reference(tab, "linear")
+    carried = read(tab, stage.skin, CARRIED)
+    assert np.abs(stage.skin(frame) - carried).max() < 1e-4
+    check_pushed_out(stage, frame, carried, read(tab, stage.skin, DRAWN))
+    assert tab.errors == []
+
+
+def test_the_picture_is_that_of_webgl2(tab, browser, salon):
+    other = Tab(browser, salon.address + "?gpu=webgl2" + FINE)
+    time.sleep(2.0)
+    difference = np.abs(tab.pixels() - other.pixels()).max(axis=2)
+    other.page.close()
+    assert difference.mean() < 3.0
+    assert (difference > 40).mean() < 0.03
+
+
+def test_adaptive_hair_is_that_of_the_skin_and_leans(tab):
+    tab.choose("skin", "adaptive")
+    tab.wait("salon.stage.sides[0].skin === 'adaptive'", "adaptive")
+    into_the_hair(tab)
+    tab.get("salon.stage.backend.carriers[0].time = -Infinity")  # nothing is left of frames before
+    stage, frame = reference(tab, "adaptive")
+    skin = stage.skin
+    carried, jumps, drawn, leant = (read(tab, skin, what) for what in (CARRIED, JUMPS, DRAWN, LEANT))
+    masks = np.array(tab.get("salon.masks(0)"), np.int32)
+    assert len(np.unique(masks)) > 3
+    assert np.abs(jumps).max() == 0
+    skin.choose(frame)
+    skin.chosen, skin._decay = masks, np.float32(0)
+    weights = skin.sets.weights(skin.tables, np.arange(len(masks)), masks)
+    moved = skin.tables.rest + np.einsum("smv,smcv->scv", weights, skin.tables.shift[skin.tables.rows])
+    blended = frame.head.apply(np.moveaxis(moved, 1, 2) + skin.tables.pivot)  # chai2017 eq. 5, 11
+    assert np.abs(blended - carried).max() < 1e-4
+    expected = carried.astype(np.float32)
+    skin._lean(frame, expected)
+    here = carried + leant @ frame.head.matrix[:3, :3].T
+    assert (np.abs(expected - carried).max(axis=(1, 2)) > 0.005).sum() > 20  # many lean
+    assert np.abs(expected - here).max() < 1e-4
+    check_pushed_out(stage, frame, here, drawn)
+
+
+def test_views_sides_and_handles_are_drawn_without_complaints(tab):
+    tab.choose("second", "rigid")
+    tab.wait("salon.points(1).then((one) => one.length > 0)", "in the right half")
+    for view in ("sets", "penetration"):
+        tab.choose("view", view)
+        time.sleep(0.7)
+        picture = tab.pixels()
+        half = picture.shape[1] // 2
+        for side in (picture[:, :half], picture[:, half:]):
+            assert (side.std(axis=2) > 15).mean() > 0.02
+    tab.choose("second", "none")
+    tab.wait("salon.stage.columns === 1", "alone")
+    deep = np.array(tab.get("salon.depths(0)"))
+    assert deep.max() > 1.0
+    assert tab.errors == []
+
+
+def test_a_device_that_is_lost_leaves_the_picture_to_webgl2(tab):
+    tab.get("salon.stage.backend.gpu.device.destroy()")
+    tab.wait("window.salon?.stage.backend.name === 'webgl2' && salon.stage.drawn > 0", "drawn by WebGL2")
+    assert "WebGPU was lost" in tab.page.locator(".notice").inner_text()
