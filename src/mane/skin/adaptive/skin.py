@@ -158,7 +158,7 @@ class AdaptiveSkin(Skin):
 
     @property
     def recovery(self) -> FloatArray:
-        """Part of the way from its guides that a leaning hair wins back per vertex, towards tip and root, shape (2,)."""
+        """Part of the way from its guides that a leaning hair wins back per vertex, to tip and root, shape (2,)."""
         step = float(self._segment.mean(dtype=np.float64))
         return np.array([step / RECOVERY[0], step / RECOVERY[1]], np.float32)
 
