@@ -1,5 +1,6 @@
 // Which backend draws: WebGPU where the browser has it on a graphics card, else WebGL2; `?gpu=` in the address decides.
 
+import { ColorManagement } from "three";
 import { BACKENDS, type Backend, type BackendName } from "./backend";
 import { WebGL2Backend } from "./webgl2";
 
@@ -26,6 +27,7 @@ export function reload(name: BackendName): void {
 }
 
 export async function choose(canvas: HTMLCanvasElement): Promise<Chosen> {
+  ColorManagement.enabled = false; // before the first colour: shaders develop by themselves
   const wanted = asked(location.search);
   const lost = sessionStorage.getItem(LOST) ?? "";
   sessionStorage.removeItem(LOST);

@@ -64,7 +64,7 @@ void main() {
 }`,
 };
 
-const LARGEST_DROP = 0.006; // [m] radius: what carries more is a splash of several, drawn as one of this size
+export const LARGEST_DROP = 0.006; // [m] radius: what carries more is a splash of several, drawn as one of this size
 
 export class WaterSurface {
   readonly scene = new THREE.Scene();

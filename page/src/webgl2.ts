@@ -42,7 +42,6 @@ export class WebGL2Backend implements Backend {
   private fence: WebGLSync | null = null;
 
   constructor(canvas: HTMLCanvasElement) {
-    THREE.ColorManagement.enabled = false; // before the first colour
     // A processor that draws has no time for four samples per pixel; `#fine` takes it anyway, for a picture.
     this.isSoftware = isSoftware() && !location.hash.includes("fine");
     const antialias = !this.isSoftware;
@@ -50,7 +49,6 @@ export class WebGL2Backend implements Backend {
     const attributes: WebGLContextAttributes = { antialias, alpha: false, powerPreference: "high-performance" };
     const context = (canvas.getContext("webgl2", attributes) as WebGL2RenderingContext | null) ?? undefined;
     this.renderer = new THREE.WebGLRenderer({ canvas, context, antialias, alpha: false });
-    THREE.ColorManagement.enabled = false; // before any colour is set
     this.renderer.autoClear = false;
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // shaders develop by themselves
     this.renderer.setClearColor(BACKGROUND, 1);

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from test_page import BALL, BROWSER, SCENE, SOFTWARE, Tab, reference, settled
+from test_page import BALL, BROWSER, PATIENCE, SCENE, SOFTWARE, Tab, reference, settled
 
 from mane.salon.doors import OpenSalon
 from mane.salon.scenes import salon_scene
@@ -19,7 +19,7 @@ WEBGPU = [
     *("--use-webgpu-adapter=swiftshader", "--use-vulkan=swiftshader"),
 ]
 FINE = "#fine"  # with every vertex, as a graphics card has them
-CARRIED, JUMPS, DRAWN, LEANT = range(4)  # what a page reads back
+CARRIED, JUMPS, DRAWN, LEANT, CLINGING = range(5)  # what a page reads back
 ROUNDS = 32  # of the page's push-out
 
 
@@ -132,6 +132,38 @@ def test_adaptive_hair_is_that_of_the_skin_and_leans(tab):
     check_pushed_out(stage, frame, here, drawn)
 
 
+def test_wet_hair_clings_to_its_lock(tab):
+    """By the rule of `wet_locks` without its lengths, and water is drawn; `test_page.py` compares WebGL2 with groom."""
+    tab.choose("skin", "linear")
+    tab.wait("salon.stage.sides[0].skin === 'linear'", "linear")
+    tab.press("reset")
+    tab.press("play")
+    tab.page.click("#tool-pour")
+    box = tab.page.locator("canvas").bounding_box()
+    tab.page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    tab.page.mouse.down()
+    tab.wait("salon.stage.backend.water.isThere && salon.stage.backend.wet?.wetness.some((one) => one > 0.2)", "wet")
+    tab.page.mouse.up()
+    tab.page.click("#tool-hand")
+    settled(tab)
+    told = tab.get(
+        "(() => { const { wetness, message: m } = salon.stage.backend.wet; return {wetness: Array.from(wetness),"
+        "guide: Array.from(m.guide), shares: Array.from(m.shares), leader: Array.from(m.leader), places: m.places,"
+        "strength: m.strength, start: m.start}; })()"
+    )
+    count = len(told["leader"])
+    dry, wet = (np.array(tab.get(f"salon.points(0, {what})")).reshape(count, -1, 3) for what in (CARRIED, CLINGING))
+    level = np.array(told["wetness"]).reshape(24, -1, 2)[:, :, 1]
+    guide, shares = (np.array(told[name]).reshape(count, told["places"]) for name in ("guide", "shares"))
+    part = np.linspace(0, 1, dry.shape[1])
+    along = np.array([np.interp(part, np.linspace(0, 1, level.shape[1]), one) for one in level])
+    u = np.clip((part - told["start"]) / (1 - told["start"]), 0, 1)
+    pull = np.einsum("sk,skv->sv", shares, along[guide]) * told["strength"] * u**2 * (3 - 2 * u)
+    assert pull.max() > 0.01
+    assert np.abs(dry + pull[:, :, None] * (dry[told["leader"]] - dry) - wet).max() < 1e-5
+    assert tab.errors == []
+
+
 def test_views_sides_and_handles_are_drawn_without_complaints(tab):
     tab.choose("second", "rigid")
     tab.wait("salon.points(1).then((one) => one.length > 0)", "in the right half")
@@ -150,6 +182,7 @@ def test_views_sides_and_handles_are_drawn_without_complaints(tab):
 
 
 def test_a_device_that_is_lost_leaves_the_picture_to_webgl2(tab):
-    tab.get("salon.stage.backend.gpu.device.destroy()")
+    with tab.page.expect_navigation(timeout=1e3 * PATIENCE):
+        tab.get("salon.stage.backend.gpu.device.destroy()")
     tab.wait("window.salon?.stage.backend.name === 'webgl2' && salon.stage.drawn > 0", "drawn by WebGL2")
     assert "WebGPU was lost" in tab.page.locator(".notice").inner_text()

@@ -1,4 +1,4 @@
-// Draws with WebGPU: compute passes carry hairs, let them lean, keep them out of solids with their lengths kept, and
+// Draws with WebGPU: compute passes carry hairs, wet them, let them lean, keep them out of solids with their lengths kept, and
 // shade them; render passes draw shadows, solids, ribbons and handles.
 
 import { type Backend, type Picture, VIEWS } from "../backend";
@@ -15,6 +15,8 @@ import { lightMatrix, SceneUniforms } from "./light";
 import { Meshes } from "./meshes";
 import { PushOut } from "./push_out";
 import { REACH, ShadowMap, STRANDS } from "./shadow";
+import { WaterSurface } from "./water";
+import { WetHair } from "./wet";
 
 export class WebGPUBackend implements Backend {
   readonly name = "webgpu";
@@ -32,6 +34,8 @@ export class WebGPUBackend implements Backend {
   private points: GPUBuffer | null = null; // of the side that is drawn
   private look: Look | null = null;
   private pass: HairPass | null = null;
+  private readonly water: WaterSurface;
+  private wet: WetHair | null = null;
   private radius = 0.3;
   private targets: GPUTexture[] = [];
   private isBusy = false;
@@ -49,6 +53,7 @@ export class WebGPUBackend implements Backend {
     this.solids = new SolidBuffers(gpu);
     this.pushOut = new PushOut(gpu);
     this.leaning = new Leaning(gpu);
+    this.water = new WaterSurface(gpu);
   }
 
   resize(width: number, height: number, ratio: number): void {
@@ -70,6 +75,12 @@ export class WebGPUBackend implements Backend {
     }
     if (message.kind === "linear" && this.hair) this.carryBy(message.side, new LinearCarrier(this.hair, message));
     if (message.kind === "adaptive" && this.hair) this.carryBy(message.side, new AdaptiveCarrier(this.hair, message));
+    if (message.kind === "water") this.water.take(message);
+    if (message.kind === "wetting" && this.hair) {
+      this.wet?.dispose();
+      this.wet = new WetHair(this.hair, message);
+    }
+    if (message.kind === "wet") this.wet?.take(message);
     if (message.kind === "sets") {
       const carrier = this.carriers[message.side];
       if (carrier instanceof AdaptiveCarrier) carrier.take(message);
@@ -86,6 +97,8 @@ export class WebGPUBackend implements Backend {
     this.hair?.dispose();
     this.points?.destroy();
     this.pass?.dispose();
+    this.wet?.dispose();
+    this.wet = null;
     [0, 1].forEach((side) => this.carryBy(side, null));
     this.hair = new HairBuffers(this.gpu, hair);
     this.points = this.gpu.storage(16 * this.hair.count);
@@ -134,12 +147,15 @@ export class WebGPUBackend implements Backend {
   private carried(encoder: GPUCommandEncoder, carrier: Carrier, frame: Frame, count: number, measures: boolean): GPUBuffer {
     const [shared, points] = [this.hair as HairBuffers, this.points as GPUBuffer];
     carrier.carry(encoder, frame, count);
-    if ((carrier.isFinished && !measures) || !this.solids.any) return carrier.points;
+    const wet = this.wet?.isWet ? this.wet : null;
+    wet?.run(encoder, carrier.points, count, !carrier.isFinished);
+    const source = wet?.points ?? carrier.points;
+    if ((carrier.isFinished && !measures) || !this.solids.any) return source;
     this.solids.place(frame);
     if (carrier instanceof AdaptiveCarrier && carrier.message.leans) {
-      this.leaning.run(encoder, carrier, shared, this.solids, points, frame, count);
+      this.leaning.run(encoder, carrier, source, shared, this.solids, points, frame, count);
     } else {
-      encoder.copyBufferToBuffer(carrier.points, 0, points, 0, 16 * count * shared.hair.vertices);
+      encoder.copyBufferToBuffer(source, 0, points, 0, 16 * count * shared.hair.vertices);
     }
     this.pushOut.run(encoder, this.solids, shared.rest, points, shared.hair, count, !carrier.isFinished, measures);
     return points;
@@ -171,10 +187,11 @@ export class WebGPUBackend implements Backend {
       vertices: hair.vertices,
       count,
       view: VIEWS.indexOf(picture.view === "penetration" && !measures ? "hair" : picture.view),
+      isWet: this.wet?.isWet ?? false,
       weight: (hair.strands / drawnIntoMap) * (hair.width / ShadowMap.texel(thickness)),
     });
     shadow.draw(encoder, scene.buffer, points, count, hair.vertices, meshes);
-    pass.light(encoder, scene.buffer, points, carrier.tags, count);
+    pass.light(encoder, scene.buffer, points, carrier.tags, this.wet?.held ?? null, count);
     const view = this.context.getCurrentTexture().createView();
     const loadOp = index === 0 ? "clear" : "load";
     const [depth, color] = this.targets.map((one) => one.createView());
@@ -187,6 +204,7 @@ export class WebGPUBackend implements Backend {
     drawing.setScissorRect(index * width, 0, width, canvas.height);
     meshes.draw(drawing, scene.buffer, shadow);
     pass.draw(drawing, scene.buffer, points, count);
+    this.water.draw(drawing, scene.buffer);
     if (picture.handles && columns === 1) meshes.drawPlain(drawing, scene.buffer, picture.handles);
     drawing.end();
     gpu.device.queue.submit([encoder.finish()]);
@@ -198,13 +216,15 @@ export class WebGPUBackend implements Backend {
     return carrier instanceof AdaptiveCarrier ? carrier.masks.map((mask) => mask & 0xffff) : [];
   }
 
-  /** Points as they are carried (0), what is left of jumps (1), as they are drawn (2), or what they lean by (3). */
+  /** Points as they are carried (0), what is left of jumps (1), as they are drawn (2), what they lean by (3), or where
+   * they cling if they are wet (4). */
   async readPoints(side: number, frame: Frame, texture: number): Promise<number[]> {
     const carrier = this.carriers[side];
     if (!carrier) return [];
     const drawn = this.computed(carrier, frame, false);
     const kept = carrier instanceof AdaptiveCarrier ? carrier.kept : carrier.points;
-    return this.read(carrier, [carrier.points, carrier.tags, drawn, kept][texture], [0, 1, 2]);
+    const wet = this.wet?.points ?? carrier.points;
+    return this.read(carrier, [carrier.points, carrier.tags, drawn, kept, wet][texture], [0, 1, 2]);
   }
 
   async readDepths(side: number, frame: Frame): Promise<number[]> {

@@ -86,14 +86,21 @@ const DIFFUSE_PATH = 28;
 const LOSS = 29;
 const FEW = 30;
 const PI = 3.14159265;
+// Water in the hair, as ../fibre.ts has it.
+const WET_ABSORPTION = 0.9;
+const WET_SCATTERING = 0.35;
+const WET_SHARPNESS = 4.92;
+var<private> damp: f32 = 0.0; // how wet the vertex is, 0 to 1
+fn multiple() -> f32 { return header[MULTIPLE] * (1.0 - WET_SCATTERING * damp); }
 fn nodeOf(x: f32, nodes: f32) -> f32 { return (clamp(x, 0.0, 1.0) * (nodes - 1.0) + 0.5) / nodes; }
 fn cosineOf(sine: f32) -> f32 { return sqrt(max(1.0 - sine * sine, 0.0)); }
 fn longitudinal(k: i32, sines: f32, cosinesGiven: f32) -> f32 {
-  let inverse = header[INV_VARIANCE + k];
+  let sharper = 1.0 + (WET_SHARPNESS - 1.0) * damp;
+  let inverse = header[INV_VARIANCE + k] * sharper;
   let cosines = abs(cosinesGiven);
   let width = 2.0 * cosines * inverse;
   let mean = select(1.0, (1.0 - exp(-min(width, 80.0))) / max(width, 1e-3), width > 1e-3);
-  return header[NORM + k] * exp((cosines - sines - 1.0) * inverse) * mean;
+  return header[NORM + k] * sharper * sqrt(sharper) * exp((cosines - sines - 1.0) * inverse) * mean;
 }
 fn lobeWeight(p: i32, sinLight: f32, cosLight: f32, sinEye: f32, cosEye: f32) -> f32 {
   let c = header[COS_SHIFT + p];
@@ -126,7 +133,7 @@ fn lit(tangent: vec3f, toEye: vec3f, pigment: vec3f, toLight: vec3f, light: vec3
   let direct = exp(-hairs);
   let few = 1.0 / (1.0 + header[FEW] * hairs);
   let many = longitudinal(5, sines, cosines);
-  let spreadM = header[MULTIPLE] * (many + few * (longitudinal(4, sines, cosines) - many));
+  let spreadM = multiple() * (many + few * (longitudinal(4, sines, cosines) - many));
   let lobeLight = direct * balanced(0.25, sinLight, cosLight) * balanced(0.75, sinEye, cosEye);
   let cosineNode = nodeOf(cosD, ${COSINE}.0);
   var sum = vec3f(0.0);
@@ -158,8 +165,8 @@ fn ambient(tangent: vec3f, toEye: vec3f, pigment: vec3f, sky: vec3f, scatter: f3
     let pigmentNode = nodeOf(pigment[c], ${PIGMENT}.0);
     let stream = streams(textureSampleLevel(shares, smooth_, vec2f(pigmentNode, cosineNode), 0.0));
     let inside = pow(open, stream.x);
-    let front = open + header[MULTIPLE] * (inside - open);
-    let rear = header[MULTIPLE] * stream.y * inside;
+    let front = open + multiple() * (inside - open);
+    let rear = multiple() * stream.y * inside;
     let wide = textureSampleLevel(spread, smooth_, vec3f(pigmentNode, cosineNode, nodeOf(0.25, ${SPREAD_PHI}.0)), 0.0).xy;
     sum[c] = dot(wide, vec2f(front, rear));
   }

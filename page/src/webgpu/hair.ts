@@ -13,6 +13,7 @@ const SHADE = `${LIGHT}${SHADOW}${FIBRE}${DEVELOP}
 @group(0) @binding(11) var<storage, read> colors: array<u32>;
 @group(0) @binding(12) var<storage, read> tags: array<vec4f>;
 @group(0) @binding(13) var<storage, read_write> shaded: array<u32>;
+@group(0) @binding(14) var<storage, read> held: array<vec2f>; // how wet, where hair is
 const DEEPEST = 5.0; // [mm] drawn in full red
 const WEIGHTS = ${VIEWS.indexOf("weights")}u;
 const SETS = ${VIEWS.indexOf("sets")}u;
@@ -46,7 +47,11 @@ ${THREAD}
     let facing = sqrt(max(1.0 - pow(dot(tangent, scene.key), 2.0), 0.0));
     sum = base * base * (0.25 + 0.9 * facing * exp(-0.12 * hairs));
   } else {
-    let pigment = unpack4x8unorm(colors[thread]).xyz;
+    var pigment = unpack4x8unorm(colors[thread]).xyz;
+    if (scene.isWet != 0u) {
+      damp = held[thread].x;
+      pigment = pow(pigment, vec3f(1.0 + WET_ABSORPTION * damp));
+    }
     sum = lit(tangent, toEye, pigment, scene.key, scene.keyColor * openToLight(own.xyz, 0.004), hairs);
     sum += lit(tangent, toEye, pigment, scene.rim, scene.rimColor, 4.0 + 0.5 * hairs);
     sum += ambient(tangent, toEye, pigment, scene.sky, 0.6 + 0.15 * min(hairs, 12.0));
@@ -142,11 +147,11 @@ export class HairPass {
     return this.fibre !== null;
   }
 
-  /** Shade `count` hairs of `points`; `tags` has numbers of guide sets. */
-  light(encoder: GPUCommandEncoder, scene: GPUBuffer, points: GPUBuffer, tags: GPUBuffer, count: number): void {
+  /** Shade `count` hairs of `points`; `tags` has numbers of guide sets, `held` how wet they are, if they are. */
+  light(encoder: GPUCommandEncoder, scene: GPUBuffer, points: GPUBuffer, tags: GPUBuffer, held: GPUBuffer | null, count: number): void {
     const { nearest, layers, solids } = this.shadow;
     const fibre = this.fibre as FibreTextures;
-    const own = [points, this.colors as GPUBuffer, tags, this.shaded];
+    const own = [points, this.colors as GPUBuffer, tags, this.shaded, held ?? tags];
     const bound = [scene, this.smooth, nearest, layers, solids, ...fibre.bound, ...own];
     this.gpu.run(encoder, this.shade, bound, count * this.vertices);
   }

@@ -156,10 +156,11 @@ export class Leaning {
     this.uniforms = gpu.uniforms(80);
   }
 
-  /** Fill `points` with the first hairs of a carrier, leaning; `kept` is what they leaned by before. */
+  /** Fill `points` with the first hairs of `carried`, leaning. */
   run(
     encoder: GPUCommandEncoder,
     carrier: AdaptiveCarrier,
+    carried: GPUBuffer,
     shared: HairBuffers,
     solids: SolidBuffers,
     points: GPUBuffer,
@@ -173,7 +174,7 @@ export class Leaning {
     this.uniforms.begin().matrix3(matrixOf(frame.head.subarray(3, 7)));
     this.uniforms.float(message.recovery[0], message.recovery[1], carrier.decay).word(message.between);
     this.uniforms.word(strands, hair.vertices, message.places).send();
-    const own = [carrier.points, points, places, rows, guides, masks, carrier.kept];
+    const own = [carried, points, places, rows, guides, masks, carrier.kept];
     this.gpu.run(encoder, this.lean, [this.uniforms.buffer, ...about, ...own], strands);
   }
 }

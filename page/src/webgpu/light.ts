@@ -15,7 +15,7 @@ struct Scene {
   rim: vec3f, vertices: u32,
   rimColor: vec3f, count: u32,
   sky: vec3f, view: u32,
-  size: vec2f, weight: f32,
+  size: vec2f, weight: f32, isWet: u32,
 }
 @group(0) @binding(0) var<uniform> scene: Scene;`;
 const BYTES = 240;
@@ -112,6 +112,7 @@ export interface Seen {
   view: number;
   /** Hairs that one hair of the shadow map stands for. */
   weight: number;
+  isWet: boolean;
 }
 
 /** What all shaders know of a picture. */
@@ -132,6 +133,6 @@ export class SceneUniforms {
     this.uniforms.begin().float(...seen.lightMatrix, ...clipMatrix(seen.camera));
     this.uniforms.float(eye.x, eye.y, eye.z, seen.thickness, ...key, seen.reach, ...keyColor, seen.width);
     this.uniforms.float(...rim).word(seen.vertices).float(...rimColor).word(seen.count).float(...sky).word(seen.view);
-    this.uniforms.float(...seen.size, seen.weight).send();
+    this.uniforms.float(...seen.size, seen.weight).word(Number(seen.isWet)).send();
   }
 }
