@@ -1,10 +1,15 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
-# Both make their own virtual environment from the locked requirements first.
+# Both make their own virtual environment from the locked requirements first: the demo what mane runs with (.runs), tests
+# and everything else the tools of developers as well (.ready).
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+RUNS   := $(VENV)/.runs
 READY  := $(VENV)/.ready
+# Bytecode is compiled by Python itself where a module is imported; for all modules of all packages it takes as long as
+# everything else of installing.
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 OUT    ?= out
 NUMBA_ENDS := 0.62.0 0.68.1
 
@@ -15,7 +20,7 @@ NUMBA_ENDS := 0.62.0 0.68.1
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY)  ## simulate a full head of curls through a head shake; movie, pictures and USD are in out/
+demo: $(RUNS)  ## simulate a full head of curls through a head shake; movie, pictures and USD are in out/
 	$(BIN)/mane demo -o $(OUT)
 
 test: lint  ## everything that must hold: lint, types, tests (under twelve minutes on two cores)
@@ -33,7 +38,7 @@ lint: $(READY)  ## ruff and mypy
 	$(BIN)/mypy
 
 docs: $(READY) requirements/docs.txt  ## the documentation site in out/site, without a warning (installs MkDocs beside the rest)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	$(PIP) --require-hashes -r requirements/docs.txt
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 stress: $(READY)  ## what takes longer: fuzzing, large sizes, thousands of frames
@@ -76,10 +81,12 @@ learn: $(READY)  ## PyTorch and JAX for the CPU over the environment of mane, fo
 	  > "$$(.venv-learn/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mane.pth"
 	.venv-learn/bin/python -m pip install --quiet --disable-pip-version-check jax torch==2.13.0
 
-lock: $(READY)  ## renew requirements/lock.txt after a change of dependencies
-	$(BIN)/python -m pip install --quiet uv
+lock: $(READY)  ## renew the locked requirements after a change of dependencies
+	$(PIP) uv
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" --upgrade --quiet -o requirements/lock.txt
+	$(BIN)/uv pip compile pyproject.toml --group demo --constraint requirements/lock.txt --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --custom-compile-command "make lock" --upgrade --quiet -o requirements/run.txt
 	$(BIN)/uv pip compile --group docs --constraint requirements/lock.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" --upgrade --quiet -o requirements/docs.txt
 
@@ -87,9 +94,13 @@ clean:  ## forget the environment and everything generated
 	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): requirements/lock.txt pyproject.toml
+$(RUNS): requirements/run.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mane needs Python 3.11 or newer; set PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lock.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PIP) --require-hashes -r requirements/run.txt
+	$(PIP) --no-deps --no-build-isolation -e .
+	touch $@
+
+$(READY): $(RUNS) requirements/lock.txt
+	$(PIP) --require-hashes -r requirements/lock.txt
 	touch $@

@@ -1,4 +1,4 @@
-"""Numba's internals are used in three files; kernels are compiled through `simd`."""
+"""Numba's internals are used in four files; kernels are compiled through `simd`."""
 
 import ast
 import subprocess
@@ -10,7 +10,9 @@ import pytest
 import mane
 
 SOURCE = Path(mane.__file__).parent
-INTERNALS = {SOURCE / "simd" / name for name in ("numba_internals.py", "numba_kept.py", "numba_libraries.py")}
+INTERNALS = {
+    SOURCE / "simd" / name for name in ("numba_internals.py", "numba_kept.py", "numba_libraries.py", "numba_quick.py")
+}
 JIT = SOURCE / "simd" / "jit.py"
 FILES = sorted(SOURCE.rglob("*.py"))
 # What any file may use of Numba: its threads.

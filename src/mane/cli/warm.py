@@ -20,19 +20,30 @@ PATIENCE = 0.05  # between looks at the processes [s]
 
 # What needs kernels of its own, each in a process: together the lines of README.md and all of `mane demo`, whose
 # process begins when most of the others are done and finds on disk what they have compiled. What a run needs last comes
-# first: beside a first run, which goes the other way, the two meet in the middle (`simd/helper.py`).
+# first: beside a first run, which goes the other way, the two meet in the middle (`simd/helper.py`). So the first job
+# must not need what a run compiles first: its hair grows on a ball whose distances are written down.
 JOBS = {
-    "guides in motion": """
+    "guides in motion and hair on them": """
 import numpy as np
 import mane
-body = mane.styles.body("curly")
-roots = body.points[np.argsort(-body.points[:, 1])[:160:10]]
-along = np.linspace(0.0, 0.15, 32)[:, None] * np.array([0.3, 0.9, 0.3])
-guides = mane.Guides.from_groom(mane.Groom.from_uniform((roots[:, None] + along).astype(np.float32)))
-comb = mane.props.make_comb().solid()
-sim = mane.Simulation(guides, body=body, solids=[comb], head="shake", forces=[mane.forces.Attraction(rate=1.0)])
-for _ in range(2):
-    sim.step()
+from mane.body.sdf import SignedDistanceField
+nodes = np.linspace(-0.2, 0.2, 16)
+square = nodes * nodes
+lengths = np.sqrt(square[:, None, None] + square[:, None] + square)
+field = SignedDistanceField((lengths - 0.1).astype(np.float32), np.float32([-0.2] * 3), nodes[1] - nodes[0])
+ball = mane.shapes.Sphere([0, 0, 0], 0.1).mesh()
+ways = np.random.default_rng(1).normal(size=(100, 3))
+ways = np.abs(ways) / np.linalg.norm(ways, axis=1, keepdims=True)
+hair = (np.linspace(0.101, 0.25, 32)[:, None] * ways[:, None]).astype(np.float32)
+groom = mane.Groom.from_uniform(hair, strand={"clump_id": np.arange(100, dtype=np.int32) // 10})
+guides = mane.Guides.from_groom(mane.Groom.from_uniform(hair[::6]))
+sim = mane.Simulation(
+    guides, body=mane.Solid(ball, field=field), solids=[mane.props.make_comb().solid()],
+    head=mane.make_motion("shake"), forces=[mane.forces.Attraction(rate=1.0)],
+)
+frame = sim.step()
+for settings in ({"name": "physical"}, {"name": "physical", "binding": "clump"}, {"name": "linear"}):
+    mane.skin(groom=groom, guides=sim, **settings)(frame)
 """,
     "pictures": """
 import numpy as np
@@ -41,13 +52,9 @@ hair = np.linspace(0, 0.1, 4)[None, :, None] * np.ones((2, 1, 3))
 mesh = mane.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
 mane.render(hair, mesh, size=(32, 32), threads=1)
 """,
-    "hair on guides": """
+    "grooms": """
 import mane
-groom = mane.styles.make("curly", strands=400, seed=1)
-guides = mane.select_guides(groom, 16, seed=1)
-sim = mane.Simulation(guides, body=mane.styles.body("curly"))
-for settings in ({"name": "linear"}, {"name": "physical"}, {"name": "physical", "binding": "clump"}):
-    mane.skin(groom=groom, guides=sim, **settings)(sim.frame)
+mane.select_guides(mane.styles.make("curly", strands=400, seed=1), 16, seed=1)
 """,
     "demo": """
 import tempfile

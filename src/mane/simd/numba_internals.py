@@ -1,7 +1,7 @@
-"""Everything that is used of Numba and llvmlite beyond documented functions, with `numba_libraries` and `numba_kept`.
+"""Everything that is used of Numba and llvmlite beyond documented functions, with the other files `numba_*` here.
 
 Numba documents `njit`, `prange` and threads; kernels may import those. Vector types are written with its extension API
-and the LLVM builder below it. All of that is imported here, and from these three only
+and the LLVM builder below it. All of that is imported here, and from these files only
 (`tests/house/test_numba_imports.py`); `tests/unit/simd/test_numba_internals.py` checks each of the names and behaviours
 by itself, so that a new version of Numba fails with the name of what it has changed.
 
@@ -30,6 +30,7 @@ from numba.extending import register_model as register_model
 
 from mane.simd import numba_kept as numba_kept
 from mane.simd import numba_libraries as numba_libraries
+from mane.simd import numba_quick as numba_quick
 from mane.simd.kernel_cache import PACKAGE
 
 # Options that Numba would take over from the first caller, with the values that they have without one.

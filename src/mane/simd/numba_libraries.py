@@ -186,6 +186,10 @@ def _anew_for_python(compile_function):
     def compiled(function, sig):
         with global_compiler_lock:
             if _Scope.depth:
+                if type(sig) is tuple:
+                    known = function.overloads.get(sig)
+                    if known is not None:
+                        return known.entry_point
                 with _deeper():
                     return compile_function(function, sig)
             args = tuple(sigutils.normalize_signature(sig)[0])
