@@ -2,7 +2,7 @@
 
 import { ColorManagement } from "three";
 import { BACKENDS, type Backend, type BackendName } from "./backend";
-import { WebGL2Backend } from "./webgl2";
+import { isSoftware, WebGL2Backend } from "./webgl2";
 
 const LOST = "mane-webgpu-lost"; // why WebGPU was left, until a page has said so
 const MODULE = "./webgpu.js"; // a file of its own, so that WebGL2 does not pay for it
@@ -31,7 +31,9 @@ export async function choose(canvas: HTMLCanvasElement): Promise<Chosen> {
   const wanted = asked(location.search);
   const lost = sessionStorage.getItem(LOST) ?? "";
   sessionStorage.removeItem(LOST);
-  if (wanted === "webgl2" || !navigator.gpu) {
+  // Where WebGL2 has no graphics card, nobody is asked for one: browsers complain if there is none.
+  const hasCard = wanted === "webgpu" || (wanted === null && !isSoftware());
+  if (!hasCard || !navigator.gpu) {
     const missing = wanted === "webgpu" ? "this browser has no WebGPU here: WebGL2 draws" : "";
     return { backend: new WebGL2Backend(canvas), note: lost || missing };
   }

@@ -17,7 +17,7 @@ const PARTS = 4; // pictures in which all hairs are shaded once, where the proce
 const SHADOWS = 6; // likewise, pictures that a shadow map serves
 
 /** Whether pixels are computed by the processor. */
-function isSoftware(): boolean {
+export function isSoftware(): boolean {
   const gl = document.createElement("canvas").getContext("webgl2");
   const info = gl?.getExtension("WEBGL_debug_renderer_info");
   const name = gl && info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
