@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from mane.reduced.evaluate import blend_error
 from mane.reduced.factors import corner_levels
+from mane.reduced.lifting import laid
 from mane.reduced.model import HairModel
-from mane.reduced.player import laid
 from mane.reduced.training import TrainingData
 
 Frames = NDArray[np.float32]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from mane.body.solid import Solid
 from mane.geometry import quaternion
 from mane.geometry.frames import segment_frames
 from mane.reduced import _kernels as kernels
+from mane.reduced.lifting import distances, laid, lifted
 from mane.reduced.model import HairModel
 from mane.reduced.sliders import regions_of
 
@@ -116,7 +118,8 @@ class HairPlayer:
     """
 
     def __init__(self, model: HairModel, body: Solid | None = None, thickness: float = 0.0) -> None:
-        self.model, self._body, self._thickness = model, body, thickness
+        self.model, self._thickness = model, thickness
+        self._groomed_on = None if body is None else body.at_rest().placed(body.rest_pose, 0.0)
         self._values: dict[str, Any] | None = None
         self.region = np.zeros(0, np.int64)
         self.past = np.zeros((1, model.dynamics.order, model.coefficient_count))
@@ -142,6 +145,13 @@ class HairPlayer:
         self._set_rest(values)
         return True
 
+    @cached_property
+    def _deepest(self) -> Frames:
+        """Distance of each vertex from the body in the style that has it deepest, at most the thickness [m], (G, V)."""
+        assert self._groomed_on is not None
+        deepest: Frames = distances(self._groomed_on, self.model.rest).min(axis=0)
+        return np.minimum(deepest, np.float32(self._thickness))
+
     def _blocked(self, region: NDArray[np.int64]) -> BlockedBasis:
         return BlockedBasis.of(self.model, region)
 
@@ -156,18 +166,19 @@ class HairPlayer:
 
     def _set_rest(self, values: Mapping[str, Any]) -> None:
         unit, length = self.model.rest_at(values)
-        self.rest = laid(self.model.groomed[0][:, 0], unit, length)
+        roots = self.model.groomed[0][:, 0]
+        if self._groomed_on is not None:
+            unit = lifted(self._groomed_on, roots, unit, length, self._deepest)
+        self.rest = laid(roots, unit, length)
         self._set_segments(unit, length)
         frames = segment_frames(self.rest)
         joints = frames.copy()
         joints[:, 1:] = quaternion.multiply(quaternion.conjugate(frames[:, :-1]), frames[:, 1:])
         self._joints = self._side_by_side(joints)
-        shape = self.rest.shape[:2]
-        self._levels = np.full(shape, self._thickness, np.float32)
-        if self._body is not None:
+        self._levels = np.full(self.rest.shape[:2], self._thickness, np.float32)
+        if self._groomed_on is not None:
             # No vertex is pushed farther out than it lies at rest, or hair would move before the head does.
-            distance = self._body.rest_distance(self.rest.reshape(-1, 3)).reshape(shape)
-            self._levels = np.minimum(self._levels, distance.astype(np.float32))
+            self._levels = np.minimum(self._levels, distances(self._groomed_on, self.rest))
 
     def begin(self, frame: Array, head: Array) -> None:
         """Take hair that has come to rest on a head (7,), seen from a canonical frame (7,): zero is rest."""
@@ -216,11 +227,3 @@ class HairPlayer:
             *(points, velocity, orientations, cut_force),
         )
         return points, velocity, orientations, cut_force
-
-
-def laid(roots: Frames, unit: Frames, length: Frames) -> Frames:
-    """Strands (G, V, 3) from roots, directions and lengths of segments."""
-    points = np.empty((len(roots), unit.shape[1] + 1, 3), np.float32)
-    points[:, 0] = roots
-    points[:, 1:] = roots[:, None] + np.cumsum(unit * length[..., None], axis=1)
-    return points

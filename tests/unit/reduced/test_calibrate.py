@@ -6,8 +6,8 @@ import pytest
 from learned_hair import KnownHair, strands
 from mane.reduced.calibrate import calibrated, slider_error
 from mane.reduced.factors import Factor
+from mane.reduced.lifting import laid
 from mane.reduced.model import HairModel
-from mane.reduced.player import laid
 from mane.reduced.training import MultilinearTraining, fit_model
 
 LENGTHS, SOFTNESS = (0.2, 0.25), (1.0, 16.0)

@@ -14,8 +14,9 @@ from mane.geometry import quaternion
 from mane.reduced import _reference as reference
 from mane.reduced.canonical import body_points, to_canonical, to_world
 from mane.reduced.evaluate import style_errors
+from mane.reduced.lifting import laid
 from mane.reduced.model import HairModel
-from mane.reduced.representation import Directions
+from mane.reduced.representation import Directions, directions
 from mane.reduced.sliders import read_sliders
 from mane.reduced.source import LearnedSource
 from mane.reduced.training import MultilinearTraining, fit_model
@@ -59,7 +60,7 @@ def test_kernels_are_the_reference(model):
     )
     frames = [source.reset(), *(source.step() for _ in range(6))]
     player = source._player
-    unit, length = model.rest_at(settings)
+    unit, length = directions(player.rest), model.rest_at(settings)[1]
     vectors = model.basis.reconstruct(player.past[0, -1:])[0].reshape(unit.shape)
     pose = frames[-1].head
     rest = reference.synthesize(
@@ -130,6 +131,27 @@ def test_sliders_move_length_and_maps_mix_styles(model):
     painted = np.linspace(0, 1, model.guide_count)  # more values than regions: lengths are exact all the same
     found = segment_lengths(list(model.play("shake", frames=2, length=painted))[-1].points).sum(axis=1)
     np.testing.assert_allclose(found, short + painted * (long - short), rtol=1e-5)
+
+
+def test_between_and_beyond_styles_hair_rests_no_deeper_than_in_them(model):
+    """Blends of hair on two sides of a ball lie within it; what rests outside stays as it is blended."""
+    styles = model.rest.copy()
+    roots = styles[0, :, :1]
+    out = roots / np.linalg.norm(roots, axis=-1, keepdims=True)
+    side = np.cross(out, np.array([0.0, 1.0, 0.0]))
+    along = np.linspace(0, 0.1, model.vertex_count)[:, None]
+    for corner, sign in enumerate((1, 1, -1, -1)):
+        styles[corner] = roots + along * (0.3 * out + sign * side)
+    bent = replace(model, rest=styles.astype(np.float32))
+    ball = Solid(Sphere((0.0, 0.0, 0.0), 0.1))
+    deepest = np.minimum(ball.distance(styles.reshape(-1, 3)).reshape(styles.shape[:-1]).min(axis=0), 0.0)
+    for length in (-0.35, 0.0, 0.5, 1.0, 1.35):
+        blended = laid(bent.groomed[0][:, 0], *bent.rest_at({"length": length, "softness": 0.0}))
+        frame = LearnedSource(bent.guides(), bent, sliders={"length": length, "softness": 0.0}, body=ball).reset()
+        depth = ball.distance(frame.points.reshape(-1, 3)).reshape(deepest.shape) - deepest
+        assert depth.min() > -1e-3, length
+        is_out = ball.distance(blended.reshape(-1, 3)).reshape(deepest.shape).min(axis=1) > 1e-6
+        np.testing.assert_allclose(frame.points[is_out], blended[is_out], atol=1e-6)
 
 
 def test_a_curve_a_file_and_a_function_are_the_same_slider(model, tmp_path):
