@@ -111,6 +111,9 @@ def test_adaptive_hair_is_that_of_the_skin_and_leans(tab):
     tab.choose("skin", "adaptive")
     tab.wait("salon.stage.sides[0].skin === 'adaptive'", "adaptive")
     into_the_hair(tab)
+    tab.press("play")
+    tab.wait("new Set(salon.masks(0)).size > 3", "parted by the ball")
+    settled(tab)
     tab.get("salon.stage.backend.carriers[0].time = -Infinity")  # nothing is left of frames before
     stage, frame = reference(tab, "adaptive")
     skin = stage.skin
