@@ -105,13 +105,14 @@ def see_through(
                     way *= min(max(depth / max(whole, LEAST), ZERO), ONE)
         shown = picture_at(picture, column, row, scale)
         passed = ONE - share[i]
-        within = passed * (ONE - math.exp(-scattering * way))
+        far = max(ways[i], way)  # what shows between hairs is behind all of the water
+        open_part = ONE - shown[3]
+        within = passed * (ONE - shown[3] * math.exp(-scattering * way) - open_part * math.exp(-scattering * far))
         mean = ZERO
         for c in range(3):
-            tint = passed * math.exp(-absorption[c] * way)
-            mean += tint
-            light[i, c] = tint * shown[c] + within * scattered[c]
-        cover[i] = ONE - mean / np.float32(3.0) * (ONE - shown[3])
+            mean += passed * math.exp(-absorption[c] * far)
+            light[i, c] = passed * math.exp(-absorption[c] * way) * shown[c] + within * scattered[c]
+        cover[i] = ONE - mean / np.float32(3.0) * open_part
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
