@@ -6,7 +6,7 @@ import pytest
 
 from mane.cli import main
 from mane.measure.bench import adaptive as bench
-from mane.measure.reproduce import chai2017
+from mane.measure.reproduce import chai2017, chai2017_full
 from mane.measure.study.parting import METHODS, Sizes
 
 
@@ -36,6 +36,16 @@ def test_every_method_stands_beside_the_full_simulation(tmp_path, capsys):
     best, held, kept = (value for case, value in error.items() if case.startswith("in hindsight"))
     assert 0 <= best <= held <= kept <= error["fixed sets"] * (1 + 1e-6)
     assert (tmp_path / "comb" / "parting.png").is_file()
+
+
+def test_a_streamed_scene_stands_beside_the_full_simulation_and_is_not_run_twice(tmp_path, capsys, monkeypatch):
+    words = ["reproduce", "chai2017", "--scene", "full_gears", "--quick", "-o", str(tmp_path)]
+    rows = rows_of(words, capsys)
+    errors = [row for row in rows if row["metric"] == "distance from full simulation, all hairs"]
+    assert len(errors) == len(chai2017_full.COMPARED)
+    assert all(0 <= row["value"] < 5 for row in errors)
+    monkeypatch.setattr(chai2017_full, "stream", None)
+    assert rows_of(words, capsys) == rows
 
 
 def test_guides_are_chosen_in_every_way(tmp_path, capsys):

@@ -14,7 +14,8 @@ from mane.measure.pictures import stack_rows
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.measure.study import parting
 from mane.measure.study import parting_scenes as scenes
-from mane.measure.study.parting import METHODS, Found, Recording, Sizes, measure, record
+from mane.measure.study.parting import METHODS, Recording, Sizes, measure, record
+from mane.measure.study.parting_meter import Found
 from mane.measure.study.parting_oracle import bounds
 from mane.measure.study.parting_scenes import PartingScene
 from mane.render.camera import Camera
@@ -84,7 +85,7 @@ def compare(
     report.add(f"{case}, full simulation", "flicker", 1e3 * full.flicker, "mm")
     report.add(f"{case}, full simulation", "mean kink", full.kink, "rad")
     for name, one in found.items():
-        _add(report, f"{case}, {name}", one, found, full, is_promised=name == "adaptive" and not quick)
+        add_found(report, f"{case}, {name}", one, found, full, is_promised=name == "adaptive" and not quick)
     tell("choosing sets in hindsight", 0.98)
     for name, error in bounds(recording).items():
         _add_error(report, f"{case}, in hindsight: {name}", error, found)
@@ -105,7 +106,11 @@ def _add_error(report: Report, case: str, error: float, found: Mapping[str, Foun
     report.add(case, "the same over the linear skin", error / linear if linear else 1.0, "1")
 
 
-def _add(report: Report, case: str, one: Found, found: Mapping[str, Found], full: Found, *, is_promised: bool) -> None:
+def add_found(
+    report: Report, case: str, one: Found, found: Mapping[str, Found], full: Found, *, is_promised: bool
+) -> None:
+    """Add what a method came to, beside `found` of fixed sets and the linear skin, and the full simulation's own."""
+
     def promise(target: float) -> dict[str, float]:
         return {"target": target} if is_promised else {}
 

@@ -46,6 +46,11 @@ PAPERS: dict[str, Paper] = {
             },
             "hairs": "reproduce.chai2017_hairs",
             "times": "reproduce.chai2017_times",
+            "materials": "reproduce.chai2017_full:materials",
+            **{
+                f"full_{name}": f"reproduce.chai2017_full:full_{name}"
+                for name in ("gears", "ball", "comb", "hand", "curly", "curly_hand")
+            },
         },
     ),
     "chang2002": Paper(

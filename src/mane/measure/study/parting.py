@@ -26,20 +26,15 @@ from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.study.parting_baselines import ParticleSkin, follow_the_leader
+from mane.measure.study.parting_meter import Found, FrameMeter, near_solids
 from mane.measure.study.parting_scenes import PartingScene
-from mane.metrics.flicker import FlickerMeter
-from mane.metrics.kink import kink
-from mane.metrics.length import length_error
 from mane.scene.simulation import Simulation
 from mane.skin.adaptive.model import AdaptiveModel
 from mane.skin.base import Skin
-from mane.skin.finish.passes import LengthKeeping, SolidAdjustment
 from mane.skin.table import make_skin
 from mane.strand.frame import GuideFrame
 
 FRAME_RATE = 100.0  # [1/s] steps of 10 ms, as in chai2017 7.3
-NEAR = 0.02  # [m]
-INSIDE = 1e-4  # [m] deeper than this counts as penetration
 NECK = (0.0, -0.1, 0.0)  # what heads turn about [m]
 TRAINING_SEEDS, UNSEEN_SEEDS = (11, 12, 13), (21,)
 BESIDE_SOLIDS = 2.4  # times the time of a calm step, of one beside a comb (docs/limits.md); for progress alone
@@ -83,14 +78,6 @@ class Recording:
     is_near: NDArray[np.bool_]
     others: NDArray[np.int64]
 
-    def distance(self, number: int, points: FloatArray) -> FloatArray:
-        """Signed distance of points (S, V, 3) from the nearest solid but the body at a frame [m], (S, V)."""
-        frame, found = self.frames[number], np.full(points.shape[:2], np.inf, np.float32)
-        flat = np.ascontiguousarray(points.reshape(-1, 3), np.float32)
-        for solid in self.simulation.solids[1:]:
-            found = np.minimum(found, solid.at(frame.time).distance(flat).reshape(found.shape))
-        return found
-
 
 Done = Callable[[str, float], None]
 
@@ -99,7 +86,8 @@ def simulation_of(scene: PartingScene, guides: Guides, head: Motion, solids: Seq
     """Put strands on the head of a scene."""
     material = scene.style if scene.style in ("straight", "curly") else "straight"
     body = styles.body(scene.style)
-    return Simulation(guides, material=material, body=body, head=head, solids=list(solids), frame_rate=FRAME_RATE)
+    common: dict[str, Any] = {"body": body, "head": head, "solids": list(solids), "frame_rate": FRAME_RATE}
+    return Simulation(guides, scene.model, material=material, **common, **scene.strand)
 
 
 def motion_of(scene: PartingScene, groom: Groom, seeds: Sequence[int], seconds: float, done: Done) -> TrainingMotion:
@@ -196,7 +184,7 @@ def _with_guides(
     is_near = np.zeros((len(truth), groom.strand_count), bool)
     made = Recording(scene, groom, motion, model, simulation, frames, truth, is_near, others)
     for number in range(len(truth)):
-        is_near[number] = (made.distance(number, truth[number]) < NEAR).any(axis=1)
+        is_near[number] = near_solids(simulation.solids, frames[number].time, truth[number])
     return made
 
 
@@ -237,34 +225,10 @@ METHODS: dict[str, Make] = {
     "solids alone (4.2)": _learned(use_motion=False),
     "tip rule [13], 2 cm": _learned(use_motion=False, use_solids=False, tip_distance=0.02),
     "no fade": _learned(fade=0.0),
+    "no leaning": _learned(lean=False),
     "adaptive": _learned(),
     "adaptive, physical hair": _adaptive_physical,
 }
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a method did, over all frames, hairs that are no guides.
-
-    Attributes:
-        near_error: mean distance of hairs near a solid from the truth [m].
-        error: of all hairs [m].
-        rate: part of the vertices of hairs near a solid that are inside it, before push-out.
-        rate_finished: after push-out with lengths kept.
-        deepest: mean over frames of the deepest penetration [m], after push-out.
-        flicker: of what is drawn, after push-out [m].
-        length_error: mean of the skin alone.
-        kink: mean of the skin alone [rad].
-    """
-
-    near_error: float
-    error: float
-    rate: float
-    rate_finished: float
-    deepest: float
-    flicker: float
-    length_error: float
-    kink: float
 
 
 def measure(recording: Recording, make: Make | None) -> Found:
@@ -301,46 +265,7 @@ def measure_two_way(recording: Recording, **settings: Any) -> Found:
 
 def _measured(recording: Recording, carried: Iterable[tuple[GuideFrame, FloatArray | None]]) -> Found:
     """Compare frames with the truth; None in place of hairs is the truth itself."""
-    others, rest = recording.others, recording.groom.as_uniform()
-    adjustment = SolidAdjustment(recording.simulation.solids, touched=range(1, len(recording.simulation.solids)))
-    lengths, meter = LengthKeeping(recording.groom), FlickerMeter()
-    rows: list[tuple[float, ...]] = []
+    meter = FrameMeter(recording.groom, recording.simulation.solids, recording.others)
     for number, (frame, made) in enumerate(carried):
-        truth = recording.truth[number]
-        points = truth.copy() if made is None else made
-        near = others[recording.is_near[number][others]]
-        apart = np.linalg.norm(points - truth, axis=2).mean(axis=1)
-        before = recording.distance(number, points[near, 1:]) if len(near) else np.zeros((0, 1))
-        of_shape = (
-            np.abs(length_error(points[others], rest[others])).mean(),
-            kink(points[others], rest[others]).mean(),
-        )
-        if made is not None:
-            lengths(points)
-            adjustment(points, frame)
-        after = recording.distance(number, points[near, 1:]) if len(near) else np.zeros((0, 1))
-        meter.add(points[others])
-        rows.append(
-            (
-                apart[near].sum(),
-                len(near),
-                apart[others].mean(),
-                (before < -INSIDE).sum(),
-                (after < -INSIDE).sum(),
-                after.size,
-                max(-after.min(initial=0.0), 0.0),
-                *of_shape,
-            )
-        )
-    table = np.array(rows, np.float64)
-    hairs, vertices = max(table[:, 1].sum(), 1), max(table[:, 5].sum(), 1)
-    return Found(
-        near_error=table[:, 0].sum() / hairs,
-        error=table[:, 2].mean(),
-        rate=table[:, 3].sum() / vertices,
-        rate_finished=table[:, 4].sum() / vertices,
-        deepest=table[:, 6].mean(),
-        flicker=meter.value,
-        length_error=table[:, 7].mean(),
-        kink=table[:, 8].mean(),
-    )
+        meter.add(frame, recording.truth[number], recording.is_near[number], made)
+    return meter.found()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,8 @@ class PartingScene:
         solids: makes what goes through it, with its motion.
         seconds: how long it takes [s].
         options: of the style.
+        model: strand model of guides and truth.
+        strand: its settings.
         shown: times of the pictures [s].
         view: direction that they are seen from.
     """
@@ -91,6 +93,8 @@ class PartingScene:
     solids: Callable[[], list[Solid]]
     seconds: float
     options: Mapping[str, Any] = field(default_factory=dict)
+    model: str = "cosserat"
+    strand: Mapping[str, Any] = field(default_factory=dict)
     shown: tuple[float, ...] = (0.6, 0.9)
     view: tuple[float, float, float] = (1.0, 0.1, 0.35)
 
@@ -116,4 +120,12 @@ GEARS = PartingScene(
     options={"length": 0.14},
     shown=(0.6, 1.0),
     view=(0.3, 0.35, 1.0),
+)
+CURLY_HAND = PartingScene("hand through curly hair (fig. 13)", "curly", hand_through, 1.5)
+# chai2017 table 1: straight and wavy hair, curls with the numbers of the wavy ones. No joint is stiffened to hold the
+# groom, so hair sags.
+STRAIGHT_SPRINGS, WAVY_SPRINGS = ({"preset": f"chai2017_{name}", "sag_free": False} for name in ("straight", "wavy"))
+TABLE_1 = (
+    replace(COMB, name="comb, straight hair of table 1", model="spring", strand=STRAIGHT_SPRINGS),
+    replace(CURLY_COMB, name="comb, curls with table 1's wavy hair", model="spring", strand=WAVY_SPRINGS),
 )

@@ -1,0 +1,126 @@
+"""What is measured of hair that parts around solids, frame by frame: nothing is kept but sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.solid import Solid
+from mane.geometry.checks import FloatArray, IntArray
+from mane.groom.groom import Groom
+from mane.metrics.flicker import FlickerMeter
+from mane.metrics.kink import kink
+from mane.metrics.length import length_error
+from mane.skin.finish.passes import LengthKeeping, SolidAdjustment
+from mane.strand.frame import GuideFrame
+
+NEAR = 0.02  # [m]
+INSIDE = 1e-4  # [m] deeper than this counts as penetration
+
+
+def solid_distance(solids: Sequence[Solid], time: float, points: FloatArray) -> FloatArray:
+    """Signed distance of points (S, V, 3) from the nearest of the solids behind the first, the body [m], (S, V)."""
+    found = np.full(points.shape[:2], np.inf, np.float32)
+    flat = np.ascontiguousarray(points.reshape(-1, 3), np.float32)
+    for solid in solids[1:]:
+        found = np.minimum(found, solid.at(time).distance(flat).reshape(found.shape))
+    return found
+
+
+def near_solids(solids: Sequence[Solid], time: float, points: FloatArray) -> NDArray[np.bool_]:
+    """Whether hairs (S, V, 3) have a vertex within `NEAR` of a solid, (S,)."""
+    is_near: NDArray[np.bool_] = np.any(solid_distance(solids, time, points) < NEAR, axis=1)
+    return is_near
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a method did, over all frames, hairs that are no guides.
+
+    Attributes:
+        near_error: mean distance of hairs near a solid from the truth [m].
+        error: of all hairs [m].
+        rate: part of the vertices of hairs near a solid that are inside it, before push-out.
+        rate_finished: after push-out with lengths kept.
+        deepest: mean over frames of the deepest penetration [m], after push-out.
+        flicker: of what is drawn, after push-out [m].
+        length_error: mean of the skin alone.
+        kink: mean of the skin alone [rad].
+    """
+
+    near_error: float
+    error: float
+    rate: float
+    rate_finished: float
+    deepest: float
+    flicker: float
+    length_error: float
+    kink: float
+
+
+class FrameMeter:
+    """Compares the hairs of a method with the truth.
+
+    Args:
+        groom: the hairs at rest.
+        solids: the body first.
+        others: hairs that are no guides.
+    """
+
+    def __init__(self, groom: Groom, solids: Sequence[Solid], others: IntArray) -> None:
+        self._solids, self._others, self._rest = solids, others, groom.as_uniform()
+        self._adjustment = SolidAdjustment(solids, touched=range(1, len(solids)))
+        self._lengths, self._flicker = LengthKeeping(groom), FlickerMeter()
+        self._rows: list[tuple[float, ...]] = []
+
+    def add(self, frame: GuideFrame, truth: FloatArray, is_near: NDArray[np.bool_], made: FloatArray | None) -> None:
+        """Add a frame, after the one before; `made (S, V, 3)` is changed, None measures the truth itself."""
+        others, rest = self._others, self._rest
+        points = truth.copy() if made is None else made
+        near = others[is_near[others]]
+        apart = np.linalg.norm(points - truth, axis=2).mean(axis=1)
+        before = self._distance(frame, points, near)
+        of_shape = (
+            np.abs(length_error(points[others], rest[others])).mean(),
+            kink(points[others], rest[others]).mean(),
+        )
+        if made is not None:
+            self._lengths(points)
+            self._adjustment(points, frame)
+        after = self._distance(frame, points, near)
+        self._flicker.add(points[others])
+        self._rows.append(
+            (
+                apart[near].sum(),
+                len(near),
+                apart[others].mean(),
+                (before < -INSIDE).sum(),
+                (after < -INSIDE).sum(),
+                after.size,
+                max(-after.min(initial=0.0), 0.0),
+                *of_shape,
+            )
+        )
+
+    def _distance(self, frame: GuideFrame, points: FloatArray, near: IntArray) -> FloatArray:
+        if not len(near):
+            return np.zeros((0, 1), np.float32)
+        return solid_distance(self._solids, frame.time, points[near, 1:])
+
+    def found(self) -> Found:
+        """What all frames came to."""
+        table = np.array(self._rows, np.float64)
+        hairs, vertices = max(table[:, 1].sum(), 1), max(table[:, 5].sum(), 1)
+        return Found(
+            near_error=table[:, 0].sum() / hairs,
+            error=table[:, 2].mean(),
+            rate=table[:, 3].sum() / vertices,
+            rate_finished=table[:, 4].sum() / vertices,
+            deepest=table[:, 6].mean(),
+            flicker=self._flicker.value,
+            length_error=table[:, 7].mean(),
+            kink=table[:, 8].mean(),
+        )
