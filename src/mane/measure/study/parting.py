@@ -203,9 +203,11 @@ def _learned(**settings: Any) -> Make:
     )
 
 
-def _adaptive_physical(recording: Recording) -> Skin:
+def _adaptive_physical(**settings: Any) -> Make:
     """hsu2024's hair, whose drift correction pulls to where the adaptive sets have it."""
-    return make_skin("physical", recording.groom, recording.simulation, target=_learned()(recording))
+    return lambda recording: make_skin(
+        "physical", recording.groom, recording.simulation, target=_learned()(recording), **settings
+    )
 
 
 def _particle_wise(recording: Recording) -> ParticleSkin:
@@ -227,7 +229,8 @@ METHODS: dict[str, Make] = {
     "no fade": _learned(fade=0.0),
     "no leaning": _learned(lean=False),
     "adaptive": _learned(),
-    "adaptive, physical hair": _adaptive_physical,
+    "adaptive, physical hair": _adaptive_physical(),
+    "adaptive, physical hair, forces of the roots' guides": _adaptive_physical(forces_of_sets=False),
 }
 
 

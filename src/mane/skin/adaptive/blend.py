@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,12 @@ class BlendTables:
     def move(self, displacement: FloatArray) -> None:
         """Take the displacements of the guides' vertices (G, U, 3) for those of this frame."""
         self._guides.fill(displacement, self.shift)
+
+    def with_shift(self, shift: FloatArray) -> BlendTables:
+        """The same hairs with something else of the rows (R, 3, V) in place of displacements."""
+        other = copy(self)
+        other.shift = shift
+        return other
 
     def at_rows(self, of_guides: FloatArray) -> FloatArray:
         """What guides have at their vertices (G, U, 3) at the places of every row, (R, 3, V)."""

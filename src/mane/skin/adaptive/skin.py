@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -126,6 +127,8 @@ class AdaptiveSkin(Skin):
         self._is_fading[:] = False
         self._leaning[:], self._is_leaning[:], self._decay = 0, False, np.float32(0)
         self._time, self._seen = NO_TIME, np.zeros_like(self.guides.rest)
+        self._blend: Blend | None = None
+        self._jump: tuple[FloatArray, NDArray[np.bool_]] | None = None  # of `blend_rows`
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
         self._fill_from(frame, frame, out)
@@ -195,7 +198,26 @@ class AdaptiveSkin(Skin):
             is_fading=self._is_fading,
         )
         self.sets.blend(self._tables, blend, out.reshape(len(out), -1))
+        self._blend = blend
         self.seconds["blend"] = perf_counter() - started
+
+    def blend_rows(self, values: FloatArray) -> FloatArray:
+        """What the guides of the sets of the last frame have, (S, V, 3), of `values (R, 3, V)` of the rows of `tables`.
+
+        Weighted as displacements are; what jumps where a set changes fades as they do.
+        """
+        last = self._blend
+        if last is None:
+            raise ValueError("blend_rows: must be asked for after a frame, got none")
+        if self._jump is None:
+            self._jump = np.zeros_like(self._offset), np.zeros_like(self._is_fading)
+        offset, is_fading = self._jump
+        still = np.eye(3, dtype=np.float32).reshape(-1), np.zeros(3, np.float32)
+        blend = replace(last, turn=still[0], move=still[1], offset=offset, is_fading=is_fading)
+        out = np.empty_like(self._points)
+        self.sets.blend(self._tables.with_shift(values), blend, out.reshape(len(out), -1))
+        out -= self._tables.rest.swapaxes(1, 2)
+        return out
 
     def _choose_from(self, frame: GuideFrame, seen: GuideFrame) -> tuple[NDArray[np.int32], FloatArray, float]:
         """Choose the sets of a frame; returns those before, how far the guide of each row is there, and the time [s]

@@ -29,6 +29,7 @@ from mane.skin.physical.loads import GuideLoads
 from mane.skin.physical.mechanics import HairMechanics
 from mane.skin.physical.params import PhysicalParams
 from mane.skin.physical.rest import HairRest, joined, pieces, solve_rest
+from mane.skin.physical.set_forces import SetForces
 from mane.skin.root_carry import RootCarry
 from mane.skin.safety import HairSpacing
 from mane.skin.solids import SkinSolids
@@ -63,6 +64,8 @@ class PhysicalSkin(LinearBlend):
             Hairs are stiffened like the guides that carry them, or else they would yield more to the same load.
         rest: the guides at rest, whose forces give the groom when `sag_free`; by default each carries its own weight.
         target: skin whose points the drift correction pulls to; by default the linear one.
+        forces_of_sets: where the target is an adaptive skin, hairs feel the guides of their sets in place of those
+            around their roots.
         solids: what segments are turned out of, in the order of `frame.solid_poses`.
         settings: fields of `PhysicalParams`.
 
@@ -92,6 +95,7 @@ class PhysicalSkin(LinearBlend):
         guide_stiffening: ArrayLike | None = None,
         rest: GuideFrame | None = None,
         target: Skin | None = None,
+        forces_of_sets: bool = True,
         solids: Sequence[Solid] = (),
         **settings: Any,
     ) -> None:
@@ -104,10 +108,13 @@ class PhysicalSkin(LinearBlend):
         self.solids = tuple(solids)
         self._solids = SkinSolids(solids) if solids else None
         self._target = target
+        self._set_forces: SetForces | None = None
         material = Material() if material is None else material
         model = material.model(guides) if guide_model is None else guide_model
         segments = self._points.shape[1] - 1
         self._loads = GuideLoads.of(model, self.params, rest)
+        if forces_of_sets:
+            self._set_forces = SetForces.of(target, self._loads.at_rest, self.params)
         ones = np.ones(guides.capacity) if guide_stiffening is None else guide_stiffening
         self._guide_stiffening = as_array("guide_stiffening", ones, (guides.capacity,), np.float64)
         require_finite("guide_stiffening", self._guide_stiffening)
@@ -252,6 +259,7 @@ class PhysicalSkin(LinearBlend):
             inherited = replace(inherited, regrouped=(part.hairs, self._inherited_by(frame, part, inherited.load)))
         if self._chain is not None:
             self._fill_targets(frame, out)
+            self._shift_targets(inherited, out)
             self._chain.solve(inherited, out)
         else:
             self._sweep(frame if frame.inserted is None else replace(frame, inserted=None), inherited, out)
@@ -265,6 +273,11 @@ class PhysicalSkin(LinearBlend):
             super()._fill(frame, out)
         else:
             self._target(frame, out)
+
+    def _shift_targets(self, inherited: InheritedForces, out: FloatArray) -> None:
+        """Let hairs on adaptive sets feel the guides of these."""
+        if self._set_forces is not None:
+            self._set_forces.shift(inherited, out)
 
     def _sweep(self, frame: GuideFrame, inherited: InheritedForces, out: FloatArray) -> None:
         """Fill `out` with one sweep."""
@@ -295,6 +308,7 @@ class PhysicalSkin(LinearBlend):
                 self._has_norms = True
                 return
         self._fill_targets(frame, out)
+        self._shift_targets(inherited, out)
         _kernels_general.sweep_hairs_to(
             self._data.reshape(-1),
             lanes.hair,
