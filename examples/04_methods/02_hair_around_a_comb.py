@@ -77,8 +77,8 @@ def main(argv=None):
     comb = make_comb()
     sim, frames = simulate(guides, comb, args.frames)
     hair = {}
-    for name in ("linear", "adaptive"):
-        skin = mane.skin(name, groom, sim)
+    for name, settings in {"linear": {}, "adaptive": {"lean": True}}.items():
+        skin = mane.skin(name, groom, sim, **settings)
         for frame in frames:
             hair[name] = skin(frame)
     truth = simulate(mane.Guides.from_groom(groom), comb, args.frames)[1][-1].points

@@ -33,6 +33,7 @@ class CellList(NamedTuple):
     box: NDArray[np.float32]  # (Z, 6): lowest and highest corner of the solid itself [m]
     start: NDArray[np.int32]  # (C + 1,): where the candidates of each cell begin and end
     candidates: NDArray[np.int32]  # (N,): primitives of the `SolidList`
+    boxes: NDArray[np.float32]  # (K, 6): lowest and highest corner of every primitive of the `SolidList` [m]
     inv_slope: NDArray[np.float32]  # (Z,): one over how fast the distance of each solid may fall along a way
 
 
@@ -54,6 +55,20 @@ def is_beside(box, ends):
         if low > box[c + 3] or high < box[c]:
             return True
     return False
+
+
+@leaf(fastmath=FASTMATH, forceinline=True)
+def list_primitives(solids, cells, s, ends, listed):
+    """Fill `listed (K,)` with the primitives of solid s whose boxes four points `ends (4, 3)` are not all beside of.
+
+    Returns how many.
+    """
+    count = 0
+    for k in range(solids.first_kind[s], solids.first_kind[s + 1]):
+        listed[count] = k
+        if not is_beside(cells.boxes[k], ends):
+            count += 1
+    return count
 
 
 @leaf(fastmath=FASTMATH, forceinline=True)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mane.body import _kernels_cells as kernels
 from mane.body._kernels_cells import CellList
+from mane.body._kernels_shapes import BOX, CAPSULE, SPHERE, TORUS
 from mane.body._kernels_solid_f32 import STEEPEST
 from mane.body.packed import PackedSolid
 from mane.body.shapes import Shape
@@ -38,6 +39,7 @@ def solid_cells(solids: Sequence[PackedSolid]) -> CellList:
         box=np.array(boxes, np.float32).reshape(-1, 6),
         start=np.concatenate(starts).astype(np.int32),
         candidates=np.concatenate([*candidates, np.zeros(1, np.int64)]).astype(np.int32),
+        boxes=np.concatenate([primitive_boxes(one.solid.shape) for one in solids] + [np.zeros((0, 6), np.float32)]),
         inv_slope=np.array([1 if one.solid.shape is not None else 1 / STEEPEST for one in solids], np.float32),
     )
 
@@ -53,6 +55,24 @@ def solid_box(packed: PackedSolid) -> FloatArray:
     if field is not None and not packed.is_deforming:
         return field.bounds.reshape(-1).astype(np.float32)
     return np.array([-np.inf] * 3 + [np.inf] * 3, np.float32)
+
+
+def primitive_boxes(shape: Shape | None) -> FloatArray:
+    """Lowest and highest corner of every primitive of a shape [m], (K, 6); infinite for planes."""
+    if shape is None:
+        return np.zeros((0, 6), np.float32)
+    kinds, params = shape.pack()
+    p = params.astype(np.float64)
+    # Each around its middle, as far as it reaches along each axis.
+    middle, reach = p[:, :3].copy(), np.full((len(kinds), 3), np.inf)
+    round_, straight, box, ring = (kinds == kind for kind in (SPHERE, CAPSULE, BOX, TORUS))
+    reach[round_] = p[round_, 3:4]
+    middle[straight] += 0.5 * p[straight, 3:6]
+    reach[straight] = np.abs(0.5 * p[straight, 3:6]) + p[straight, 7:8]
+    turn = np.abs(p[box, 7:16].reshape(-1, 3, 3))
+    reach[box] = np.einsum("kij,kj->ki", turn, p[box, 3:6]) + p[box, 6:7]
+    reach[ring] = p[ring, 6:7] + p[ring, 7:8]
+    return np.concatenate([middle - reach, middle + reach], axis=1).astype(np.float32)
 
 
 def world_boxes(boxes: FloatArray, poses: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Physical hair on adaptive sets: it feels the guides of its set, and nothing more than the groom where nothing moves."""
+"""Physical hair on adaptive sets: it feels the guides of its set, and at rest nothing but what the groom does."""
 
 from dataclasses import replace
 

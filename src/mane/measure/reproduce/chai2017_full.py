@@ -43,7 +43,7 @@ COMPARED = (
     "motion alone (4.1)",
     "solids alone (4.2)",
     "tip rule [13], 2 cm",
-    "no leaning",
+    "leaning",
     "adaptive",
     "adaptive, physical hair",
 )

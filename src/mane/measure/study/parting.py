@@ -227,7 +227,7 @@ METHODS: dict[str, Make] = {
     "solids alone (4.2)": _learned(use_motion=False),
     "tip rule [13], 2 cm": _learned(use_motion=False, use_solids=False, tip_distance=0.02),
     "no fade": _learned(fade=0.0),
-    "no leaning": _learned(lean=False),
+    "leaning": _learned(lean=True),
     "adaptive": _learned(),
     "adaptive, physical hair": _adaptive_physical(),
     "adaptive, physical hair, forces of the roots' guides": _adaptive_physical(forces_of_sets=False),

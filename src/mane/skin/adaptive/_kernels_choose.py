@@ -31,9 +31,10 @@ def fill_neighbours(
         g = slots[a]
         for b in range(a, count):
             h = slots[b]
-            if (edges[g, h >> 6] >> U(h & 63)) & U(1):
-                neighbours[a] |= 1 << b
-                neighbours[b] |= 1 << a
+            # Without a branch: whether two guides are connected is anybody's guess.
+            bit = np.int64((edges[g, h >> 6] >> U(h & 63)) & U(1))
+            neighbours[a] |= bit << b
+            neighbours[b] |= bit << a
 
 
 @njit(cache=True, error_model="numpy")

@@ -9,7 +9,14 @@ import math
 
 import numpy as np
 
-from mane.body._kernels_cells import FAR, cell_distance, is_beside, parts_in_box
+from mane.body._kernels_cells import (
+    FAR,
+    bare_primitive,
+    cell_distance,
+    is_beside,
+    list_primitives,
+    parts_in_box,
+)
 from mane.body._kernels_solid_f32 import to_local
 from mane.simd.jit import leaf, njit, prange
 
@@ -69,6 +76,28 @@ def is_blocked(solids, cells, s, ax, ay, az, bx, by, bz, depth):
 
 
 @leaf(fastmath=FASTMATH, forceinline=True)
+def is_blocked_by(solids, cells, listed, count, ax, ay, az, bx, by, bz, depth):
+    """The same for `count` primitives of a solid that are `listed`, one by one: most ways miss all of their boxes."""
+    dx, dy, dz = bx - ax, by - ay, bz - az
+    length = math.sqrt(dx * dx + dy * dy + dz * dz)
+    if length <= ZERO:
+        return False
+    for n in range(count):
+        k = listed[n]
+        at, end = parts_in_box(cells.boxes[k], ax, ay, az, dx, dy, dz)
+        begins = at <= ZERO
+        for _ in range(MAX_STEPS + 1):
+            if at > end:
+                break
+            room = bare_primitive(solids.kinds, solids.params, k, ax + at * dx, ay + at * dy, az + at * dz)
+            if room < -depth and not begins:
+                return True
+            begins = False
+            at += max((room + depth) / length, SHORTEST_STEP)
+    return False
+
+
+@leaf(fastmath=FASTMATH, forceinline=True)
 def length_of(a, b):
     """Distance of two points (3,)."""
     x, y, z = b[0] - a[0], b[1] - a[1], b[2] - a[2]
@@ -89,12 +118,13 @@ def is_clear(solids, cells, s, ends):
 
 
 @leaf(fastmath=FASTMATH, forceinline=True)
-def is_between(solids, cells, s, pose, first, second, room_first, room_second, between, depth, ends):
+def is_between(solids, cells, s, pose, first, second, room_first, room_second, between, depth, ends, listed):
     """The interpolation check (chai2017 4.2): whether a solid is between places of the same number of two guides.
 
     Thin solids pass between vertices, so that `between` places of every segment are asked, its end among them.
-    `ends (4, 3)` is overwritten.
+    `ends (4, 3)` and `listed (K,)` are overwritten.
     """
+    is_field = solids.first_kind[s] == solids.first_kind[s + 1]
     for i in range(1, len(first)):
         # Two balls without solids that touch each other cover the way at the end of the segment, and along all of it
         # if they are larger by its length.
@@ -106,23 +136,21 @@ def is_between(solids, cells, s, pose, first, second, room_first, room_second, b
             a, b = first[i - 1 + k], second[i - 1 + k]
             ends[2 * k, 0], ends[2 * k, 1], ends[2 * k, 2] = to_local(pose, a[0], a[1], a[2])
             ends[2 * k + 1, 0], ends[2 * k + 1, 1], ends[2 * k + 1, 2] = to_local(pose, b[0], b[1], b[2])
-        if is_beside(cells.box[s], ends) or is_clear(solids, cells, s, ends):
+        if is_beside(cells.box[s], ends):
+            continue
+        count = 0 if is_field else list_primitives(solids, cells, s, ends, listed)
+        if is_clear(solids, cells, s, ends) if is_field else count == 0:
             continue
         for k in range(between):
             u = np.float32(k) / np.float32(between)
             v = ONE - u
-            if is_blocked(
-                solids,
-                cells,
-                s,
-                v * ends[2, 0] + u * ends[0, 0],
-                v * ends[2, 1] + u * ends[0, 1],
-                v * ends[2, 2] + u * ends[0, 2],
-                v * ends[3, 0] + u * ends[1, 0],
-                v * ends[3, 1] + u * ends[1, 1],
-                v * ends[3, 2] + u * ends[1, 2],
-                depth,
-            ):
+            ax, ay = v * ends[2, 0] + u * ends[0, 0], v * ends[2, 1] + u * ends[0, 1]
+            bx, by = v * ends[3, 0] + u * ends[1, 0], v * ends[3, 1] + u * ends[1, 1]
+            az, bz = v * ends[2, 2] + u * ends[0, 2], v * ends[3, 2] + u * ends[1, 2]
+            if is_field:
+                if is_blocked(solids, cells, s, ax, ay, az, bx, by, bz, depth):
+                    return True
+            elif is_blocked_by(solids, cells, listed, count, ax, ay, az, bx, by, bz, depth):
                 return True
     return False
 
@@ -194,7 +222,7 @@ def connect_pairs(
         tips, _ = squared_gap(points[i, last:], points[j, last:])
         passes &= tips <= tip_limit * tip_limit
         # One solid after the other: most are far from most pairs, which the clearance of their ends tells.
-        ends = np.empty((4, 3), np.float32)
+        ends, listed = np.empty((4, 3), np.float32), np.empty(len(solids.kinds) + 1, np.int32)
         reach = math.sqrt(farthest) + spacing[i] + spacing[j]
         for s in range(len(poses)):
             if not passes:
@@ -202,7 +230,7 @@ def connect_pairs(
             rooms = clearance[s]
             if max(least[s, i], ZERO) + max(least[s, j], ZERO) <= reach:
                 passes = not is_between(
-                    solids, cells, s, poses[s], points[i], points[j], rooms[i], rooms[j], between, depth, ends
+                    solids, cells, s, poses[s], points[i], points[j], rooms[i], rooms[j], between, depth, ends, listed
                 )
         is_connected[p] = passes
 

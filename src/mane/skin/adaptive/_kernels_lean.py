@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from mane.body._kernels_cells import cell_distance, is_beside, parts_in_box
+from mane.body._kernels_cells import bare_primitive, cell_distance, is_beside, list_primitives, parts_in_box
 from mane.body._kernels_solid_f32 import to_local
 from mane.simd.jit import leaf, njit, prange
 from mane.skin.adaptive._kernels_blend import GONE, HAIRS_PER_TASK
@@ -63,6 +63,39 @@ def free_of(solids, cells, s, most, length, ax, ay, az, dx, dy, dz):
 
 
 @leaf(fastmath=FASTMATH, forceinline=True)
+def free_of_listed(solids, cells, listed, count, most, length, ax, ay, az, dx, dy, dz):
+    """The same for `count` primitives of a solid that are `listed`, one by one: most ways miss all of their boxes."""
+    free = ONE
+    for n in range(count):
+        k = listed[n]
+        at, end = parts_in_box(cells.boxes[k], ax, ay, az, dx, dy, dz)
+        if at > end or at >= min(free, most):
+            continue
+        begins = at <= ZERO
+        outside, inside, halves = ZERO, -ONE, 0
+        for _ in range(MAX_STEPS + HALVES + 1):
+            room = bare_primitive(solids.kinds, solids.params, k, ax + at * dx, ay + at * dy, az + at * dz)
+            if begins and room <= ZERO:
+                return ONE
+            begins = False
+            if room < ZERO:
+                inside = at
+            else:
+                outside = at
+            if inside < ZERO:
+                if outside >= end:
+                    break
+                at = min(outside + max(room / length, SHORTEST_STEP), ONE)
+            else:
+                if halves == HALVES:
+                    free = min(free, outside)
+                    break
+                halves += 1
+                at = HALF * (outside + inside)
+    return ONE if free >= most else free
+
+
+@leaf(fastmath=FASTMATH, forceinline=True)
 def middle_of(rows, count, guides, i):
     """Middle of the `count` guides of a hair at a vertex [m]; `rows (10,)` are theirs."""
     share = ONE / np.float32(count)
@@ -93,13 +126,16 @@ def spread_parts(down, up, part):
 
 
 @leaf(fastmath=FASTMATH, forceinline=True)
-def ask_segment(solids, cells, s, between, i, ends, part):
+def ask_segment(solids, cells, s, between, i, ends, listed, part):
     """Lower `part (V,)` of both ends of segment i where a way from guides to hair meets solid s; whether it does.
 
     `ends (4, 3)`, in the frame of the solid: middle of the guides and hair at vertex i - 1, and at vertex i. `between`
-    places of the segment are asked, vertex i among them, unless a ball free of the solid covers all of their ways.
+    places of the segment are asked, vertex i among them, but only for primitives that may be near any of them, or, of a
+    distance field, unless a ball free of it covers all of their ways.
     """
-    if is_clear(solids, cells, s, ends):
+    is_field = solids.first_kind[s] == solids.first_kind[s + 1]
+    count = 0 if is_field else list_primitives(solids, cells, s, ends, listed)
+    if is_clear(solids, cells, s, ends) if is_field else count == 0:
         return False
     meets = False
     for k in range(between):
@@ -113,7 +149,10 @@ def ask_segment(solids, cells, s, between, i, ends, part):
         if length <= ZERO:
             continue
         most = part[i] if k == 0 else max(part[i], part[i - 1])
-        free = free_of(solids, cells, s, most, length, ax, ay, az, dx, dy, dz)
+        if is_field:
+            free = free_of(solids, cells, s, most, length, ax, ay, az, dx, dy, dz)
+        else:
+            free = free_of_listed(solids, cells, listed, count, most, length, ax, ay, az, dx, dy, dz)
         part[i] = min(part[i], free)
         if k > 0:
             part[i - 1] = min(part[i - 1], free)
@@ -168,7 +207,7 @@ def may_meet(solid_boxes, rows, count, boxes, stride, slack, hair):
 
 
 @leaf(fastmath=FASTMATH, forceinline=True)
-def find_parts(solids, cells, poses, rows, count, guides, between, hair, ends, part):
+def find_parts(solids, cells, poses, rows, count, guides, between, hair, ends, listed, part):
     """Lower `part (V,)`, the part of the ways from guides to hair that is free of solids; whether any is not."""
     meets = False
     for s in range(len(poses)):
@@ -179,7 +218,7 @@ def find_parts(solids, cells, poses, rows, count, guides, between, hair, ends, p
             ends[2, 0], ends[2, 1], ends[2, 2] = to_local(poses[s], mx, my, mz)
             ends[3, 0], ends[3, 1], ends[3, 2] = to_local(poses[s], hair[i, 0], hair[i, 1], hair[i, 2])
             if i > 0 and not is_beside(cells.box[s], ends):
-                meets |= ask_segment(solids, cells, s, between, i, ends, part)
+                meets |= ask_segment(solids, cells, s, between, i, ends, listed, part)
     return meets
 
 
@@ -279,6 +318,7 @@ def lean_hairs(
     hairs, vertices = points.shape[0], points.shape[1]
     for task in prange((hairs + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
         own, ends = np.empty(rows.shape[1], np.int32), np.empty((4, 3), np.float32)
+        listed = np.empty(len(solids.kinds) + 1, np.int32)
         lean, part = np.empty((vertices, 3), np.float32), np.ones(vertices, np.float32)
         for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hairs)):
             count = 0
@@ -292,7 +332,7 @@ def lean_hairs(
                 and may_meet(solid_boxes, own, count, boxes, EVERY, slack, points[s])
                 and may_meet(solid_boxes, own, count, boxes, 1, ZERO, points[s])
             ):
-                leans = find_parts(solids, cells, poses, own, count, guides, between, points[s], ends, part)
+                leans = find_parts(solids, cells, poses, own, count, guides, between, points[s], ends, listed, part)
             if leans:
                 fill_lean(own, count, guides, shift, recovery, points[s], part, lean)
                 part[:] = ONE

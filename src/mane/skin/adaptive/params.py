@@ -26,7 +26,8 @@ class AdaptiveParams:
         hysteresis: a set is kept while it is valid and its error is at most this many times that of the best valid
             one.
         fade: time constant with which the jump of a hair that changes its set dies away [s]; 0 lets it jump.
-        lean: hairs that are behind a solid, seen from their guides, lean towards them until they are not.
+        lean: hairs that are behind a solid, seen from their guides, lean towards them until they are not: locks show,
+            but a hair is no closer to where it would be simulated by itself.
         paper: choose as printed: sets within cliques, the one closest to the set before (algorithm 1, eq. 3), without
             hysteresis, fade and leaning.
     """
@@ -39,7 +40,7 @@ class AdaptiveParams:
     tip_distance: Positive | None = None
     hysteresis: Annotated[float, Range(least=1)] = 1.2
     fade: NotNegative = 0.1
-    lean: bool = True
+    lean: bool = False
     paper: bool = False
 
     def __post_init__(self) -> None:
