@@ -82,7 +82,7 @@ TARGET_FULL = 3.0  # [s] of a calm step of 150,000 hairs
 FULL_SHARE = 15  # of the hairs, one in so many is simulated, and the time scaled
 # [s] that the frames of one row may take, of which there are at least two: rows of seconds are as steady after a few.
 BUDGET = 2.0
-LEANING = "sets of a model, leaning"
+LEANING = "leaning sets of a model"
 COMB_REACH, COMB_SPEED, COMBED_FRAMES = 0.08, 0.25, 12  # [m], [m/s]: it is in the middle of the frames that are timed
 COMB_AT = {"straight": (0.135, -0.1, 0.0), "ball": (0.12, 0.0, 0.0)}  # [m] where the comb stands in the hair
 

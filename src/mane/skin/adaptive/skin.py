@@ -24,6 +24,7 @@ from mane.skin.adaptive.listed import ListedSets
 from mane.skin.adaptive.model import AdaptiveModel
 from mane.skin.adaptive.near import NearSets
 from mane.skin.adaptive.params import AdaptiveParams
+from mane.skin.adaptive.rows import GuideRows
 from mane.skin.base import Skin
 from mane.skin.root_carry import RootCarry
 from mane.stage.protocol import Memory
@@ -169,6 +170,11 @@ class AdaptiveSkin(Skin):
     def tables(self) -> BlendTables:
         """What hairs are blended from."""
         return self._tables
+
+    @property
+    def guide_rows(self) -> GuideRows:
+        """Guide of each row of `tables`, and the places on it."""
+        return self._tables.guide_rows
 
     def choose(self, frame: GuideFrame) -> NDArray[np.int32]:
         """Go one frame on without making any hair, for somebody who blends by himself; returns masks (S,).

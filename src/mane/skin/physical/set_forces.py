@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray
-from mane.skin.adaptive.skin import AdaptiveSkin
 from mane.skin.physical.forces import InheritedForces, place_loads
 from mane.skin.physical.params import PhysicalParams
+from mane.skin.set_values import HasSets
 from mane.strand.model import Float64Array
 
 
@@ -38,7 +38,7 @@ class SetForces:
         params: settings of the physical skin.
     """
 
-    def __init__(self, target: AdaptiveSkin, at_rest: Float64Array, params: PhysicalParams) -> None:
+    def __init__(self, target: HasSets, at_rest: Float64Array, params: PhysicalParams) -> None:
         self._target, self._at_rest, self._params = target, at_rest, params
         rest = target.groom.as_uniform().astype(np.float64)
         length = np.linalg.norm(np.diff(rest, axis=1), axis=2)
@@ -50,7 +50,7 @@ class SetForces:
     def of(cls, target: object, at_rest: Float64Array, params: PhysicalParams) -> SetForces | None:
         """Make one where the target has sets and pulls at all."""
         pulls = params.alpha * params.drift > 0
-        return cls(target, at_rest, params) if isinstance(target, AdaptiveSkin) and pulls else None
+        return cls(target, at_rest, params) if isinstance(target, HasSets) and pulls else None
 
     def shift(self, inherited: InheritedForces, targets: FloatArray) -> None:
         """Shift `targets (S, V, 3)` [m], where the adaptive skin has put the hairs of this frame."""
@@ -67,7 +67,7 @@ class SetForces:
 
     def _of_rows(self, more: Float64Array) -> NDArray[np.float32]:
         """Loads at the places of every row of the adaptive skin (R, 3, V); that of a segment at its end."""
-        rows = self._target.tables.guide_rows
+        rows = self._target.guide_rows
         placed = place_loads(more, rows.guide, rows.parameter)[:, 0]
         table = np.zeros((len(placed), 3, placed.shape[1] + 1), np.float32)
         table[:, :, 1:] = placed.swapaxes(1, 2)
