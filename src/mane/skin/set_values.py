@@ -20,7 +20,7 @@ class HasSets(Protocol):
 
     @property
     def guide_rows(self) -> Any:
-        """Guide of each of R rows, `guide (R, 1)`, and the places on it that go with vertices, `parameter (R, 1, V)`."""
+        """Guide of each of R rows, `guide (R, 1)`, and places on it that go with vertices, `parameter (R, 1, V)`."""
 
     def blend_rows(self, values: FloatArray) -> FloatArray:
         """What hairs have of `values (R, 3, V)` of the rows, by the sets of the last frame, (S, V, 3)."""
