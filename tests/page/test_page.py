@@ -119,9 +119,9 @@ def test_the_page_loads_without_errors_or_outside_requests(tab, salon):
     assert (np.abs(picture - background).max(axis=2) > 20).mean() > 0.05  # something is drawn
 
 
-def reference(tab, method):
-    """What carries the page's hair, made here, and the frame that the page shows."""
-    scene = overridden(salon_scene(None, SCENE), [f"skin.method={method}"])
+def reference(tab, skin):
+    """What carries the page's hair, made here with other keys of [skin], and the frame that the page shows."""
+    scene = overridden(salon_scene(None, SCENE), skin)
     assembly = build(scene)
     stage = HairStage(scene, shuffled(assembly.hair, scene.seed), assembly.source, StageClock())
     frame = tab.get(
@@ -146,7 +146,7 @@ def reference(tab, method):
 
 def shown(tab, method):
     """A skin of the page's hair bound here, the frame that the page shows, and hairs as its graphics card has them."""
-    stage, seen = reference(tab, method)
+    stage, seen = reference(tab, [f"skin.method={method}"])
     return stage.skin, seen, np.array(tab.get("salon.points(0)")).reshape(stage.skin.groom.strand_count, -1, 3)
 
 

@@ -21,6 +21,7 @@ WEBGPU = [
 FINE = "#fine"  # with every vertex, as a graphics card has them
 CARRIED, JUMPS, DRAWN, LEANT, CLINGING = range(5)  # what a page reads back
 ROUNDS = 32  # of the page's push-out
+LEANING = ["skin.method=adaptive", "skin.lean=true"]
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +40,8 @@ def salon():
         yield one
 
 
-@pytest.fixture(scope="module")
-def tab(browser, salon):
+def by_webgpu(browser, salon):
+    """A tab that WebGPU draws."""
     asked = browser.new_page()
     asked.goto(salon.address + "icon.svg")
     if not asked.evaluate("navigator.gpu?.requestAdapter().then((one) => one !== null)"):
@@ -48,8 +49,22 @@ def tab(browser, salon):
     asked.close()
     one = Tab(browser, salon.address + "?gpu=webgpu" + FINE)
     assert one.get("salon.stage.backend.name") == "webgpu"
+    return one
+
+
+@pytest.fixture(scope="module")
+def tab(browser, salon):
+    one = by_webgpu(browser, salon)
     yield one
     one.page.close()
+
+
+@pytest.fixture
+def leaning_tab(browser):
+    with OpenSalon(salon_scene(None, [*SCENE, *LEANING]), threads=1) as salon:
+        one = by_webgpu(browser, salon)
+        yield one
+        one.page.close()
 
 
 def read(tab, skin, what):
@@ -91,7 +106,7 @@ def check_pushed_out(stage, frame, before, after):
 
 def test_linear_hair_is_that_of_the_skin_and_keeps_its_lengths_out_of_solids(tab):
     into_the_hair(tab)
-    stage, frame = reference(tab, "linear")
+    stage, frame = reference(tab, ["skin.method=linear"])
     carried = read(tab, stage.skin, CARRIED)
     assert np.abs(stage.skin(frame) - carried).max() < 1e-4
     check_pushed_out(stage, frame, carried, read(tab, stage.skin, DRAWN))
@@ -107,15 +122,15 @@ def test_the_picture_is_that_of_webgl2(tab, browser, salon):
     assert (difference > 40).mean() < 0.03
 
 
-def test_adaptive_hair_is_that_of_the_skin_and_leans(tab):
-    tab.choose("skin", "adaptive")
+def test_adaptive_hair_is_that_of_the_skin_and_leans(leaning_tab):
+    tab = leaning_tab
     tab.wait("salon.stage.sides[0].skin === 'adaptive'", "adaptive")
     into_the_hair(tab)
     tab.press("play")
     tab.wait("new Set(salon.masks(0)).size > 3", "parted by the ball")
     settled(tab)
     tab.get("salon.stage.backend.carriers[0].time = -Infinity")  # nothing is left of frames before
-    stage, frame = reference(tab, "adaptive")
+    stage, frame = reference(tab, LEANING)
     skin = stage.skin
     carried, jumps, drawn, leant = (read(tab, skin, what) for what in (CARRIED, JUMPS, DRAWN, LEANT))
     masks = np.array(tab.get("salon.masks(0)"), np.int32)

@@ -63,28 +63,8 @@ def field_feature(field: SignedDistanceField) -> float:
     return max(float(np.quantile(depth, THIN_PART)), field.cell_size)
 
 
-def field_slope(field: SignedDistanceField) -> float:
-    """How fast a field changes along a way, at most: the less that is, the longer hair is known to be away from it.
-
-    Within a cell each part of the gradient changes along the other axes only, and in proportion, so the steepest place
-    is a corner, where one difference along each axis counts. Outside its box the distance to the box comes beside what
-    changes along it.
-    """
-    steep = []
-    for axis in range(3):
-        square = np.square(np.diff(field.values, axis=axis) / field.cell_size)
-        low, high = ([(0, 0)] * axis + [pad] + [(0, 0)] * (2 - axis) for pad in ((1, 0), (0, 1)))
-        steep.append(np.maximum(np.pad(square, low), np.pad(square, high)))
-    square = (steep[0] + steep[1] + steep[2]).max()
-    for axis in range(3):
-        along = steep[axis - 2] + steep[axis - 1]
-        square = max(square, 1 + along.take((0, -1), axis).max())
-    return ROUNDED * float(np.sqrt(square))
-
-
 # A trilinear field between values that differ by no more than their distance can be this steep.
 FIELD_SLOPE = float(np.sqrt(3.0))
-ROUNDED = 1.00001  # for slopes of numbers in single precision
 SHAPE_SLOPE = 1.0
 # Step of a search through a distance field [cells].
 STRIDE = 0.25
@@ -147,7 +127,7 @@ class PackedSolid:
         That of a solid that deforms is overwritten when anybody asks for another time.
         """
         animation = self.solid.animation
-        return self.arrays if animation is None else _packed_field(animation.field.at(time), np.inf, FIELD_SLOPE)
+        return self.arrays if animation is None else _packed_field(animation.field.at(time), np.inf)
 
     def blocks_at(self, time: float) -> SolidBlocks:
         """Return what is known of the distance at `time` [s] beforehand, for kernels; see `arrays_at`."""
@@ -251,10 +231,10 @@ def shape_arrays(shape: Shape) -> SolidArrays:
 
 def field_arrays(field: SignedDistanceField) -> SolidArrays:
     """Pack a distance field for kernels."""
-    return _packed_field(field, field_feature(field), field_slope(field))
+    return _packed_field(field, field_feature(field))
 
 
-def _packed_field(field: SignedDistanceField, feature: float, slope: float) -> SolidArrays:
+def _packed_field(field: SignedDistanceField, feature: float) -> SolidArrays:
     # Kernels are compiled for arrays that may be written, and for no others.
     values = field.values if field.values.flags.writeable else field.values.copy()
     return SolidArrays(
@@ -263,7 +243,7 @@ def _packed_field(field: SignedDistanceField, feature: float, slope: float) -> S
         values=values,
         origin=field.origin,
         inv_cell=field.inv_cell,
-        slope=slope,
+        slope=FIELD_SLOPE,
         stride=STRIDE * field.cell_size,
         feature=feature,
     )
