@@ -375,10 +375,18 @@ def test_another_thing_is_taken_in_hand(tab):
     assert tab.errors == []
 
 
-def test_water_is_poured_and_hair_gets_wet(tab):
+@pytest.fixture
+def untouched_tab(browser):
+    """A tab of a salon in which no slider was moved: other hair has other guides."""
+    with OpenSalon(salon_scene(None, SCENE), threads=1) as salon:
+        one = Tab(browser, salon.address)
+        yield one
+        one.page.close()
+
+
+def test_water_is_poured_and_hair_gets_wet(untouched_tab):
     """With real mouse events; what clings on the page is what the rule of `wet_locks` says, without its lengths."""
-    tab.press("reset")
-    tab.press("play")
+    tab = untouched_tab
     tab.wait("salon.stage.shownFrame.time > 0.02", "moving")
     tab.page.click("#tool-pour")
     x, y = tab.get(
