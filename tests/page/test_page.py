@@ -257,20 +257,35 @@ def test_two_skins_are_side_by_side(tab):
     tab.choose("second", "none")
 
 
-def test_what_was_done_is_recorded_and_saved_as_a_scene(tab, salon):
+@pytest.fixture
+def untouched_tab(browser, tmp_path):
+    """A tab of a salon in which no slider was moved: other hair has other guides."""
+    with OpenSalon(salon_scene(None, SCENE), folder=tmp_path, threads=1) as salon:
+        one = Tab(browser, salon.address)
+        yield one
+        one.page.close()
+
+
+BALL_AT_START = "salon.stage.solids.pose(2)?.position.x < -0.2"
+
+
+def test_what_was_done_is_recorded_and_saved_as_a_scene(untouched_tab, tmp_path):
+    tab = untouched_tab
     tab.press("record")
     tab.wait("document.querySelector('#command-record').getAttribute('aria-pressed') === 'true'")
+    tab.wait(BALL_AT_START, "to its place")
     x, y = tab.place_of(BALL)
     tab.page.mouse.move(x, y)
     tab.page.mouse.down()
     tab.page.mouse.move(x + 120, y + 20, steps=8)
+    tab.wait(f"!({BALL_AT_START})", "with the mouse")
     tab.page.mouse.up()
     tab.wait("salon.stage.shownFrame.time > 0.1", "long enough")
     tab.press("stop")
     tab.page.fill("#save-name", "by_hand")
     tab.page.click("#save-scene")
     tab.wait("document.querySelector('.notice').textContent.includes('saved')", "saved")
-    scene = read_scene(salon.folder / "by_hand.toml")
+    scene = read_scene(tmp_path / "by_hand.toml")
     source = build(scene).source
     source.reset()
     start = source.solids[BALL].motion.pose(0.0).position
@@ -283,9 +298,9 @@ def touch(tab, kind, points):
     tab.touches.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
 
 
-def test_touch_drags_props_and_turns_the_camera(tab):
-    tab.press("reset")
-    tab.press("play")
+def test_touch_drags_props_and_turns_the_camera(untouched_tab):
+    tab = untouched_tab
+    tab.wait(BALL_AT_START, "to its place")
     tab.touches = tab.page.context.new_cdp_session(tab.page)
     x, y = tab.place_of(BALL)
     before = tab.get("salon.stage.solids.pose(2).position.toArray()")
@@ -373,15 +388,6 @@ def test_another_thing_is_taken_in_hand(tab):
         tab.wait(f"salon.stage.solids.nameOf(1) === '{prop}'", prop)
         tab.wait(f"salon.stage.frameCount > {count + 3}", "moving on")
     assert tab.errors == []
-
-
-@pytest.fixture
-def untouched_tab(browser):
-    """A tab of a salon in which no slider was moved: other hair has other guides."""
-    with OpenSalon(salon_scene(None, SCENE), threads=1) as salon:
-        one = Tab(browser, salon.address)
-        yield one
-        one.page.close()
 
 
 def test_water_is_poured_and_hair_gets_wet(untouched_tab):
