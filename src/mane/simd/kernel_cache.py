@@ -29,12 +29,18 @@ IMPORT = re.compile(
 def stamp_of(file: Path, package: Path = PACKAGE) -> str:
     """A digest of a file of kernels and of all files of the package that it may have taken code or constants from."""
     digest = hashlib.sha256()
-    for path in sorted(ingredients(file, package)):
-        digest.update(str(path.relative_to(package)).encode() + b"\0" + _content(path))
+    for name, path in sorted((_name(path, package), path) for path in ingredients(file, package)):
+        digest.update("/".join(name).encode() + b"\0" + _content(path))
     return digest.hexdigest()
 
 
-_content = cache(Path.read_bytes)  # most files are part of many kernels
+# Most files are part of many kernels.
+_content = cache(Path.read_bytes)
+
+
+@cache
+def _name(path: Path, package: Path) -> tuple[str, ...]:
+    return path.relative_to(package).parts
 
 
 def ingredients(file: Path, package: Path = PACKAGE) -> set[Path]:
@@ -68,5 +74,5 @@ def _imported(file: Path, package: Path) -> frozenset[Path]:
 
 def forget() -> None:
     """Read files again when they are asked for: they may have changed."""
-    for known in (stamp_of, _content, _whole_room, _imported):
+    for known in (stamp_of, _content, _name, _whole_room, _imported):
         known.cache_clear()

@@ -52,8 +52,7 @@ class _Kept(caching.UserWideCacheLocator):
     def __init__(self, py_func: Any, py_file: str) -> None:
         self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
         self._stamp = stamp_of(_resolved(py_file))
-        source = ".".join(_resolved(py_file).relative_to(PACKAGE).with_suffix("").parts)
-        self._cache_path = str(kept_kernels().of(source, self._stamp))
+        self._cache_path = str(kept_kernels().of(_source(_resolved(py_file)), self._stamp))
 
     def get_source_stamp(self) -> str:
         return self._stamp
@@ -70,6 +69,12 @@ class _Kept(caching.UserWideCacheLocator):
 @cache
 def _resolved(file: str) -> Path:
     return Path(file).resolve()
+
+
+@cache
+def _source(file: Path) -> str:
+    """A readable name of a file of kernels."""
+    return ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
 
 
 @cache

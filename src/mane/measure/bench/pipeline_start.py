@@ -66,8 +66,13 @@ def add_start(figures: Figures, quick: bool, say: Callable[[str], None]) -> None
 
 
 def _caches(folder: Path) -> dict[str, str]:
-    """Caches of its own for whoever starts with nothing, as the environment names them."""
-    return {"NUMBA_CACHE_DIR": str(folder / "numba"), "MANE_CACHE": str(folder / "mane")}
+    """Caches of its own for whoever starts with nothing, as the environment names them; Python's bytecode is one."""
+    return {
+        "NUMBA_CACHE_DIR": str(folder / "numba"),
+        "MANE_CACHE": str(folder / "mane"),
+        "PYTHONPYCACHEPREFIX": str(folder / "python"),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
 
 
 def _add_lines(
