@@ -65,8 +65,7 @@ def test_a_type_by_name_is_measured_each_time():
     for members in ([llvm_ir.IntType(8)], [llvm_ir.DoubleType(), llvm_ir.DoubleType()]):
         kind = llvm_ir.global_context.get_identified_type("made_up")
         kind.elements = members
-        sizes.append(context.get_abi_sizeof(llvm_ir.LiteralStructType(members)))
-        assert "%" in str(kind)
+        sizes.append(context.get_abi_sizeof(kind))
     assert sizes == [1, 16]
 
 
