@@ -261,6 +261,7 @@ def _own(table: Any) -> Options:
 
 def _check_ranges(scene: Scene) -> None:
     """Let the things themselves say which values are out of range, as far as that needs no hair."""
+    from mane.groom.styles import check_options
     from mane.scene.bodies import check_character_motion
     from mane.scene.parts import (
         check_motion,
@@ -271,6 +272,9 @@ def _check_ranges(scene: Scene) -> None:
         make_wind,
     )
 
+    with blaming("groom"):
+        if scene.groom.style is not None:
+            check_options(scene.groom.style, scene.groom.settings)
     with blaming("strand.settings"):
         params = model_params(scene.strand.model)
         if params is not None:

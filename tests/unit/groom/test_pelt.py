@@ -112,7 +112,7 @@ def test_threads_change_no_byte(on_threads):
 def test_options(coat):
     short = styles.make("fox", strands=500, length=0.0375)
     assert_allclose(short.lengths.mean(), coat.lengths.mean() / 2, rtol=0.05)
-    with pytest.raises(ValueError, match="lift: must be between 0"):
+    with pytest.raises(ValueError, match="lift: must be from 0 to 2, got 3"):
         styles.make("fox", strands=10, lift=3.0)
 
 

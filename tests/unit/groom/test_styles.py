@@ -195,7 +195,7 @@ def test_fur_length_may_be_painted():
         (lambda: styles.make("curly", strands=0), "strands: must be at least 1, got 0"),
         (lambda: styles.make("curly", vertices=2), "vertices: must be at least 3, got 2"),
         (lambda: styles.make("curly", lenght=1), "style 'curly' has no option 'lenght'; it has length, radius"),
-        (lambda: styles.make("curly", length=-1), "length: must be a finite number above zero, got -1"),
+        (lambda: styles.make("curly", length=-1), "length: must be above 0, got -1"),
         (lambda: styles.fur(styles.body("ball"), lift=2), "lift: must be between 0"),
         (lambda: styles.fur(styles.body("ball"), length=0), "length: must be above zero everywhere, got 0"),
         (
@@ -207,3 +207,12 @@ def test_fur_length_may_be_painted():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [(name, option) for name in styles.STYLES for option in styles.STYLES[name].options]
+)
+def test_options_have_ranges(name, option):
+    for value in (float("nan"), float("inf"), -1.0):
+        with pytest.raises(ValueError, match=f"^{option}: must be "):
+            styles.make(name, strands=10, **{option: value})

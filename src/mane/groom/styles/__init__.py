@@ -16,6 +16,7 @@ from typing import Any
 
 from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray, require_choice, require_seed
+from mane.geometry.limits import limits_of
 from mane.geometry.memory import require_room
 from mane.groom.groom import Groom
 from mane.groom.styles.standing import fur
@@ -99,7 +100,7 @@ def make(
     if count < 3:
         raise ValueError(f"vertices: must be at least 3, got {count}")
     require_seed(seed)
-    _check_options(style, options)
+    check_options(name, options)
     require_room("strands", strands, BYTES_PER_POINT * count)
     return style.grow(strands, count, seed, **options)
 
@@ -113,16 +114,18 @@ def ties(name: str, **options: Any) -> tuple[TieLocation, ...]:
     """
     require_choice("style", name, list(STYLES))
     style = STYLES[name]
-    _check_options(style, options)
+    check_options(name, options)
     places = getattr(import_module(f"mane.groom.styles.{style.module}"), f"{name}_ties", None)
     return () if places is None else places(**{**style.options, **options})
 
 
-def _check_options(style: Style, options: Mapping[str, Any]) -> None:
-    known = style.options
-    for option in options:
+def check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Raise ValueError naming the first option that the style does not have, or that is out of its range."""
+    known, limits = STYLES[name].options, limits_of(STYLES[name].grow)
+    for option, value in options.items():
         if option not in known:
-            raise ValueError(f"style {style.name!r} has no option {option!r}; it has {', '.join(known)}")
+            raise ValueError(f"style {name!r} has no option {option!r}; it has {', '.join(known)}")
+        limits[option].check(option, value)
 
 
 def body_color(name: str) -> FloatArray | None:

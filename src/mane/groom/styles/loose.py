@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mane.geometry.checks import FloatArray, require_positive
+from mane.geometry.checks import FloatArray
+from mane.geometry.limits import Fraction, NotNegative, Positive
 from mane.groom.groom import Groom
 from mane.groom.styles import _shaping as shaping
 from mane.groom.styles.head import CLEARANCE, Parting, comb, flow_from_parting, layer_heights, load_head
@@ -17,7 +18,7 @@ FACE_FRONT, FACE_HALF_WIDTH = 0.045, 0.06  # where hair hangs over the face [m]
 FRINGE_DENSITY = 1.2  # more roots where the fringe grows, as a share of those elsewhere
 
 
-def straight(strands: int, vertices: int, seed: int, *, length: float = 0.46, thickness: float = 0.014) -> Groom:
+def straight(strands: int, vertices: int, seed: int, *, length: Positive = 0.46, thickness: Positive = 0.014) -> Groom:
     """Long hair with a middle parting that falls below the shoulders.
 
     Args:
@@ -27,7 +28,6 @@ def straight(strands: int, vertices: int, seed: int, *, length: float = 0.46, th
         length: of the longest strands [m].
         thickness: of the layer of hair over the head [m].
     """
-    require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
     flow = flow_from_parting(head, roots, Parting(), sweep=0.9)
@@ -47,7 +47,7 @@ def straight(strands: int, vertices: int, seed: int, *, length: float = 0.46, th
     return shaping.finish(shaping.keep_outside(points, head.field, CLEARANCE), roots)
 
 
-def bob(strands: int, vertices: int, seed: int, *, fringe: float = 0.1, thickness: float = 0.016) -> Groom:
+def bob(strands: int, vertices: int, seed: int, *, fringe: Fraction = 0.1, thickness: Positive = 0.016) -> Groom:
     """Chin-length hair cut level, with a fringe, which starts at the share `fringe` from the crown to the hairline.
 
     Args:
@@ -87,7 +87,13 @@ def bob(strands: int, vertices: int, seed: int, *, fringe: float = 0.1, thicknes
 
 
 def wavy(
-    strands: int, vertices: int, seed: int, *, length: float = 0.40, wave: float = 0.008, thickness: float = 0.018
+    strands: int,
+    vertices: int,
+    seed: int,
+    *,
+    length: Positive = 0.40,
+    wave: NotNegative = 0.008,
+    thickness: Positive = 0.018,
 ) -> Groom:
     """Long hair, parted on the side, in loose S-waves of `wave` [m] amplitude that neighbours share.
 
@@ -99,7 +105,6 @@ def wavy(
         wave: amplitude of the waves [m].
         thickness: of the layer of hair over the head [m].
     """
-    require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
     flow = flow_from_parting(head, roots, Parting(side=0.025), sweep=0.8)
@@ -133,7 +138,13 @@ def wavy(
 
 
 def curly(
-    strands: int, vertices: int, seed: int, *, length: float = 0.27, radius: float = 0.0085, thickness: float = 0.035
+    strands: int,
+    vertices: int,
+    seed: int,
+    *,
+    length: Positive = 0.27,
+    radius: NotNegative = 0.0085,
+    thickness: Positive = 0.035,
 ) -> Groom:
     """Shoulder-length curls: helices about `radius` [m] wide; hardly two strands have the same shape.
 
@@ -145,7 +156,6 @@ def curly(
         radius: of the helices [m].
         thickness: of the layer of hair over the head [m].
     """
-    require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
     center = shaping.clump_centers(roots.points, CURLS, rng)
@@ -177,7 +187,7 @@ def curly(
     return shaping.finish(shaping.keep_outside(points, head.field, CLEARANCE), roots, center=center)
 
 
-def coily(strands: int, vertices: int, seed: int, *, length: float = 0.11, radius: float = 0.004) -> Groom:
+def coily(strands: int, vertices: int, seed: int, *, length: Positive = 0.11, radius: NotNegative = 0.004) -> Groom:
     """Tight coils that stand off the head all round; `length` [m] is how far they reach.
 
     Args:
@@ -187,7 +197,6 @@ def coily(strands: int, vertices: int, seed: int, *, length: float = 0.11, radiu
         length: how far the coils reach off the head [m].
         radius: of the coils [m].
     """
-    require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
     up = np.array([0, 0.25, 0], np.float32)
@@ -212,7 +221,7 @@ def coily(strands: int, vertices: int, seed: int, *, length: float = 0.11, radiu
     return shaping.finish(shaping.keep_outside(points, head.field, CLEARANCE), roots)
 
 
-def mohawk(strands: int, vertices: int, seed: int, *, length: float = 0.12, strip: float = 0.018) -> Groom:
+def mohawk(strands: int, vertices: int, seed: int, *, length: Positive = 0.12, strip: Positive = 0.018) -> Groom:
     """A crest along the middle of the head, `strip` [m] to either side of it, over close-cropped sides.
 
     Args:
@@ -222,7 +231,6 @@ def mohawk(strands: int, vertices: int, seed: int, *, length: float = 0.12, stri
         length: of the crest [m].
         strip: how far the crest reaches to either side of the middle [m].
     """
-    require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     beside = np.abs(head.scalp.points[:, 0])
     crest_density = 1 - shaping.smooth_step(beside, 0.8 * strip, 1.1 * strip)

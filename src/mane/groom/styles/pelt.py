@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mane.body.creature import Creature, make_creature
 from mane.body.creature.anatomy import NOSE
 from mane.body.mesh import Mesh
-from mane.geometry.checks import FloatArray, require_positive
+from mane.geometry.checks import FloatArray
 from mane.geometry.grid import UniformGrid
+from mane.geometry.limits import Positive, Range
 from mane.groom.groom import Groom
 from mane.groom.roots import scatter_roots
 from mane.groom.styles import _shaping as shaping
@@ -95,7 +96,14 @@ def fox_skin() -> FloatArray:
     return np.column_stack([color, bare]).astype(np.float32)
 
 
-def fox(strands: int, vertices: int, seed: int, *, length: float = LONGEST, lift: float = 1.0) -> Groom:
+def fox(
+    strands: int,
+    vertices: int,
+    seed: int,
+    *,
+    length: Positive = LONGEST,
+    lift: Annotated[float, Range(least=0, most=2)] = 1.0,
+) -> Groom:
     """A fox's coat; `length` [m] is that of the tail's longest hair, `lift` a factor on how far the fur stands off.
 
     Args:
@@ -103,11 +111,8 @@ def fox(strands: int, vertices: int, seed: int, *, length: float = LONGEST, lift
         vertices: points per strand.
         seed: of everything random.
         length: of the tail's longest hair [m].
-        lift: factor on how far the fur stands off.
+        lift: factor on how far the fur stands off: 0 lies flat, 2 is twice as far.
     """
-    require_positive("length", length)
-    if not 0 <= lift <= 2:
-        raise ValueError(f"lift: must be between 0 (flat) and 2 (twice as far off the skin), got {lift}")
     pelt, rng = load_pelt(), np.random.default_rng(seed)
     mesh = pelt.creature.mesh
     roots = scatter_roots(mesh, strands, density=pelt.density, seed=seed)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mane.body.mesh import Mesh
 from mane.body.shapes import Box, Sphere
-from mane.geometry.checks import FloatArray, as_floats, require_positive
+from mane.geometry.checks import FloatArray, as_floats
+from mane.geometry.limits import Fraction, Positive, Range
 from mane.groom.groom import Groom
 from mane.groom.roots import Roots, scatter_roots
 from mane.groom.styles import _shaping as shaping
@@ -17,6 +20,7 @@ CARPET_SIZE = 0.3
 BALL_RADIUS = 0.06
 FUR_CLEARANCE = 2e-4
 STRAY = 0.15  # how far single hairs leave the direction of the fur, as a share of it
+Lean = Annotated[float, Range(least=0, most=1.5)]  # [rad] off the upright; at a right angle it would have no end
 TUFT = 0.4  # width of a tuft of fur over the length of its hairs
 
 
@@ -38,7 +42,7 @@ def ball_body() -> Mesh:
     return Sphere(center=(0, 0, 0), radius=BALL_RADIUS).mesh(96)
 
 
-def brush(strands: int, vertices: int, seed: int, *, length: float = 0.06, splay: float = 0.25) -> Groom:
+def brush(strands: int, vertices: int, seed: int, *, length: Positive = 0.06, splay: Lean = 0.25) -> Groom:
     """Upright bristles on a round handle; `splay` [rad] is how far the outermost lean out.
 
     Args:
@@ -48,7 +52,6 @@ def brush(strands: int, vertices: int, seed: int, *, length: float = 0.06, splay
         length: of the bristles [m].
         splay: how far the outermost bristles lean out [rad].
     """
-    require_positive("length", length)
     rng = np.random.default_rng(seed)
     roots = _upper_roots(brush_body(), strands, seed)
     outward = roots.points * np.array([1, 0, 1], np.float32) * np.float32(splay / BRUSH_RADIUS)
@@ -61,7 +64,7 @@ def brush(strands: int, vertices: int, seed: int, *, length: float = 0.06, splay
     )
 
 
-def carpet(strands: int, vertices: int, seed: int, *, length: float = 0.02, lean: float = 0.35) -> Groom:
+def carpet(strands: int, vertices: int, seed: int, *, length: Positive = 0.02, lean: Lean = 0.35) -> Groom:
     """A deep-pile mat; `lean` [rad] is how far the pile lies over, each tuft its own way.
 
     Args:
@@ -71,7 +74,6 @@ def carpet(strands: int, vertices: int, seed: int, *, length: float = 0.02, lean
         length: of the pile [m].
         lean: how far the pile lies over, each tuft its own way [rad].
     """
-    require_positive("length", length)
     rng = np.random.default_rng(seed)
     roots = _upper_roots(carpet_body(), strands, seed)
     # One lean per tuft, so that the pile shows patches as a trodden carpet does.
@@ -85,7 +87,7 @@ def carpet(strands: int, vertices: int, seed: int, *, length: float = 0.02, lean
     return shaping.finish(shaping.clump(points, center, 0.5), roots, width=200e-6, group_names=("pile",))
 
 
-def ball(strands: int, vertices: int, seed: int, *, length: float = 0.09, droop: float = 0.55) -> Groom:
+def ball(strands: int, vertices: int, seed: int, *, length: Positive = 0.09, droop: Fraction = 0.55) -> Groom:
     """Long hair on a sphere, every way out; `droop` is how much the tips give in to gravity, 0 to 1.
 
     Args:
@@ -95,7 +97,6 @@ def ball(strands: int, vertices: int, seed: int, *, length: float = 0.09, droop:
         length: of the hair [m].
         droop: how much the tips give in to gravity, 0 to 1.
     """
-    require_positive("length", length)
     rng = np.random.default_rng(seed)
     roots = scatter_roots(ball_body(), strands, seed=seed)
     start = shaping.unit_vectors(roots.normals + 0.12 * rng.standard_normal((strands, 3)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mane.geometry.checks import FloatArray, IntArray, require_positive
+from mane.geometry.checks import FloatArray, IntArray
+from mane.geometry.limits import Positive
 from mane.groom.groom import Groom
 from mane.groom.styles import _shaping as shaping
 from mane.groom.styles.head import CLEARANCE, gather, load_head
@@ -16,7 +17,7 @@ BRAID_RADIUS = 0.017  # of the ties of a braid [m]
 TUFT = 0.88  # share of the braid below which the sets fan out
 
 
-def ponytail(strands: int, vertices: int, seed: int, *, length: float = 0.34, tie_radius: float = 0.016) -> Groom:
+def ponytail(strands: int, vertices: int, seed: int, *, length: Positive = 0.34, tie_radius: Positive = 0.016) -> Groom:
     """Hair combed tightly to a tie at the back of the head, from which a tail of `length` [m] hangs.
 
     Args:
@@ -26,7 +27,6 @@ def ponytail(strands: int, vertices: int, seed: int, *, length: float = 0.34, ti
         length: of the tail below the tie [m].
         tie_radius: of the tie [m].
     """
-    require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
     tie = _ponytail_tie()
@@ -45,7 +45,7 @@ def ponytail(strands: int, vertices: int, seed: int, *, length: float = 0.34, ti
     return shaping.finish(shaping.keep_outside(points, head.field, CLEARANCE), roots)
 
 
-def braid(strands: int, vertices: int, seed: int, *, length: float = 0.27, crossing: float = 0.032) -> Groom:
+def braid(strands: int, vertices: int, seed: int, *, length: Positive = 0.27, crossing: Positive = 0.032) -> Groom:
     """Hair gathered at the nape into three sets that are plaited; `crossing` [m] is the way from one turn to the next.
 
     The set of each strand is its group: `left`, `middle` and `right` as they enter the braid.
@@ -57,7 +57,6 @@ def braid(strands: int, vertices: int, seed: int, *, length: float = 0.27, cross
         length: of the braid [m].
         crossing: from one turn of the plait to the next [m].
     """
-    require_positive("length", length)
     head, rng = load_head(), np.random.default_rng(seed)
     roots = head.roots(strands, seed)
     spine = _braid_spine(length)
