@@ -16,8 +16,10 @@ from mane.geometry.checks import FloatArray
 from mane.skin.finish import _kernels as kernels
 from mane.skin.finish._kernels import NearCells
 
-# Cells along the longest edge of a shape; a mesh has those of its distance field.
-SHAPE_CELLS = 48
+# Cells in the box of a shape, however long and flat that is: between the teeth of a comb there must be some that are
+# not near. A mesh has those of its distance field.
+SHAPE_CELLS = 48**3
+MOST_CELLS = 256  # along the longest edge, where a shape is next to flat
 # A vertex may be found in the next cell by rounding, no further from its own than this part of a cell.
 ROUNDING = 0.05
 
@@ -53,10 +55,11 @@ class NearGrid:
         low, high = shape.bounds.astype(np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             return cls.everywhere()
-        cell = float((high - low).max() + 2 * thickness) / SHAPE_CELLS
+        size = high - low + 2 * thickness
+        cell = max(float(size.prod() / SHAPE_CELLS) ** (1 / 3), float(size.max()) / MOST_CELLS)
         # With two more cells on each side the outermost are not near, in which everything beyond the box is looked up.
         origin = low - thickness - 2 * cell
-        counts = np.ceil((high - low + 2 * thickness) / cell).astype(int) + 4
+        counts = np.ceil(size / cell).astype(int) + 4
         centers = origin + cell * (np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1) + 0.5)
         distance = shape.distance(centers.reshape(-1, 3).astype(np.float32)).reshape(counts)
         near = distance <= thickness + cell * (0.5 * np.sqrt(3.0) + ROUNDING)
