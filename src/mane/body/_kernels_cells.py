@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body._kernels_shapes import CAPSULE, SPHERE, primitive_distance
-from mane.body._kernels_solid import solid_at
-from mane.body._kernels_solid_f32 import FASTMATH, bare_distance
+from mane.body._kernels_solid import SolidArrays, solid_at
+from mane.body._kernels_solid_f32 import FASTMATH, bare_distance, in_world, local_distance
 from mane.simd.jit import leaf, njit, prange
 
 ZERO = np.float32(0.0)
@@ -35,6 +35,13 @@ class CellList(NamedTuple):
     candidates: NDArray[np.int32]  # (N,): primitives of the `SolidList`
     boxes: NDArray[np.float32]  # (K, 6): lowest and highest corner of every primitive of the `SolidList` [m]
     inv_slope: NDArray[np.float32]  # (Z,): one over how fast the distance of each solid may fall along a way
+
+
+class CelledSolid(NamedTuple):
+    """One solid with the cells around it."""
+
+    solid: SolidArrays
+    cells: CellList
 
 
 @leaf(fastmath=FASTMATH)
@@ -113,27 +120,75 @@ def whole_distance(solids, s, inv_slope, x, y, z):
 
 
 @leaf(fastmath=FASTMATH, forceinline=True)
+def cell_of(cells, s, x, y, z):
+    """Number of the cell that a point of the frame of solid s is in; -1 for none."""
+    scale = cells.inv_cell[s]
+    fx, fy, fz = (x - cells.origin[s, 0]) * scale, (y - cells.origin[s, 1]) * scale, (z - cells.origin[s, 2]) * scale
+    if not (fx >= ZERO and fy >= ZERO and fz >= ZERO):
+        return -1
+    nx, ny, nz = cells.counts[s, 0], cells.counts[s, 1], cells.counts[s, 2]
+    i, j, k = np.int64(fx), np.int64(fy), np.int64(fz)
+    if i >= nx or j >= ny or k >= nz:
+        return -1
+    return cells.first_cell[s] + (i * ny + j) * nz + k
+
+
+@leaf(fastmath=FASTMATH, forceinline=True)
 def cell_distance(solids, cells, s, x, y, z):
     """Signed distance [m] to solid s at a point of its own frame; beyond its cells no more than that.
 
     The distance of a field that falls faster than a point can move is scaled by that: a point may go that far.
     """
-    nx, ny, nz = cells.counts[s, 0], cells.counts[s, 1], cells.counts[s, 2]
-    if nx == 0:
+    if cells.counts[s, 0] == 0:
         return whole_distance(solids, s, cells.inv_slope[s], x, y, z)
-    scale = cells.inv_cell[s]
-    fx, fy, fz = (x - cells.origin[s, 0]) * scale, (y - cells.origin[s, 1]) * scale, (z - cells.origin[s, 2]) * scale
-    if not (fx >= ZERO and fy >= ZERO and fz >= ZERO):
+    cell = cell_of(cells, s, x, y, z)
+    if cell < 0:
         return box_distance_below(cells.box[s], x, y, z)
-    i, j, k = np.int64(fx), np.int64(fy), np.int64(fz)
-    if i >= nx or j >= ny or k >= nz:
-        return box_distance_below(cells.box[s], x, y, z)
-    cell = cells.first_cell[s] + (i * ny + j) * nz + k
     d = FAR
     for n in range(cells.start[cell], cells.start[cell + 1]):
         primitive = cells.candidates[n]
         d = min(d, bare_primitive(solids.kinds, solids.params, primitive, x, y, z))
     return d
+
+
+@leaf(fastmath=FASTMATH)
+def nearest_primitive(celled, x, y, z):
+    """Number of the primitive that is nearest to a point of the solid's own frame; -1 beyond its cells."""
+    cells = celled.cells
+    cell = cell_of(cells, 0, x, y, z)
+    nearest, least = np.int32(-1), FAR
+    if cell < 0:
+        return nearest
+    for n in range(cells.start[cell], cells.start[cell + 1]):
+        primitive = cells.candidates[n]
+        d = bare_primitive(celled.solid.kinds, celled.solid.params, primitive, x, y, z)
+        if d < least:
+            nearest, least = primitive, d
+    return nearest
+
+
+@leaf(fastmath=FASTMATH)
+def celled_distance(celled, enough, x, y, z):
+    """Signed distance [m] to a `CelledSolid` at a point of its own frame; where that is above `enough`, maybe less."""
+    if celled.cells.counts[0, 0] > 0:
+        k = nearest_primitive(celled, x, y, z)
+        if k >= 0:
+            return bare_primitive(celled.solid.kinds, celled.solid.params, k, x, y, z)
+        below = box_distance_below(celled.cells.box[0], x, y, z)
+        if below > enough:
+            return below
+    return bare_distance(celled.solid, x, y, z)
+
+
+@leaf(fastmath=FASTMATH)
+def celled_gradient(celled, pose, x, y, z):
+    """Signed distance [m] at a point of the own frame of a `CelledSolid`, and its unit gradient in the world's."""
+    if celled.cells.counts[0, 0] > 0:
+        k = nearest_primitive(celled, x, y, z)
+        if k >= 0:
+            d, gx, gy, gz = primitive_distance(celled.solid.kinds[k], celled.solid.params[k], x, y, z)
+            return in_world(pose, d, gx, gy, gz)
+    return local_distance(celled.solid, pose, x, y, z)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)

@@ -76,12 +76,8 @@ def bare_distance(solid, x, y, z):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def local_distance(solid, pose, x, y, z):
-    """Signed distance [m] at a point of the solid's own frame, and its unit gradient in the world's."""
-    if len(solid.kinds) > 0:
-        d, gx, gy, gz = shape_distance(solid.kinds, solid.params, x, y, z)
-    else:
-        d, gx, gy, gz = field_distance_gradient(solid.values, solid.origin, solid.inv_cell, x, y, z)
+def in_world(pose, d, gx, gy, gz):
+    """A distance [m], and its gradient in the frame of a solid as a unit vector in the world's."""
     scale = ONE / max(math.sqrt(gx * gx + gy * gy + gz * gz), WEAK_GRADIENT)
     return (
         d,
@@ -89,6 +85,16 @@ def local_distance(solid, pose, x, y, z):
         scale * (pose[3] * gx + pose[4] * gy + pose[5] * gz),
         scale * (pose[6] * gx + pose[7] * gy + pose[8] * gz),
     )
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def local_distance(solid, pose, x, y, z):
+    """Signed distance [m] at a point of the solid's own frame, and its unit gradient in the world's."""
+    if len(solid.kinds) > 0:
+        d, gx, gy, gz = shape_distance(solid.kinds, solid.params, x, y, z)
+    else:
+        d, gx, gy, gz = field_distance_gradient(solid.values, solid.origin, solid.inv_cell, x, y, z)
+    return in_world(pose, d, gx, gy, gz)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

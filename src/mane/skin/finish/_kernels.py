@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body._kernels_solid_f32 import FASTMATH, bare_distance, local_distance, steepest, to_local, world_distance
+from mane.body._kernels_cells import CelledSolid, celled_distance, celled_gradient
+from mane.body._kernels_solid_f32 import FASTMATH, steepest, to_local
 from mane.geometry.directions import spread_directions
 from mane.simd.jit import njit, prange
 
@@ -95,7 +96,7 @@ def swings_out(solid, pose, thickness, px, py, pz, length, gx, gy, gz, share, x,
     if (x - px) ** 2 + (y - py) ** 2 + (z - pz) ** 2 < HALF * length * length:
         return False
     lx, ly, lz = to_local(pose, x, y, z)
-    return bare_distance(solid, lx, ly, lz) >= thickness
+    return celled_distance(solid, thickness, lx, ly, lz) >= thickness
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -126,7 +127,7 @@ def closest_free(solid, pose, thickness, px, py, pz, length, x, y, z):
         agrees = tx * (x - px) + ty * (y - py) + tz * (z - pz)
         if agrees > best:
             lx, ly, lz = to_local(pose, px + length * tx, py + length * ty, pz + length * tz)
-            if bare_distance(solid, lx, ly, lz) >= thickness:
+            if celled_distance(solid, thickness, lx, ly, lz) >= thickness:
                 found, best = k, agrees
     return found
 
@@ -137,7 +138,8 @@ def freed(solid, pose, thickness, px, py, pz, length, x, y, z):
 
     Among teeth planes lead nowhere. Out of where the segment begins is the way that is most likely free.
     """
-    _, gx, gy, gz = world_distance(solid, pose, px, py, pz)
+    lx, ly, lz = to_local(pose, px, py, pz)
+    _, gx, gy, gz = celled_gradient(solid, pose, lx, ly, lz)
     share = swing_share(solid, pose, thickness, px, py, pz, length, gx, gy, gz, x, y, z)
     if share > ZERO:
         x, y, z = swung(px, py, pz, length, gx, gy, gz, share, x, y, z)
@@ -160,7 +162,8 @@ def pushed(solid, pose, thickness, rounds, is_strict, d, gx, gy, gz, px, py, pz,
                 x, y, z = turned_out(px, py, pz, length, depth, gx, gy, gz, x, y, z)
             else:
                 x, y, z = drawn(px, py, pz, x + depth * gx, y + depth * gy, z + depth * gz, length)
-            d, gx, gy, gz = world_distance(solid, pose, x, y, z)
+            lx, ly, lz = to_local(pose, x, y, z)
+            d, gx, gy, gz = celled_gradient(solid, pose, lx, ly, lz)
             continue
         is_freed = False
         if is_strict and depth > STUCK * length:
@@ -235,6 +238,7 @@ def first_flag(flags):
 @njit(cache=True, error_model="numpy", parallel=True)
 def fill_distance(
     solid,
+    cells,
     pose,
     flags,
     points,
@@ -247,7 +251,7 @@ def fill_distance(
             distance[s, i] = FAR
             if flags[s, i]:
                 x, y, z = to_local(pose, points[s, i, 0], points[s, i, 1], points[s, i, 2])
-                distance[s, i] = bare_distance(solid, x, y, z)
+                distance[s, i] = celled_distance(CelledSolid(solid, cells), FAR, x, y, z)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -265,7 +269,8 @@ def first_inside(solid, pose, thickness, lowest, s, start, flags, hair):
     for i in range(start, len(hair)):
         if flags[i]:
             x, y, z = to_local(pose, hair[i, 0], hair[i, 1], hair[i, 2])
-            if bare_distance(solid, x, y, z) < limit_of(lowest, thickness, s, i):
+            limit = limit_of(lowest, thickness, s, i)
+            if celled_distance(solid, limit, x, y, z) < limit:
                 return i
     return len(hair)
 
@@ -273,7 +278,7 @@ def first_inside(solid, pose, thickness, lowest, s, start, flags, hair):
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def adjust_hair(solid, pose, thickness, lowest, s, rounds, is_strict, first, hair):
     """Move hair s `(V, 3)` out of a solid whose first vertex inside is `first`."""
-    slope = steepest(solid)
+    slope = steepest(solid.solid)
     room = ZERO  # what is surely left to the surface after the way from the last vertex that was tested
     ox, oy, oz = hair[first - 1, 0], hair[first - 1, 1], hair[first - 1, 2]  # the previous vertex before it was moved
     px, py, pz = ox, oy, oz
@@ -287,9 +292,9 @@ def adjust_hair(solid, pose, thickness, lowest, s, rounds, is_strict, first, hai
         if room <= ZERO:
             limit = limit_of(lowest, thickness, s, i)
             lx, ly, lz = to_local(pose, x, y, z)
-            room = bare_distance(solid, lx, ly, lz) - limit
+            room = celled_distance(solid, limit, lx, ly, lz) - limit
             if room < ZERO:
-                d, gx, gy, gz = local_distance(solid, pose, lx, ly, lz)
+                d, gx, gy, gz = celled_gradient(solid, pose, lx, ly, lz)
                 x, y, z, room = pushed(
                     solid, pose, limit, rounds, is_strict, d, gx, gy, gz, px, py, pz, length, x, y, z
                 )
@@ -301,6 +306,7 @@ def adjust_hair(solid, pose, thickness, lowest, s, rounds, is_strict, first, hai
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def adjust_hairs(
     solid,
+    cells,
     pose,
     thickness,
     lowest,
@@ -312,15 +318,17 @@ def adjust_hairs(
 ):
     """Move `points (S, V, 3)` out of a solid, see `finish.adjusted`; vertices without a flag (S, V) are outside.
 
-    The solid and its pose (12,) are as in `body._kernels_solid`; `lowest` is that of `limit_of`.
+    The solid and its pose (12,) are as in `body._kernels_solid`, `cells` are its `CellList`; `lowest` is that of
+    `limit_of`.
     """
     for s in prange(len(points)):
         start = first_flag(flags[s])
         if start == points.shape[1]:
             continue
-        first = first_inside(solid, pose, thickness, lowest, s, start, flags[s], points[s])
+        celled = CelledSolid(solid, cells)
+        first = first_inside(celled, pose, thickness, lowest, s, start, flags[s], points[s])
         if first < points.shape[1]:
-            adjust_hair(solid, pose, thickness, lowest, s, rounds, is_strict, first, points[s])
+            adjust_hair(celled, pose, thickness, lowest, s, rounds, is_strict, first, points[s])
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)

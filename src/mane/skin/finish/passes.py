@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body._kernels_solid import SolidArrays
+from mane.body._kernels_cells import CelledSolid
 from mane.body._kernels_solid_f32 import WEAK_GRADIENT
+from mane.body.cells import solid_cells
 from mane.body.motion import Pose
 from mane.body.packed import PackedSolid, packed_poses
 from mane.body.solid import Solid
@@ -101,6 +102,7 @@ class SolidAdjustment(FinishingPass):
         self.rounds, self.strict = rounds, strict
         self._touched = range(len(self.solids)) if touched is None else touched
         self._packed = [PackedSolid.of(self.solids[number]) for number in self._touched]
+        self._cell_lists = [solid_cells([one]) for one in self._packed]
         self._grids = [None if one.is_deforming else NearGrid.of(one, thickness) for one in self._packed]
         self._flags = np.empty((0, 0), np.uint8)
         self._cells = np.empty(0, np.uint8)
@@ -113,17 +115,19 @@ class SolidAdjustment(FinishingPass):
         still = PackedSolid.of(body.at_rest())
         distance = np.empty(rest.shape[:2], np.float32)
         flags = self._flagged(rest, NearGrid.of(still, self.thickness), body.rest_pose)
-        kernels.fill_distance(still.arrays_at(0.0), packed_poses([body.rest_pose])[0], flags, rest, distance)
+        solid, cells = still.arrays_at(0.0), solid_cells([still])
+        kernels.fill_distance(solid, cells, packed_poses([body.rest_pose])[0], flags, rest, distance)
         return distance if (distance[:, 1:] < self.thickness).any() else NO_LIMIT
 
     def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
         """Move `points (S, V, 3)` [m] out of the solids as they are at this frame, in place, and return them."""
         require_poses(len(self.solids), frame.solid_poses)
-        for number, packed, grid in zip(self._touched, self._packed, self._grids, strict=True):
+        for number, packed, cells, grid in zip(self._touched, self._packed, self._cell_lists, self._grids, strict=True):
             now = self._grid_now(packed, frame.time) if grid is None else grid
             knows = number == 0 and self._lowest.shape == points.shape[:2]  # not where vertices were added
             lowest = self._lowest if knows else NO_LIMIT
-            self._adjust(points, packed.arrays_at(frame.time), now, frame.solid_poses[number], lowest)
+            solid = CelledSolid(packed.arrays_at(frame.time), cells)
+            self._adjust(points, solid, now, frame.solid_poses[number], lowest)
         return points
 
     def _grid_now(self, packed: PackedSolid, time: float) -> NearGrid:
@@ -132,9 +136,11 @@ class SolidAdjustment(FinishingPass):
             self._cells = grid.is_near.reshape(-1)
         return grid
 
-    def _adjust(self, points: FloatArray, solid: SolidArrays, grid: NearGrid, pose: Pose, lowest: FloatArray) -> None:
+    def _adjust(self, points: FloatArray, solid: CelledSolid, grid: NearGrid, pose: Pose, lowest: FloatArray) -> None:
         flags, thickness = self._flagged(points, grid, pose), np.float32(self.thickness)
-        kernels.adjust_hairs(solid, packed_poses([pose])[0], thickness, lowest, self.rounds, self.strict, flags, points)
+        kernels.adjust_hairs(
+            *solid, packed_poses([pose])[0], thickness, lowest, self.rounds, self.strict, flags, points
+        )
 
     def _flagged(self, points: FloatArray, grid: NearGrid, pose: Pose) -> NDArray[np.uint8]:
         """Flags of the vertices that are near a solid, in a buffer that the next call reuses."""
