@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mane.salon.grips import Grips
 from mane.salon.guard import Allowance, Guard
 from mane.salon.protocol import LARGEST_FROM_PAGE, ProtocolError, read_from_page
 from mane.salon.worker import Worker
@@ -39,6 +40,7 @@ class Salon:
     def __init__(self, worker: Worker, guard: Guard, folder: Path = PAGE) -> None:
         self._worker, self._guard, self._folder = worker, guard, folder
         self._pages: set[asyncio.Event] = set()
+        self._grips = Grips(worker.send)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -122,7 +124,7 @@ class Salon:
         news = asyncio.Event()
         news.set()
         self._pages.add(news)
-        tasks = [asyncio.create_task(self._send(socket, news)), asyncio.create_task(self._receive(socket))]
+        tasks = [asyncio.create_task(self._send(socket, news)), asyncio.create_task(self._receive(socket, news))]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             return done.pop().result()
@@ -131,6 +133,7 @@ class Salon:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._grips.leave(news)
 
     async def _send(self, socket: WebSocket, news: asyncio.Event) -> int:
         seen = 0
@@ -143,7 +146,7 @@ class Salon:
             if not self._worker.is_alive:
                 return GONE
 
-    async def _receive(self, socket: WebSocket) -> int:
+    async def _receive(self, socket: WebSocket, page: asyncio.Event) -> int:
         allowance = Allowance()
         while True:
             data = await _bytes(socket)
@@ -151,6 +154,7 @@ class Salon:
                 return TOO_FAST
             name, values = read_from_page(data)
             if name != "hello":
+                self._grips.watch(page, name, values)
                 self._worker.send(name, values)
 
 

@@ -23,6 +23,7 @@ from mane.salon.guard import Guard
 from mane.salon.protocol import FROM_PAGE, encode
 from mane.salon.server import Salon, free_port, make_server
 
+RESET = struct.pack("ii", 1, 0)  # lingering for no time: the other side sees a connection that was cut
 MOVE = {"number": 1, "position": [0, 0, 0], "rotation": [0, 0, 0, 1], "sequence": 3}
 
 
@@ -214,6 +215,60 @@ def test_only_other_addresses_get_a_token():
     assert not guard.accepts_host({"host": "192.168.1.5:8001"})
 
 
+GOING_ON = {
+    "grab": ({"is_held": 1, "point": [0, 0, 0], "target": [0, 0, 0.1]}, {"is_held": 0}),
+    "blow": ({"origin": [0, 0, 1], "velocity": [0, 0, -5]}, {"origin": [0, 0, 0], "velocity": [0, 0, 0]}),
+    "pour": ({"origin": [0, 0.3, 0], "velocity": [0, -1, 0]}, {"origin": [0, 0, 0], "velocity": [0, 0, 0]}),
+}
+
+
+def events_after(served, count):
+    """What has come of pages since a test cleared it, as soon as there are so many."""
+    deadline = time.monotonic() + 10
+    while len(served.worker.events) < count and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return list(served.worker.events)
+
+
+def has_let_go(event, name):
+    return event[0] == name and all(np.all(np.equal(event[1][key], one)) for key, one in GOING_ON[name][1].items())
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize("name", GOING_ON)
+def test_what_a_page_holds_ends_with_it(served, name, is_cut):
+    """A tab is closed, or its socket dies, while a button is down."""
+    served.worker.events.clear()
+    with served.connected() as socket:
+        socket.send(encode(name, **GOING_ON[name][0], sequence=5))
+        assert len(events_after(served, 1)) == 1
+        if is_cut:
+            socket.socket.setsockopt(SOL_SOCKET, SO_LINGER, RESET)
+            socket.socket.close()
+    events = events_after(served, 2)
+    assert [one for one, _ in events] == [name, name]
+    assert has_let_go(events[1], name)
+    assert events[1][1]["sequence"] == 5
+
+
+def test_what_was_let_go_or_taken_over_does_not_end_with_a_page(served):
+    served.worker.events.clear()
+    (pour, dry), (pull, _) = GOING_ON["pour"], GOING_ON["grab"]
+    with served.connected() as other:
+        with served.connected() as socket:
+            socket.send(encode("pour", **pour, sequence=1))
+            socket.send(encode("pour", **dry, sequence=2))
+            socket.send(encode("grab", **pull, sequence=3))
+            events_after(served, 3)
+            other.send(encode("grab", **pull, sequence=1))
+            events_after(served, 4)
+            socket.send(encode("blow", **GOING_ON["blow"][0], sequence=4))
+        events = events_after(served, 6)
+        assert [name for name, _ in events] == ["pour", "pour", "grab", "grab", "blow", "blow"]
+        assert has_let_go(events[5], "blow")
+    assert has_let_go(events_after(served, 7)[6], "grab")
+
+
 def check_cut_connections(served, count):
     """Mutated messages, and sockets cut at random: every connection ends, and the server goes on."""
     rng = np.random.default_rng(2)
@@ -251,9 +306,9 @@ ORIGINALS = [
     encode("turn", position=[0, 0, 0], rotation=[0, 0, 0, 1], sequence=4),
     encode("grab", is_held=1, point=[0, 0, 0], target=[0, 0, 0.1], sequence=5),
     encode("blow", origin=[0, 0, 1], velocity=[0, 0, -5], sequence=6),
+    encode("pour", origin=[0, 0.3, 0], velocity=[0, -1, 0], sequence=7),
     encode("save", kind="scene", name="x", eye=[0, 0, 1], target=[0, 0, 0], fov=30.0),
 ]
-RESET = struct.pack("ii", 1, 0)  # lingering for no time: the other side sees a connection that was cut
 
 
 class Vandal(threading.Thread):
