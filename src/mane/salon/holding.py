@@ -17,10 +17,19 @@ from mane.strand.source import GuideSource
 
 @dataclass(frozen=True)
 class Held:
-    """Where head and props are."""
+    """Where head and props are.
+
+    Attributes:
+        head: pose of the head.
+        props: poses of solids by number.
+        is_head_taken: whether a hand has taken the head, which then no longer goes by its own motion.
+        taken: numbers of the props that a hand has taken.
+    """
 
     head: Pose
     props: Mapping[int, Pose]
+    is_head_taken: bool
+    taken: frozenset[int]
 
 
 class Holding:
@@ -92,12 +101,18 @@ class Holding:
     @property
     def held(self) -> Held:
         """Where everything is."""
-        return Held(self.head.poses[-1], {number: motion.poses[-1] for number, motion in self.props.items()})
+        taken = frozenset(number for number, own in self._own.items() if own is None)
+        poses = {number: motion.poses[-1] for number, motion in self.props.items()}
+        return Held(self.head.poses[-1], poses, self._own_head is None, taken)
 
     def put(self, held: Held) -> None:
-        """Begin anew at time 0 with everything where it was."""
+        """Begin anew at time 0 with everything where it was, and what a hand has taken still in its hands."""
         self.head.restart(held.head, 0.0)
         self.head.target = held.head
+        if held.is_head_taken:
+            self._own_head = None
+        for number in held.taken & set(self._own):
+            self._own[number] = None
         for number, pose in held.props.items():
             if number in self.props:
                 self.props[number].restart(pose, 0.0)

@@ -309,6 +309,7 @@ class Studio:
             own["frame"] = self._seek
         if name in own:
             own[name](value)
+            self._show_state()  # or a state that was on its way would put the slider back
         else:
             self._require_scene(name)
             self._change(settings.find_slider(self.scene, name).moved(self.scene, value))
@@ -337,6 +338,7 @@ class Studio:
         elif name == "pace":
             require_choice("server carries", value, PACES)
             self._pace.follow(value == PACES[0])
+            self._show_state()
         else:
             choice = settings.find_choice(self.scene, name)
             if not choice.is_drawn:

@@ -125,6 +125,38 @@ def test_every_slider_moves_and_is_a_key_of_the_scene(shared, name):
     assert np.isfinite(shared.studio.frame.points).all()
 
 
+def test_other_hair_is_made_with_head_and_props_where_hands_have_put_them():
+    """A length that is changed makes the hair anew; what was in hand must not fly back to where the scene begins."""
+    page = Page(settings=["head.motion=look"])
+    page.hold(1, [0.12, 0.1, 0.3])
+    page.studio.apply("turn", {"position": [0, 0, 0], "rotation": [0, 0.2, 0, 0.98], "sequence": 2})
+    for _ in range(40):
+        page.studio.step()
+    before = page.topics["frame"]["solids"].reshape(-1, 7).copy()
+    turned = page.studio.frame.head.rotation
+    page.studio.apply("slide", {"name": "length", "value": 0.06, "sequence": 3})
+    for _ in range(40):
+        page.studio.step()
+    after = page.topics["frame"]["solids"].reshape(-1, 7)
+    assert np.allclose(before[1, :3], [0.12, 0.1, 0.3], atol=1e-6)
+    assert np.abs(after - before).max() < 1e-6
+    assert np.abs(page.studio.frame.head.rotation - turned).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "shown"),
+    [
+        ("slide", {"name": "speed", "value": 0.5}, 0.5),
+        ("choose", {"name": "pace", "value": "as set"}, "as set"),
+    ],
+)
+def test_settings_of_the_salon_itself_are_told_to_pages(shared, name, values, shown):
+    """Or a state that was sent before they were taken up would show them where they were, and stay."""
+    shared.studio.apply(name, {**values, "sequence": 1})
+    assert shared.settings()[values["name"]]["value"] == shown
+    shared.studio.speed = 1.0
+
+
 def test_a_softer_hair_moves_on_from_where_it_was(shared):
     shared.studio.apply("turn", {"position": [0, 0, 0], "rotation": [0, 0.3, 0, 0.95], "sequence": 1})
     for _ in range(6):
