@@ -47,6 +47,11 @@ export class Gizmo {
     this.onChange();
   }
 
+  /** Let handles be dragged, or not: they know nothing of views side by side. */
+  enable(isEnabled: boolean): void {
+    this.controls.enabled = isEnabled;
+  }
+
   /** Go along with the prop, unless it goes along with the handles. */
   place(position: THREE.Vector3, rotation: THREE.Quaternion): void {
     if (this.isDragged) return;

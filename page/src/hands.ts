@@ -46,7 +46,6 @@ export class Hands {
   onEvent: (sequence: number, happened: number) => void = () => {};
   private happened = 0;
   private drag: Drag | null = null;
-  private readonly headTurn = new THREE.Quaternion();
   private readonly headBefore = new THREE.Quaternion();
   private readonly pose = { position: new THREE.Vector3(), rotation: new THREE.Quaternion() };
   private readonly ray = new THREE.Raycaster();
@@ -112,7 +111,7 @@ export class Hands {
     const hit = this.solids.hit(this.ray);
     if (!hit) return null;
     if (!hit.isProp) {
-      this.headBefore.copy(this.headTurn);
+      this.headBefore.fromArray(this.stage.shownFrame?.head ?? [0, 0, 0, 0, 0, 0, 1], 3); // whoever turned it there
       return drag("head", hit.number, hit.point, new THREE.Vector3());
     }
     this.take(hit.number);
@@ -185,10 +184,8 @@ export class Hands {
     const right = new THREE.Vector3().setFromMatrixColumn(this.camera.matrixWorld, 0);
     const turn = new THREE.Quaternion().setFromAxisAngle(new THREE.Vector3(0, 1, 0), TURN_SPEED * way.x);
     turn.multiply(new THREE.Quaternion().setFromAxisAngle(right, TURN_SPEED * way.y));
-    this.headTurn.copy(turn).multiply(this.headBefore);
-    const sequence = this.event();
-    const rotation = this.headTurn.toArray();
-    this.connection.send(writeTurn({ position: [0, 0, 0], rotation, sequence }));
+    const rotation = turn.multiply(this.headBefore).toArray();
+    this.connection.send(writeTurn({ position: [0, 0, 0], rotation, sequence: this.event() }));
   }
 
   private event(): number {

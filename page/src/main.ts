@@ -33,6 +33,7 @@ const panel = new Panel(document.querySelector("aside") as HTMLElement, {
   handles: (handles) => stage.gizmo.set(handles),
   drawn: (share) => stage.drawShare(share),
   graphics: reload,
+  fit: () => stage.fit(),
 });
 panel.drawnBy(backend.name);
 if (note) panel.tell(note, false);

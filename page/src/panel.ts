@@ -50,6 +50,7 @@ export interface Actions {
   handles(handles: Handles): void;
   drawn(share: number): void;
   graphics(name: BackendName): void;
+  fit(): void;
 }
 
 function element<K extends keyof HTMLElementTagNameMap>(tag: K, name = "", text = ""): HTMLElementTagNameMap[K] {
@@ -110,6 +111,7 @@ export class Panel {
     for (const tool of TOOLS) {
       tools.append(this.button(`tool-${tool}`, tool, () => this.press(tool)));
     }
+    tools.append(this.button("fit", "see all", () => actions.fit()));
     const saving = element("div", "bar");
     this.name.value = "salon";
     this.name.id = "save-name";

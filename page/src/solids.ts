@@ -168,6 +168,13 @@ export class Solids {
     return { number, isProp: this.props.has(number), point: found.point };
   }
 
+  /** A box around what hair grows on, where it is now; empty where there is nothing. */
+  bodyBounds(): THREE.Box3 {
+    const box = new THREE.Box3();
+    for (const [number, mesh] of this.meshes) if (!this.props.has(number)) box.expandByObject(mesh);
+    return box;
+  }
+
   pose(number: number): { position: THREE.Vector3; rotation: THREE.Quaternion } | null {
     const mesh = this.meshes.get(number);
     return mesh ? { position: mesh.position.clone(), rotation: mesh.quaternion.clone() } : null;

@@ -5,11 +5,14 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Backend, View } from "./backend";
 import type { Frame, FromServer } from "./generated/protocol";
 import { Gizmo } from "./gizmo";
+import { boundsOf, distanceTo } from "./framing";
 import type { State } from "./panel";
 import { Solids } from "./solids";
 import { thinned } from "./thinned";
 
 const FOV = 30; // [degrees]
+const FACING = new THREE.Vector3(-0.34, -0.14, -0.98); // of the camera at first: a little from above and from the left of a face
+const CLIPPED = { near: 0.02, far: 20 }; // of the distance that shows everything
 const SLOW = { card: 40, software: 45 }; // [ms] a page that takes longer for a picture draws fewer hairs
 const FEWEST = { card: 1500, software: 500 }; // hairs that are drawn however slow it is
 const RATIO = 0.5; // pixels of the picture per pixel of the page while things move, where the processor draws
@@ -33,6 +36,8 @@ export class Stage {
   pictures = 0;
   /** Hairs that were drawn in the last picture. */
   drawn = 0;
+  /** Views side by side in the last picture, which is what is pointed at: the camera has their shape until the next one. */
+  columns = 1;
   /** Whether every stage is waited for, so that its time is its own; pictures then take longer. */
   isTimed = false;
   /** When the newest picture was begun [ms]. */
@@ -53,6 +58,7 @@ export class Stage {
   private ratioBefore = 0;
   private isFramed = false;
   private vertices = 0; // of a hair, as the server has it
+  private readonly restBounds = new THREE.Box3();
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -66,7 +72,6 @@ export class Stage {
     this.solids = new Solids(backend.solidUniforms, this.isSoftware);
     this.gizmo = new Gizmo(this.camera, canvas);
     this.gizmo.onChange = () => (this.isNew = true);
-    this.camera.position.set(0.34, 0.14, 0.98);
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement as HTMLElement);
     this.resize();
   }
@@ -108,14 +113,32 @@ export class Stage {
     this.backend.take(message);
     if (message.kind === "hair") {
       this.frame = null;
-      if (!this.isFramed) this.orbit.target.fromArray(message.pivot).y -= 0.03;
-      this.isFramed = true;
+      this.restBounds.copy(boundsOf(message.rest)).translate(new THREE.Vector3(...message.pivot));
     }
     if (message.kind === "solid") this.solids.take(message);
     if (message.kind === "frame") {
       this.frame = message;
       this.frameCount += 1;
+      if (!this.isFramed) this.fit();
+      this.isFramed = true;
     }
+    this.isNew = true;
+  }
+
+  /** Let the camera see all hair and what it grows on, from where it looks at first; things in hand may lie outside. */
+  fit(): void {
+    if (!this.frame) return;
+    this.solids.place(this.frame.solids);
+    const [place, turn] = [new THREE.Vector3().fromArray(this.frame.head), new THREE.Quaternion().fromArray(this.frame.head, 3)];
+    const head = new THREE.Matrix4().compose(place, turn, new THREE.Vector3(1, 1, 1));
+    const hair = this.restBounds.clone().applyMatrix4(head);
+    const bounds = boundsOf(this.frame.points).union(hair).union(this.solids.bodyBounds());
+    const aspect = this.canvas.clientWidth / this.canvas.clientHeight / this.backend.columns(this.sideCount);
+    const distance = distanceTo(bounds, FACING, FOV, aspect || 1);
+    bounds.getCenter(this.orbit.target);
+    this.camera.position.copy(this.orbit.target).addScaledVector(FACING, -distance / FACING.length());
+    [this.camera.near, this.camera.far] = [CLIPPED.near * distance, CLIPPED.far * distance];
+    this.orbit.update();
     this.isNew = true;
   }
 
@@ -145,6 +168,8 @@ export class Stage {
     this.isNew = false;
     this.solids.place(this.frame.solids);
     const quality = this.isFull ? FULL[this.speed] : inSteps(this.quality);
+    this.columns = this.backend.columns(this.sideCount);
+    this.gizmo.enable(this.columns === 1);
     this.drawn = this.backend.draw({
       frame: this.frame,
       camera: this.camera,
@@ -162,11 +187,6 @@ export class Stage {
     this.isPending = true;
     this.pictures += 1;
     return this.frame.sequence;
-  }
-
-  /** Views side by side. */
-  get columns(): number {
-    return this.backend.columns(this.sideCount);
   }
 
   private get distance(): number {

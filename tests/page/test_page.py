@@ -75,13 +75,20 @@ class Tab:
             time.sleep(0.05)
         raise AssertionError(f"{code} did not come {what} within {PATIENCE:g} s; the page says {self.errors}")
 
-    def place_of(self, number):
-        """Where a prop is on the screen [pixels]."""
+    def seen_at(self, point):
+        """Where a point, a vector of three in the page's own words, is on the screen [pixels]."""
         return self.get(
-            f"(() => {{ const p = salon.stage.solids.pose({number}).position.clone();"
-            f"p.y += {number} == 1 ? 0.006 : 0;"  # the spine of the comb
-            "p.project(salon.stage.camera); const box = document.querySelector('canvas').getBoundingClientRect();"
+            f"(() => {{ const p = {point}.project(salon.stage.camera);"
+            "const box = document.querySelector('canvas').getBoundingClientRect();"
             "return [box.left + (p.x + 1) / 2 * box.width, box.top + (1 - p.y) / 2 * box.height]; })()"
+        )
+
+    def place_of(self, number, shift=(0, 0, 0)):
+        """Where a prop is on the screen [pixels], or a place beside it."""
+        spine = ".add({x: 0, y: 0.006, z: 0})" if number == COMB else ""
+        x, y, z = shift
+        return self.seen_at(
+            f"salon.stage.solids.pose({number}).position.clone(){spine}.add({{x: {x}, y: {y}, z: {z}}})"
         )
 
     def guides(self):
@@ -187,13 +194,15 @@ def test_dragging_the_comb_moves_hair(tab):
     tab.page.mouse.move(x, y)
     tab.page.mouse.down()
     assert tab.get("salon.hands.held") == COMB
-    box = tab.page.locator("canvas").bounding_box()
-    tab.page.mouse.move(box["x"] + 0.45 * box["width"], box["y"] + 0.55 * box["height"], steps=12)
+    beside_the_face = "salon.stage.orbit.target.clone().set(0.1, 0.03, 0.07)"
+    tab.page.mouse.move(*tab.seen_at(beside_the_face), steps=12)
     tab.wait("salon.answers.length > 5", "back from the server")
+    tab.wait("salon.stage.solids.pose(1).position.x < 0.17", "with the mouse")
+    in_front = tab.get("salon.stage.solids.pose(1).position.z")
+    tab.page.mouse.wheel(0, -400)  # 10 cm deeper
+    tab.wait(f"salon.stage.solids.pose(1).position.z < {in_front - 0.08}", "into the hair")
     time.sleep(1.0)
     tab.page.mouse.up()
-    position = tab.get("salon.stage.solids.pose(1).position.toArray()")
-    assert position[0] < 0.1  # it has followed the mouse, on the server
     assert np.abs(tab.guides() - guides).max() > 0.003
     assert (np.abs(tab.pixels() - before).max(axis=2) > 30).mean() > 0.005
 
@@ -254,7 +263,35 @@ def test_two_skins_are_side_by_side(tab):
     for side in (picture[:, :half], picture[:, half:]):
         assert (side.std(axis=2) > 15).mean() > 0.02
     tab.choose("view", "hair")
+
+
+SHAPE = (
+    "(() => { const box = document.querySelector('canvas').getBoundingClientRect();"
+    "return salon.stage.columns * salon.stage.camera.aspect * box.height / box.width; })()"
+)
+
+
+def test_what_is_pointed_at_is_what_is_shown(tab):
+    """Until the picture of one side is there, the one of two is seen; a drag missed the ball then."""
+    tab.wait("salon.stage.columns === 2", "side by side")
+    assert tab.get(SHAPE) == pytest.approx(1, rel=0.01)
+    count = tab.get("salon.stage.solids.meshes.size")
+    before = f"salon.stage.takeState({{sides: [{{skin: 'linear'}}], solids: {count}}})"
+    assert tab.get(f"{before}; {SHAPE}") == pytest.approx(1, rel=0.01)
+    tab.choose("second", "linear")
+    tab.wait("salon.stage.columns === 2", "side by side")
+
+
+def test_handles_that_are_not_shown_are_not_dragged(tab):
+    """They are drawn over one view alone, and would be taken where the other one has something else."""
+    tab.get("salon.hands.take(2)")
+    tab.wait("salon.stage.columns === 2", "side by side")
+    tab.page.mouse.move(*handle_of(tab, "y", 0.06))
+    tab.page.mouse.down()
+    assert not tab.get("salon.stage.gizmo.controls.dragging")
+    tab.page.mouse.up()
     tab.choose("second", "none")
+    tab.wait("salon.stage.columns === 1", "alone")
 
 
 @pytest.fixture
@@ -266,26 +303,30 @@ def untouched_tab(browser, tmp_path):
         one.page.close()
 
 
-BALL_AT_START = "salon.stage.solids.pose(2)?.position.x < -0.2"
+def put_the_ball_beside(tab):
+    """Take the comb in hand, so that handles are not at the ball, and put the ball where a scene begins."""
+    tab.get("salon.hands.take(2); salon.hands.pose.position.set(-0.24, 0.1, 0.1); salon.hands.sendPose()")
+    tab.get("salon.hands.take(1)")
+    tab.wait("salon.stage.solids.pose(2).position.x < -0.23", "to its place")
 
 
-def test_what_was_done_is_recorded_and_saved_as_a_scene(untouched_tab, tmp_path):
-    tab = untouched_tab
+def test_what_was_done_is_recorded_and_saved_as_a_scene(tab, salon):
+    """After all sliders were moved and two views were shown, as a person does it."""
+    put_the_ball_beside(tab)
     tab.press("record")
     tab.wait("document.querySelector('#command-record').getAttribute('aria-pressed') === 'true'")
-    tab.wait(BALL_AT_START, "to its place")
     x, y = tab.place_of(BALL)
     tab.page.mouse.move(x, y)
     tab.page.mouse.down()
     tab.page.mouse.move(x + 120, y + 20, steps=8)
-    tab.wait(f"!({BALL_AT_START})", "with the mouse")
+    tab.wait("salon.stage.solids.pose(2).position.x > -0.2", "with the mouse")
     tab.page.mouse.up()
     tab.wait("salon.stage.shownFrame.time > 0.1", "long enough")
     tab.press("stop")
     tab.page.fill("#save-name", "by_hand")
     tab.page.click("#save-scene")
     tab.wait("document.querySelector('.notice').textContent.includes('saved')", "saved")
-    scene = read_scene(tmp_path / "by_hand.toml")
+    scene = read_scene(salon.folder / "by_hand.toml")
     source = build(scene).source
     source.reset()
     start = source.solids[BALL].motion.pose(0.0).position
@@ -298,9 +339,10 @@ def touch(tab, kind, points):
     tab.touches.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
 
 
-def test_touch_drags_props_and_turns_the_camera(untouched_tab):
-    tab = untouched_tab
-    tab.wait(BALL_AT_START, "to its place")
+def test_touch_drags_props_and_turns_the_camera(tab):
+    tab.press("reset")
+    tab.press("play")
+    put_the_ball_beside(tab)
     tab.touches = tab.page.context.new_cdp_session(tab.page)
     x, y = tab.place_of(BALL)
     before = tab.get("salon.stage.solids.pose(2).position.toArray()")
@@ -322,12 +364,8 @@ def test_touch_drags_props_and_turns_the_camera(untouched_tab):
 
 def handle_of(tab, axis, along):
     """Where a place along an arrow of the handles is on the screen [pixels]."""
-    return tab.get(
-        "(() => { const p = salon.stage.solids.pose(salon.hands.held).position.clone();"
-        f"p.{axis} += {along}; p.project(salon.stage.camera);"
-        "const box = document.querySelector('canvas').getBoundingClientRect();"
-        "return [box.left + (p.x + 1) / 2 * box.width, box.top + (1 - p.y) / 2 * box.height]; })()"
-    )
+    shift = {"x": 0, "y": 0, "z": 0, axis: along}
+    return tab.place_of(tab.get("salon.hands.held"), shift.values())
 
 
 def test_handles_move_along_one_axis_alone(tab):
@@ -395,11 +433,7 @@ def test_water_is_poured_and_hair_gets_wet(untouched_tab):
     tab = untouched_tab
     tab.wait("salon.stage.shownFrame.time > 0.02", "moving")
     tab.page.click("#tool-pour")
-    x, y = tab.get(
-        "(() => { const p = salon.stage.orbit.target.clone(); p.y += 0.2; p.project(salon.stage.camera);"
-        "const box = document.querySelector('canvas').getBoundingClientRect();"
-        "return [box.left + (p.x + 1) / 2 * box.width, box.top + (1 - p.y) / 2 * box.height]; })()"
-    )
+    x, y = tab.seen_at("salon.stage.orbit.target.clone().set(0, 0.2, 0)")
     before = tab.pixels()
     tab.page.mouse.move(x, y)
     tab.page.mouse.down()
