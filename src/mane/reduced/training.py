@@ -29,6 +29,7 @@ MOST_RAISES = 12
 # Ridges that are tried, on the coefficients before and on what is known of the body.
 HISTORY_CANDIDATES = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
 CONTROL_CANDIDATES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
+CALMEST = 0.1  # a motion counts as if hair moved by at least this part of the mean of all motions
 FOLDS = 4  # of so many motions one is held back in turn, to choose the ridge by
 WINDS = ("control", "factor")
 GRID_POINTS = (1, 9, 5, 4, 3)  # per slider in the stability grid, by the number of sliders
@@ -49,6 +50,7 @@ class MultilinearTraining:
         window: frames of history, 2 as printed
         bodies: frames of which the body itself is known: x_t alone is 1, as printed; with x_(t-1) and x_(t-2) 3
         wind: what an axis of winds is: a "control" that may turn in every frame, or a "factor" as printed
+        even: whether every motion counts the same; by squares of errors, as printed, the most violent ones count most
     """
 
     dimensions: int = 100
@@ -60,6 +62,7 @@ class MultilinearTraining:
     window: int = 2
     bodies: int = 1
     wind: str = "control"
+    even: bool = True
 
     def __post_init__(self) -> None:
         require_choice("representation", self.representation, list(REPRESENTATIONS))
@@ -78,7 +81,7 @@ class MultilinearTraining:
     def printed(cls, **settings: Any) -> MultilinearTraining:
         """As guan2012 prints it: positions seen from the bust, the data tensor, no ridge, wind as a factor."""
         given = {"representation": "positions", "space": "bust", "dynamics": "tensor", "ridge": 0.0, "wind": "factor"}
-        return cls(**{**given, "control_ridge": 0.0, **settings})
+        return cls(**{**given, "control_ridge": 0.0, "even": False, **settings})
 
 
 class TrainingData(Protocol):
@@ -238,8 +241,23 @@ def _grams(
 ) -> CrossGrams:
     history = HISTORY_CANDIDATES if training.ridge is None else (training.ridge,)
     control = CONTROL_CANDIDATES if training.control_ridge is None else (training.control_ridge,)
+    if training.even:
+        controls, coefficients = evened(controls, coefficients)
     ridge = chosen_ridge(controls, coefficients, training.window, history, control)
     return CrossGrams.of(controls, coefficients, training.window, ridge)
+
+
+def evened(controls: Sequence[Array], coefficients: Sequence[Sequence[Array]]) -> tuple[list[Array], list[list[Array]]]:
+    """All motions scaled to move hair by the same root of mean squares over all styles.
+
+    The dynamics are linear: half of the coefficients under half of the controls are a motion, too. Errors are held
+    small relative to how far hair moves then, where a shake of the head would count a hundred times a walk.
+    """
+    squares = [np.mean([(own[m] ** 2).sum(axis=1).mean() for own in coefficients]) for m in range(len(controls))]
+    way = np.sqrt(squares)
+    scale = way.mean() / np.maximum(np.maximum(way, CALMEST * way.mean()), 1e-12)
+    rows = [[factor * part for factor, part in zip(scale, own, strict=True)] for own in coefficients]
+    return [factor * control for factor, control in zip(scale, controls, strict=True)], rows
 
 
 def chosen_ridge(

@@ -15,7 +15,7 @@ from mane.reduced.dynamics import (
     solve_positive_definite,
 )
 from mane.reduced.factors import Factor
-from mane.reduced.training import stable
+from mane.reduced.training import CALMEST, DYNAMICS, MultilinearTraining, evened, stable
 
 FACTORS = (Factor.of_levels("length", [1, 2]), Factor.of_levels("softness", [1, 3, 9]))
 SIZE, CONTROLS = 4, 5
@@ -124,6 +124,28 @@ def test_the_ridge_is_raised_until_all_of_the_grid_is_stable():
     assert grid.max() == pytest.approx(1.35)
     again = [made.operator(weights_of(factors, length=value)).spectral_radius for value in grid[:, 0]]
     np.testing.assert_allclose(again, radii, rtol=1e-12)
+
+
+def learned_of(controls, coefficients, even):
+    training = MultilinearTraining(ridge=1e-3, control_ridge=1e-4, even=even)
+    return as_matrix(DYNAMICS["gram"](training, (), controls, coefficients).operator(np.ones(1)))
+
+
+def test_every_motion_counts_the_same_however_violent_it_is():
+    controls, (own, *_) = random_styles()
+    louder = [10 * controls[0], *controls[1:]], [[10 * own[0], *own[1:]]]
+    of_both = [learned_of(*one, even=True) for one in ((controls, [own]), louder)]
+    np.testing.assert_allclose(*of_both, atol=1e-9)
+    # By squares of errors the first motion would count a hundred times the others.
+    assert np.abs(learned_of(controls, [own], even=False) - learned_of(*louder, even=False)).max() > 0.01
+
+
+def test_a_motion_without_any_does_not_count_more_than_a_calm_one():
+    controls, (own, *_) = random_styles()
+    still = 1e-7
+    scaled, rows = evened([still * controls[0], *controls[1:]], [[still * own[0], *own[1:]]])
+    assert np.abs(rows[0][0]).max() < 1.1 * still * np.abs(own[0]).max() / CALMEST
+    np.testing.assert_allclose(scaled[0] * (still * own[0]).std(), still * controls[0] * rows[0][0].std(), rtol=1e-9)
 
 
 def test_the_solver_is_numpys_and_refuses_what_is_not_definite():
