@@ -97,8 +97,29 @@ def _pattern() -> NDArray[np.float64]:
 PATTERN = _pattern()
 
 
+def with_sharp_sides(mesh: Mesh) -> Mesh:
+    """Give triangles on the sides of the box of a mesh vertices of their own: normals of either keep off the other.
+
+    A pool in a box has a sharp edge where its surface meets the glass. With vertices that both share, a renderer rounds
+    it over the width of a cell.
+    """
+    points, faces = mesh.points, mesh.faces.copy()
+    extent = max(float(np.ptp(points, axis=0).max()), 1e-9)
+    found, count = [points], len(points)
+    for axis, end in np.ndindex(3, 2):
+        along = points[:, axis]
+        is_there = np.abs(along - (along.max() if end else along.min())) < 1e-5 * extent
+        flat = is_there[mesh.faces].all(axis=1)
+        own, index = np.unique(mesh.faces[flat], return_inverse=True)
+        faces[flat] = count + index.reshape(-1, 3)
+        found.append(points[own])
+        count += len(own)
+    used, index = np.unique(faces, return_inverse=True)
+    return Mesh(np.concatenate(found)[used], index.reshape(-1, 3).astype(np.int32))
+
+
 def water_mesh(surface: FreeSurface, drops: NDArray[np.float64] = NO_DROPS) -> Mesh | None:
-    """Return the surface, its spray, and further drops (N, 4), places [m] and volumes [m^3], as one mesh."""
+    """Return the surface, its spray, and more drops (N, 4), places [m] and volumes [m^3], as one mesh to be drawn."""
     grid, spray = surface.grid, surface.spray
     flying = ~spray.is_lying
     found = [
@@ -112,4 +133,4 @@ def water_mesh(surface: FreeSurface, drops: NDArray[np.float64] = NO_DROPS) -> M
         return None
     starts = np.cumsum([0, *(len(mesh.points) for mesh in meshes)])
     faces = [mesh.faces + np.int32(start) for mesh, start in zip(meshes, starts, strict=False)]
-    return Mesh(np.concatenate([mesh.points for mesh in meshes]), np.concatenate(faces))
+    return with_sharp_sides(Mesh(np.concatenate([mesh.points for mesh in meshes]), np.concatenate(faces)))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mane.body.mesh import Mesh
 from mane.fluid.level_set import LevelSet
+from mane.geometry.checks import FloatArray
 
 # Tetrahedra of a cube, along the paths from its lowest corner to its highest one axis after the other: those of
 # neighbouring cubes share their faces, so that the surface has no cracks. Corners are numbered 4 x + 2 y + z.
@@ -35,13 +36,31 @@ def _cases() -> list[NDArray[np.int64]]:
 CASES = _cases()
 
 
+def _closed(phi: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Distances at centres of cells and on every side of the box, with a layer of air around; which nodes are that.
+
+    On the sides, half a cell beyond the last centres, the surface goes on in a straight line.
+    """
+    padded: FloatArray = np.pad(phi, 2, mode="edge")
+    for axis in range(3):
+        along = np.moveaxis(padded, axis, 0)
+        if len(along) > 5:
+            along[1], along[-2] = 1.5 * along[2] - 0.5 * along[3], 1.5 * along[-3] - 0.5 * along[-4]
+    outside = np.ones(padded.shape, np.bool_)
+    outside[1:-1, 1:-1, 1:-1] = False
+    padded[outside] = 1.0
+    return padded, outside
+
+
+def _ticks(count: int) -> NDArray[np.float64]:
+    """Where the nodes of `count` cells are along an axis [cells]: those outside lie on the sides, too."""
+    return np.concatenate([[0.0, 0.0], np.arange(count) + 0.5, [count, count]])
+
+
 def surface_mesh(level: LevelSet) -> Mesh | None:
     """Triangles of the surface, closed at the sides of the box, in the world; None where there is no liquid."""
     grid = level.grid
-    phi = np.pad(grid.cells(level.phi), 1, mode="edge")
-    for axis in range(3):  # as far outside as the last cell is inside: the surface lies on the side
-        ends = np.moveaxis(phi, axis, 0)
-        ends[0], ends[-1] = np.abs(ends[0]), np.abs(ends[-1])
+    phi, outside = _closed(grid.cells(level.phi))
     shape = np.array(phi.shape)
     number = np.arange(phi.size).reshape(phi.shape)
     is_liquid = phi < 0.0
@@ -62,9 +81,21 @@ def surface_mesh(level: LevelSet) -> Mesh | None:
     pairs = np.sort(np.concatenate(edges or [np.zeros((0, 3, 2), np.int64)]).reshape(-1, 2), axis=1)
     if not len(pairs):
         return None
+    # Triangles that close a side have their vertices at its liquid nodes and where the surface meets it, not beyond it.
+    is_out = outside.reshape(-1)[pairs]
+    pairs = np.where(
+        is_out.any(axis=1, keepdims=True), pairs[np.arange(len(pairs)), is_out.argmin(axis=1)][:, None], pairs
+    )
     keys, index = np.unique(pairs[:, 0] * phi.size + pairs[:, 1], return_inverse=True)
     low, high = keys // phi.size, keys % phi.size
-    part = np.clip(flat[low] / (flat[low] - flat[high]), 0.01, 0.99)[:, None]
-    places = [np.stack(np.unravel_index(ends, phi.shape), axis=1) - 0.5 for ends in (low, high)]
+    apart = np.where(low == high, 1.0, flat[low] - flat[high])
+    part = np.clip(flat[low] / apart, 0.01, 0.99)[:, None]
+    ticks = [_ticks(count) for count in grid.shape]
+    places = [
+        np.stack([along[at] for along, at in zip(ticks, np.unravel_index(ends, phi.shape), strict=True)], axis=1)
+        for ends in (low, high)
+    ]
     points = grid.origin + grid.cell * ((1.0 - part) * places[0] + part * places[1])
-    return Mesh(points.astype(np.float32), index.reshape(-1, 3).astype(np.int32))
+    faces = index.reshape(-1, 3).astype(np.int32)
+    has_area = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
+    return Mesh(points.astype(np.float32), faces[has_area])
