@@ -1,7 +1,7 @@
 """chai2017's scenes at the sizes of table 2, every hair simulated as the truth, streamed; and table 1's materials.
 
 Minutes to hours each: what a scene will take is told before it begins. A scene that was finished in the same folder is
-not run again.
+not run again, and hairs that were simulated there are not simulated again.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ full_gears = full_ball = full_comb = full_hand = full_curly = full_curly_hand = 
 
 
 def _run(report: Report, size: FullSize, *, quick: bool, tell: Tell) -> None:
-    key = json.dumps([size.name, size.hairs, size.guides, size.vertices, size.seconds, size.sample, size.train_seconds])
+    key = json.dumps(
+        [size.name, size.hairs, size.guides, size.vertices, size.seconds, size.sample, size.train_seconds, *COMPARED]
+    )
     if _is_finished(report, key):
         tell("was finished before", 1.0)
         return
@@ -76,7 +78,7 @@ def _run(report: Report, size: FullSize, *, quick: bool, tell: Tell) -> None:
         tell(f"about {spent / 60:.0f} min of processor time", 0.0)
         report.add(size.name, "processor time, estimated before", spent / 60, "min")
     methods = {name: METHODS[name] for name in COMPARED}
-    streamed = stream(size, methods, chai2017.SHOWN_METHODS, tell)
+    streamed = stream(size, methods, chai2017.SHOWN_METHODS, report.folder, tell)
     case = f"{size.hairs:,} x {size.vertices}, {size.guides} guides, {size.seconds:g} s"
     report.add(f"{case}, full simulation", "flicker", 1e3 * streamed.full.flicker, "mm")
     report.add(f"{case}, full simulation", "mean kink", streamed.full.kink, "rad")

@@ -130,7 +130,10 @@ def _leap(
     moving = _Placed(Pose.identity())
     parts: dict[str, Remembering] = {"water": tank, "rows": rows, "pose": moving}
     key = {"sizes": asdict(sizes), "cells": cells, "layer": name}
-    camera = _camera(np.concatenate([skin.points, tank.grid.bounds.astype(np.float32)]), sizes)
+    corners = np.stack(np.meshgrid(*tank.grid.bounds.T), axis=-1).reshape(-1, 3)
+    corners[:, 1] = np.minimum(corners[:, 1], tank.grid.origin[1] + height)
+    leap = skin.points.astype(np.float64) + (0.0, 0.5 * LEAP * TOP, 0.0)
+    camera = _camera(np.concatenate([skin.points, leap, corners]).astype(np.float32), sizes)
     for number in KeptFrames(frames.folder, key, steps, parts, tell, f"breaching, {name}"):
         time, before = (number + 1) / FRAME_RATE, moving.pose
         rise = max(LEAP * time + 0.5 * GRAVITY[1] * time * time, 0.0)

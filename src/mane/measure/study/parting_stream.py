@@ -1,13 +1,15 @@
 """Scenes at the sizes of chai2017 table 2: every hair simulated, and skins measured against each frame as it comes.
 
-All frames of 150,000 hairs would be 7 GB. Here nothing is kept but sums, and the frames that are drawn. Learning and
-measuring takes a sample of the hairs, drawn at random; guides are some of it.
+All frames of 150,000 hairs would be 7 GB. Learning and measuring takes a sample of the hairs, drawn at random; guides
+are some of it. The simulated hairs of the sample are kept in a file, so that other methods are measured against them
+without simulating again; of skins nothing is kept but sums, and the frames that are drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +17,13 @@ from numpy.typing import NDArray
 from mane.body.motion_presets import make_motion
 from mane.dataset.learn.adaptive import AdaptiveTraining, learn_from_motion
 from mane.geometry.checks import FloatArray
+from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.study import parting
 from mane.measure.study.parting import Done, Make, Recording
 from mane.measure.study.parting_meter import Found, FrameMeter, near_solids
 from mane.measure.study.parting_scenes import PartingScene
+from mane.measure.study.parting_truth import kept_truth
 from mane.strand.frame import GuideFrame
 
 
@@ -71,46 +75,69 @@ class Streamed:
     drawn: Mapping[int, tuple[GuideFrame, dict[str, FloatArray]]]
 
 
-def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], done: Done) -> Streamed:
-    """Learn of a sample, then go through the scene once; `drawn` are methods that pictures show."""
+def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], folder: Path, done: Done) -> Streamed:
+    """Simulate every hair, unless `folder` has that, learn of a sample, and carry it through the scene by all methods.
+
+    `drawn` are methods that pictures show.
+    """
     scene = size.scene
-    sizes = parting.Sizes(size.hairs, size.guides, size.vertices, size.seconds, size.train_seconds)
-    groom = parting.grown(scene, sizes)
-    sample = sampled(size)
-    part = groom.take(sample)
-    motion = parting.motion_of(
-        scene, part, parting.TRAINING_SEEDS, size.train_seconds, lambda text, share: done(text, 0.2 * share)
+    groom = parting.grown(
+        scene, parting.Sizes(size.hairs, size.guides, size.vertices, size.seconds, size.train_seconds)
     )
-    done("learning", 0.2)
-    model = learn_from_motion(motion, AdaptiveTraining(guides=size.guides))
-    guides = Guides.chosen(part, model.guides)
-    simulation = parting.simulation_of(scene, guides, make_motion("still"), scene.solids())
-    others = np.setdiff1d(np.arange(part.strand_count), model.guides)
-    nothing = np.zeros((0, *part.as_uniform().shape), np.float32)
-    recording = Recording(
-        scene, part, motion, model, simulation, (), nothing, np.zeros((0, part.strand_count), bool), others
-    )
+    part = groom.take(sampled(size))
+    truth = _truth_of(size, groom, folder, lambda text, share: done(text, 0.7 * share))
+    recording = _recorded(size, part, lambda text, share: done(text, 0.7 + 0.15 * share))
+    solids, others = recording.simulation.solids, recording.others
     skins = {name: make(recording) for name, make in methods.items()}
-    meters = {name: FrameMeter(part, simulation.solids, others) for name in skins}
-    own = FrameMeter(part, simulation.solids, others)
-    every = Guides.chosen(groom, np.arange(groom.strand_count))
-    full = parting.simulation_of(scene, every, make_motion("still"), scene.solids())
+    meters = {name: FrameMeter(part, solids, others) for name in skins}
+    own = FrameMeter(part, solids, others)
     shown = {min(round(t * parting.FRAME_RATE), size.steps - 1) for t in scene.shown}
     frames: dict[int, tuple[GuideFrame, dict[str, FloatArray]]] = {}
     for number in range(size.steps):
-        done(f"every hair beside the solids, step {number + 1} of {size.steps}", 0.25 + 0.75 * number / size.steps)
-        truth, frame = np.ascontiguousarray(full.step().points[sample]), simulation.step()
-        is_near = near_solids(simulation.solids, frame.time, truth)
-        own.add(frame, truth, is_near, None)
-        pictures = {"full simulation": truth}
+        done(
+            f"every skin beside the full simulation, step {number + 1} of {size.steps}",
+            0.85 + 0.15 * number / size.steps,
+        )
+        there, frame = np.array(truth[number]), recording.simulation.step()
+        is_near = near_solids(solids, frame.time, there)
+        own.add(frame, there, is_near, None)
+        pictures = {"full simulation": there}
         for name, skin in skins.items():
             made = skin(frame, copy=True)
             if number in shown and name in drawn:
                 pictures[name] = made.copy()
-            meters[name].add(frame, truth, is_near, made)
+            meters[name].add(frame, there, is_near, made)
         if number in shown:
             frames[number] = frame.copy(), pictures
     return Streamed({name: meter.found() for name, meter in meters.items()}, own.found(), recording, frames)
+
+
+def _truth_of(size: FullSize, groom: Groom, folder: Path, done: Done) -> FloatArray:
+    """Hairs of the sample in every frame, simulated among all others [m], shape (F, S, V, 3)."""
+    sample, scene = sampled(size), size.scene
+
+    def simulate() -> Iterator[FloatArray]:
+        every = Guides.chosen(groom, np.arange(groom.strand_count))
+        full = parting.simulation_of(scene, every, make_motion("still"), scene.solids())
+        for number in range(size.steps):
+            done(f"every hair beside the solids, step {number + 1} of {size.steps}", number / size.steps)
+            yield full.step().points[sample]
+
+    key = f"{scene.name}, {size.hairs} x {size.vertices}, {len(sample)} kept, {size.steps} steps"
+    return kept_truth(folder, key, (size.steps, len(sample), size.vertices, 3), simulate)
+
+
+def _recorded(size: FullSize, part: Groom, done: Done) -> Recording:
+    """What is learned of a part of the hairs, and the simulation of its guides, without frames and truth."""
+    motion = parting.motion_of(size.scene, part, parting.TRAINING_SEEDS, size.train_seconds, done)
+    done("learning", 1.0)
+    model = learn_from_motion(motion, AdaptiveTraining(guides=size.guides))
+    guides = Guides.chosen(part, model.guides)
+    simulation = parting.simulation_of(size.scene, guides, make_motion("still"), size.scene.solids())
+    others = np.setdiff1d(np.arange(part.strand_count), model.guides)
+    nothing = np.zeros((0, *part.as_uniform().shape), np.float32)
+    is_near = np.zeros((0, part.strand_count), bool)
+    return Recording(size.scene, part, motion, model, simulation, (), nothing, is_near, others)
 
 
 def sampled(size: FullSize) -> NDArray[np.int64]:
