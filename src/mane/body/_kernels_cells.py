@@ -152,16 +152,18 @@ def cell_distance(solids, cells, s, x, y, z):
 
 
 @leaf(fastmath=FASTMATH)
-def nearest_primitive(celled, x, y, z):
-    """Number of the primitive that is nearest to a point of the solid's own frame; -1 beyond its cells."""
-    cells = celled.cells
-    cell = cell_of(cells, 0, x, y, z)
+def nearest_primitive(table, cells, s, x, y, z):
+    """Number of the primitive of solid s that is nearest to a point of its own frame; -1 beyond its cells.
+
+    `table` has the primitives: a `SolidList`, or the `SolidArrays` of a single solid, whose number is 0.
+    """
+    cell = cell_of(cells, s, x, y, z)
     nearest, least = np.int32(-1), FAR
     if cell < 0:
         return nearest
     for n in range(cells.start[cell], cells.start[cell + 1]):
         primitive = cells.candidates[n]
-        d = bare_primitive(celled.solid.kinds, celled.solid.params, primitive, x, y, z)
+        d = bare_primitive(table.kinds, table.params, primitive, x, y, z)
         if d < least:
             nearest, least = primitive, d
     return nearest
@@ -171,7 +173,7 @@ def nearest_primitive(celled, x, y, z):
 def celled_distance(celled, enough, x, y, z):
     """Signed distance [m] to a `CelledSolid` at a point of its own frame; where that is above `enough`, maybe less."""
     if celled.cells.counts[0, 0] > 0:
-        k = nearest_primitive(celled, x, y, z)
+        k = nearest_primitive(celled.solid, celled.cells, 0, x, y, z)
         if k >= 0:
             return bare_primitive(celled.solid.kinds, celled.solid.params, k, x, y, z)
         below = box_distance_below(celled.cells.box[0], x, y, z)
@@ -184,11 +186,22 @@ def celled_distance(celled, enough, x, y, z):
 def celled_gradient(celled, pose, x, y, z):
     """Signed distance [m] at a point of the own frame of a `CelledSolid`, and its unit gradient in the world's."""
     if celled.cells.counts[0, 0] > 0:
-        k = nearest_primitive(celled, x, y, z)
+        k = nearest_primitive(celled.solid, celled.cells, 0, x, y, z)
         if k >= 0:
             d, gx, gy, gz = primitive_distance(celled.solid.kinds[k], celled.solid.params[k], x, y, z)
             return in_world(pose, d, gx, gy, gz)
     return local_distance(celled.solid, pose, x, y, z)
+
+
+@leaf(fastmath=FASTMATH)
+def gradient_at(solids, cells, s, pose, x, y, z):
+    """The same for solid s of a `SolidList`, and its cells."""
+    if cells.counts[s, 0] > 0:
+        k = nearest_primitive(solids, cells, s, x, y, z)
+        if k >= 0:
+            d, gx, gy, gz = primitive_distance(solids.kinds[k], solids.params[k], x, y, z)
+            return in_world(pose, d, gx, gy, gz)
+    return local_distance(solid_at(solids, s), pose, x, y, z)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)

@@ -347,6 +347,7 @@ FINISHING_PASSES: Table[FinishingPass] = Table(
     "mane.skin.finish.passes:FinishingPass",
     {
         "push_out": "mane.skin.finish.passes:SolidAdjustment",
+        "keep_sides": "mane.skin.finish.sides:SideKeeping",
         "keep_volume": "mane.skin.finish.volume:VolumeKeeping",
         "keep_lengths": "mane.skin.finish.passes:LengthKeeping",
         "keep_out": "mane.skin.finish.keep_out:KeepOut",

@@ -1,0 +1,318 @@
+"""Hair that stays on its side of solids: each hair is moved from where it was to where its skin has it now, past solids
+that move at the same time, in steps shorter than what they are thick.
+"""
+
+# mypy: allow-untyped-defs
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mane.body._kernels_cells import cell_distance, gradient_at
+from mane.body._kernels_solid_f32 import FASTMATH, to_local
+from mane.simd.jit import leaf, njit, prange
+
+ZERO = np.float32(0.0)
+ONE = np.float32(1.0)
+HALF = np.float32(0.5)
+FAR = np.float32(1e30)
+GONE = np.float32(1e-6)  # [m] hair that is closer to where its skin has it is there
+ROUNDS = 3  # of pushes in a step: what is pushed out of one solid may be pushed into another
+HAIRS_PER_TASK = 256
+
+
+class SideRules(NamedTuple):
+    """How hair is kept on its side of solids; see `sides.SidesParams`."""
+
+    thickness: np.float32  # [m] how far hair stays from solids
+    friction: np.float32
+    stride: np.float32  # [m] that hair and solid move against each other in a step at most
+    places: int  # of every segment that are asked
+    hang: np.float32  # [1/m] part of a push that is lost per length of hair below it
+    swept: np.float32  # [m] how far a point of a solid moved in the frame at most
+
+
+@leaf(fastmath=FASTMATH)
+def is_beside_all(boxes, hair):
+    """Whether a hair `(V, 3)` is beside each of `boxes (Z, 6)`, by the box around it."""
+    lx, ly, lz = hair[0, 0], hair[0, 1], hair[0, 2]
+    hx, hy, hz = lx, ly, lz
+    for i in range(1, len(hair)):
+        x, y, z = hair[i, 0], hair[i, 1], hair[i, 2]
+        lx, ly, lz = min(lx, x), min(ly, y), min(lz, z)
+        hx, hy, hz = max(hx, x), max(hy, y), max(hz, z)
+    for b in range(len(boxes)):
+        box = boxes[b]
+        if lx <= box[3] and ly <= box[4] and lz <= box[5] and hx >= box[0] and hy >= box[1] and hz >= box[2]:
+            return False
+    return True
+
+
+@leaf(fastmath=FASTMATH)
+def fill_lengths(hair, lengths):
+    """Fill `lengths (V - 1,)` with those of the segments of a hair `(V, 3)` [m]."""
+    for i in range(1, len(hair)):
+        x, y, z = hair[i, 0] - hair[i - 1, 0], hair[i, 1] - hair[i - 1, 1], hair[i, 2] - hair[i - 1, 2]
+        lengths[i - 1] = math.sqrt(x * x + y * y + z * z)
+
+
+@leaf(fastmath=FASTMATH)
+def restore_lengths(lengths, hair):
+    """Give the segments of a hair `(V, 3)` their `lengths (V - 1,)` again, from root to tip; directions are kept."""
+    for i in range(1, len(hair)):
+        x, y, z = hair[i, 0] - hair[i - 1, 0], hair[i, 1] - hair[i - 1, 1], hair[i, 2] - hair[i - 1, 2]
+        size = math.sqrt(x * x + y * y + z * z)
+        scale = lengths[i - 1] / size if size > ZERO else ONE
+        hair[i, 0] = hair[i - 1, 0] + scale * x
+        hair[i, 1] = hair[i - 1, 1] + scale * y
+        hair[i, 2] = hair[i - 1, 2] + scale * z
+
+
+@leaf(fastmath=FASTMATH)
+def farthest(a, b):
+    """Longest way between vertices of two hairs `(V, 3)` [m]."""
+    most = ZERO
+    for i in range(len(a)):
+        x, y, z = a[i, 0] - b[i, 0], a[i, 1] - b[i, 1], a[i, 2] - b[i, 2]
+        most = max(most, x * x + y * y + z * z)
+    return math.sqrt(most)
+
+
+@leaf(fastmath=FASTMATH)
+def held_back(rules, depth, pose, before, gx, gy, gz, lx, ly, lz, ox, oy, oz):
+    """What friction takes of the motion of a place along a solid in a step [m], world.
+
+    The place is l in the frame of the solid now, and was at o of the world when the solid was at `before`. What it is
+    pushed out by, `depth`, stands for the force (Coulomb's law for positions).
+    """
+    ax, ay, az = to_local(before, ox, oy, oz)
+    ax, ay, az = lx - ax, ly - ay, lz - az
+    x = pose[0] * ax + pose[1] * ay + pose[2] * az
+    y = pose[3] * ax + pose[4] * ay + pose[5] * az
+    z = pose[6] * ax + pose[7] * ay + pose[8] * az
+    out = x * gx + y * gy + z * gz
+    x, y, z = x - out * gx, y - out * gy, z - out * gz
+    size = math.sqrt(x * x + y * y + z * z)
+    part = min(ONE, rules.friction * depth / size) if size > ZERO else ZERO
+    return part * x, part * y, part * z
+
+
+@leaf(fastmath=FASTMATH)
+def push_segment(solids, cells, s, pose, before, rules, i, hair, was, push, depth):
+    """Ask places of segment i, vertex i - 1 left out, whether they are in solid s; whether any is.
+
+    The deepest place around a vertex says in `push (V, 3)` where that goes and in `depth (V,)` how deep it was [m].
+    """
+    is_hit = False
+    for k in range(1, rules.places + 1):
+        u = np.float32(k) / np.float32(rules.places)
+        v = ONE - u
+        x = v * hair[i - 1, 0] + u * hair[i, 0]
+        y = v * hair[i - 1, 1] + u * hair[i, 1]
+        z = v * hair[i - 1, 2] + u * hair[i, 2]
+        lx, ly, lz = to_local(pose, x, y, z)
+        if cell_distance(solids, cells, s, lx, ly, lz) >= rules.thickness:
+            continue
+        d, gx, gy, gz = gradient_at(solids, cells, s, pose, lx, ly, lz)
+        deep = rules.thickness - d
+        if deep <= ZERO:
+            continue
+        is_hit = True
+        ox = v * was[i - 1, 0] + u * was[i, 0]
+        oy = v * was[i - 1, 1] + u * was[i, 1]
+        oz = v * was[i - 1, 2] + u * was[i, 2]
+        fx, fy, fz = held_back(rules, deep, pose, before, gx, gy, gz, lx, ly, lz, ox, oy, oz)
+        for j in range(max(i - 1, 1), i + 1):
+            if deep > depth[j] and (j == i or k < rules.places):
+                depth[j] = deep
+                push[j, 0], push[j, 1], push[j, 2] = deep * gx - fx, deep * gy - fy, deep * gz - fz
+    return is_hit
+
+
+@leaf(fastmath=FASTMATH)
+def clearance(solids, cells, poses, i, hair):
+    """How far all of segment i of a hair `(V, 3)` is from all solids at least [m]; negative where it may touch one."""
+    x = HALF * (hair[i, 0] + hair[i - 1, 0])
+    y = HALF * (hair[i, 1] + hair[i - 1, 1])
+    z = HALF * (hair[i, 2] + hair[i - 1, 2])
+    dx, dy, dz = hair[i, 0] - x, hair[i, 1] - y, hair[i, 2] - z
+    room = FAR
+    for s in range(len(poses)):
+        lx, ly, lz = to_local(poses[s], x, y, z)
+        room = min(room, cell_distance(solids, cells, s, lx, ly, lz))
+    return room - math.sqrt(dx * dx + dy * dy + dz * dz)
+
+
+@leaf(fastmath=FASTMATH)
+def push_once(solids, cells, poses, before, rules, hair, was, room, push, depth):
+    """Push a hair `(V, 3)` out of solids once; whether it was in one. `room (V,)` is how far segments are from any."""
+    push[:] = ZERO
+    depth[:] = ZERO
+    is_hit = False
+    for i in range(1, len(hair)):
+        if room[i] > ZERO:
+            continue
+        room[i] = clearance(solids, cells, poses, i, hair) - rules.thickness
+        if room[i] > ZERO:
+            continue
+        for s in range(len(poses)):
+            is_hit |= push_segment(solids, cells, s, poses[s], before[s], rules, i, hair, was, push, depth)
+    if is_hit:
+        spread_push(rules.hang, push, depth, hair)
+        for i in range(1, len(hair)):
+            room[i] -= pushed_by(push, i)
+    return is_hit
+
+
+@leaf(fastmath=FASTMATH)
+def pushed_by(push, i):
+    """How far either end of segment i goes at most [m]."""
+    a = push[i, 0] * push[i, 0] + push[i, 1] * push[i, 1] + push[i, 2] * push[i, 2]
+    b = push[i - 1, 0] * push[i - 1, 0] + push[i - 1, 1] * push[i - 1, 1] + push[i - 1, 2] * push[i - 1, 2]
+    return math.sqrt(max(a, b))
+
+
+@leaf(fastmath=FASTMATH)
+def spread_push(hang, push, depth, hair):
+    """Move a hair `(V, 3)` by `push (V, 3)`, which vertices of `depth (V,)` above 0 have, and the others are given.
+
+    What is below a push hangs from there and goes along, less by `hang` of its way [1/m]; what is above the first one
+    is drawn aside in proportion to its distance from the root.
+    """
+    first = 1
+    while depth[first] <= ZERO:
+        first += 1
+    for i in range(1, first):
+        part = np.float32(i) / np.float32(first)
+        for c in range(3):
+            push[i, c] = part * push[first, c]
+    for i in range(first + 1, len(hair)):
+        if depth[i] > ZERO:
+            continue
+        x, y, z = hair[i, 0] - hair[i - 1, 0], hair[i, 1] - hair[i - 1, 1], hair[i, 2] - hair[i - 1, 2]
+        part = max(ONE - hang * math.sqrt(x * x + y * y + z * z), ZERO)
+        for c in range(3):
+            push[i, c] = part * push[i - 1, c]
+    for i in range(1, len(hair)):
+        for c in range(3):
+            hair[i, c] += push[i, c]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def follow_goal(solids, cells, poses, rules, lengths, last, goal, hair, was, room, push, depth):
+    """Take a hair from `last (V, 3)` to `goal (V, 3)` past solids, `poses (N + 1, Z, 12)` in the frame; whether it met
+    any.
+
+    `hair (V, 3)` is filled; arrays behind it are scratch.
+    """
+    most = len(poses) - 1
+    way = farthest(last, goal)
+    steps = 1
+    while steps < most and way + rules.swept > rules.stride * np.float32(steps):
+        steps *= 2
+    part, stride = ONE / np.float32(steps), most // steps
+    hair[:] = last
+    room[:] = -ONE
+    is_hit = False
+    for k in range(steps):
+        for i in range(len(hair)):
+            for c in range(3):
+                was[i, c] = hair[i, c]
+                hair[i, c] += part * (goal[i, c] - last[i, c])
+            room[i] -= part * (way + rules.swept)
+        before, now = poses[k * stride], poses[(k + 1) * stride]
+        is_pushed = False
+        for _ in range(ROUNDS):
+            if not push_once(solids, cells, now, before, rules, hair, was, room, push, depth):
+                break
+            is_pushed = True
+        if is_pushed or is_hit:
+            restore_lengths(lengths, hair)
+            room[:] = -ONE
+        is_hit |= is_pushed
+    return is_hit
+
+
+@leaf(fastmath=FASTMATH)
+def fill_goal(turn, kept, hair, offset, goal):
+    """Fill `goal (V, 3)` with a hair and what is left of its `offset (V, 3)`, taken to the world by `turn (3, 3)`."""
+    for i in range(len(hair)):
+        for c in range(3):
+            aside = turn[c, 0] * offset[i, 0] + turn[c, 1] * offset[i, 1] + turn[c, 2] * offset[i, 2]
+            goal[i, c] = hair[i, c] + kept * aside
+
+
+@leaf(fastmath=FASTMATH)
+def note_offset(turn, hair, there, offset):
+    """Fill `offset (V, 3)`, seen from the head, with how far a hair is from `there`; whether that is anything."""
+    most = ZERO
+    for i in range(len(hair)):
+        x, y, z = hair[i, 0] - there[i, 0], hair[i, 1] - there[i, 1], hair[i, 2] - there[i, 2]
+        for c in range(3):
+            offset[i, c] = turn[0, c] * x + turn[1, c] * y + turn[2, c] * z
+            most = max(most, abs(offset[i, c]))
+    return most > GONE
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
+def keep_sides(
+    solids,
+    cells,
+    poses,
+    boxes,
+    rules,
+    turn,
+    kept,
+    # in and out
+    last,
+    is_near,
+    offset,
+    is_aside,
+    points,
+):
+    """Keep hairs `points (S, V, 3)` on the side of solids that they were on.
+
+    Args:
+        solids: a `SolidList`.
+        cells: around them, a `CellList`.
+        poses: of them from the frame before to this one (N + 1, Z, 12), N a power of two.
+        boxes: that they are in meanwhile, and all that could come near them [m], world (Z, 6).
+        rules: `SideRules`.
+        turn: rotation of the head (3, 3).
+        kept: what is left of an offset after this frame, 0 to 1.
+        last: where hairs that were near solids were [m], world (S, V, 3).
+        is_near: whether they were (S,).
+        offset: how far hairs are from where their skin had them [m], seen from the head (S, V, 3).
+        is_aside: whether that is anything (S,).
+        points: see above.
+    """
+    hairs, vertices = points.shape[0], points.shape[1]
+    for task in prange((hairs + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
+        goal, hair = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
+        was, push = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
+        lengths, room, depth = (
+            np.empty(vertices - 1, np.float32),
+            np.empty(vertices, np.float32),
+            np.empty(vertices, np.float32),
+        )
+        for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hairs)):
+            there = points[s]
+            comes_near = not is_beside_all(boxes, there) or (is_near[s] and not is_beside_all(boxes, last[s]))
+            if not (comes_near or is_aside[s]):
+                is_near[s] = False
+                continue
+            fill_lengths(there, lengths)
+            fill_goal(turn, kept if is_aside[s] else ZERO, there, offset[s], goal)
+            is_hit = False
+            if comes_near:
+                start = last[s] if is_near[s] else goal
+                is_hit = follow_goal(solids, cells, poses, rules, lengths, start, goal, hair, was, room, push, depth)
+            if not is_hit and is_aside[s]:
+                hair[:] = goal
+                restore_lengths(lengths, hair)
+            if is_hit or is_aside[s]:
+                is_aside[s] = note_offset(turn, hair, there, offset[s])
+                there[:] = hair
+            last[s] = there
+            is_near[s] = comes_near

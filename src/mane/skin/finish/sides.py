@@ -1,0 +1,214 @@
+"""`SideKeeping`: hair stays on the side of a solid that it is on, so that what moves through it takes it along."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mane.body.cells import solid_cells, world_boxes
+from mane.body.motion import Pose
+from mane.body.packed import PackedSolid, packed_poses
+from mane.body.solid import Solid
+from mane.geometry import quaternion
+from mane.geometry.checks import FloatArray
+from mane.geometry.limits import NotNegative, check_limits
+from mane.skin.base import require_poses
+from mane.skin.finish import _kernels_sides as kernels
+from mane.skin.finish._kernels_sides import SideRules
+from mane.skin.finish.passes import FinishingPass
+from mane.skin.solids import SkinSolids
+from mane.stage.protocol import Memory
+from mane.strand.frame import GuideFrame
+
+SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
+STEPS = 16  # that a frame is cut into at most, a power of two
+REACH = 0.02  # [m] around solids, within which it is remembered where hair was
+LONGEST = 1.0  # [s] a frame that comes so much later begins anew
+TELEPORT = 0.5  # [m] a solid that moves farther in a frame was put there
+MOST_PLACES = 16  # of a segment
+BOXED = 4  # times in a frame at which boxes are put around solids
+LOOKED_AT = 1000  # hairs that tell how long segments are
+HANG = 2.0  # [1/m] half a metre below a solid that pushes it, hair hangs where it would
+
+
+class SideState(NamedTuple):
+    """What is remembered of hairs from frame to frame."""
+
+    last: FloatArray  # (S, V, 3): where hairs near solids were [m], world
+    is_near: NDArray[np.bool_]  # (S,): whether `last` knows a hair
+    offset: FloatArray  # (S, V, 3): how far hairs are from where their skin had them [m], seen from the head
+    is_aside: NDArray[np.bool_]  # (S,): whether that is anything
+
+
+@dataclass(frozen=True)
+class SidesParams:
+    """Settings of `SideKeeping`.
+
+    Attributes:
+        thickness: how far hair stays from solids [m].
+        friction: between hair and solids [1].
+        fade: time constant with which hair that no solid holds comes back to where its skin has it [s].
+    """
+
+    thickness: NotNegative = 0.0005
+    friction: NotNegative = 0.3
+    fade: NotNegative = 0.3
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+class SideKeeping(FinishingPass):
+    """Hair stays on the side of a solid that it is on: teeth of a comb, fingers and gears take it along.
+
+    A skin makes a hair of its guides in every frame, wherever solids are: a tooth that is between guides passes through
+    the hairs between them, and `push_out`, which sees one frame, puts them behind the tooth once more than half of it
+    has passed. Here it is remembered where hair was. From there it goes to where its skin has it, past the solids,
+    which move at the same time, in steps that are shorter than what is thinnest of them; places on its segments that
+    come into a solid are pushed out, with friction, and what hangs below goes along. How far a hair is from where its
+    skin had it fades once nothing holds it. Lengths of segments are those that they came with, roots stay, and hair
+    that meets nothing keeps its bytes. Points are changed in place.
+
+    Args:
+        solids: in the order of `frame.solid_poses`.
+        touched: numbers of the solids that count; all by default.
+        body: what hair grows on, one of `solids`, which is left to `push_out`.
+        settings: fields of `SidesParams`.
+
+    Limitations: of a solid that deforms, the shape of this frame stands for those between it and the frame before. Hair
+    that swings past a solid by more than some centimetres in a frame may pass it. Hair has no inertia here.
+    """
+
+    name = "keep_sides"
+    settings = SidesParams
+    needs = ("solids", "touched", "body")
+    examples = ({}, {"friction": 0.0, "fade": 0.1})
+
+    def __init__(
+        self,
+        solids: Sequence[Solid],
+        *,
+        touched: Sequence[int] | None = None,
+        body: Solid | None = None,
+        **settings: Any,
+    ) -> None:
+        self.params = SidesParams(**settings)
+        self._solid_count = len(solids)
+        numbers = range(len(solids)) if touched is None else touched
+        self._checked = [number for number in numbers if solids[number] is not body]
+        own = [solids[number] for number in self._checked]
+        packed = [PackedSolid.of(solid) for solid in own]
+        self._solids, self._cells = SkinSolids(own) if own else None, solid_cells(packed)
+        # How far the corners of solids are from their origins [m]; one without bounds deforms, and does not turn.
+        corners = np.where(np.isfinite(self._cells.box), np.abs(self._cells.box), 0.0).reshape(-1, 2, 3).max(axis=1)
+        self._sizes = np.linalg.norm(corners, axis=1).tolist()
+        thinnest = min((one.feature for one in packed), default=1.0)
+        # As far as hair may move in a step, and places on it be apart, so that neither jumps over a tooth.
+        self._stride = max(min(thinnest, REACH), 1e-4)
+        self._state = _nothing_known(0, 0)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the frames before."""
+        self._time, self._poses = -math.inf, tuple[Pose, ...]()
+        self._state.is_near[:] = False
+        self._state.is_aside[:] = False
+
+    def __call__(self, points: FloatArray, frame: GuideFrame) -> FloatArray:
+        """Take `points (S, V, 3)` [m] past the solids from where they were at the last frame, in place."""
+        if self._solids is None or not len(points):
+            return points
+        require_poses(self._solid_count, frame.solid_poses)
+        if self._state.last.shape != points.shape:
+            self._state = _nothing_known(*points.shape[:2])
+            self.save_every = 1 + self._state.last.nbytes // SAVED_BYTES
+        elapsed = frame.time - self._time
+        if not 0 < elapsed < LONGEST:
+            self.reset()
+        now = tuple(frame.solid_poses[number] for number in self._checked)
+        before = tuple(_came_from(a, b) for a, b in zip(self._poses or now, now, strict=True))
+        solids, _ = self._solids.at(replace(frame, solid_poses=now))
+        poses, rules = _poses_between(before, now), self._rules(points, before, now)
+        turn, kept = frame.head.matrix[:3, :3].astype(np.float32), np.float32(self._kept(elapsed))
+        boxes = self._boxes(poses, rules)
+        kernels.keep_sides(solids, self._cells, poses, boxes, rules, turn, kept, *self._state, points)
+        self._time, self._poses = frame.time, now
+        return points
+
+    def _kept(self, elapsed: float) -> float:
+        """What is left after some time of how far a hair is aside, 0 to 1."""
+        return math.exp(-elapsed / self.params.fade) if self.params.fade > 0 else 0.0
+
+    def _rules(self, points: FloatArray, before: Sequence[Pose], now: Sequence[Pose]) -> SideRules:
+        edge = np.diff(points[:: 1 + len(points) // LOOKED_AT], axis=1)
+        longest = float(np.sqrt((edge * edge).sum(axis=2).max(initial=0.0)))
+        width = 2 * (self._stride + self.params.thickness)
+        swept = max(_way(a, b, size) for a, b, size in zip(before, now, self._sizes, strict=True))
+        return SideRules(
+            thickness=np.float32(self.params.thickness),
+            friction=np.float32(self.params.friction),
+            stride=np.float32(self._stride),
+            places=int(np.clip(np.ceil(longest / width), 1, MOST_PLACES)),
+            hang=np.float32(HANG),
+            swept=np.float32(swept),
+        )
+
+    def _boxes(self, poses: FloatArray, rules: SideRules) -> FloatArray:
+        """Where solids are during the frame, and `REACH` around it, (Z, 6) [m]."""
+        every = np.stack([world_boxes(self._cells.box, of_step) for of_step in poses[:: STEPS // BOXED]])
+        low, high = every[..., :3].min(axis=0), every[..., 3:].max(axis=0)
+        return np.concatenate([low - REACH, high + REACH], axis=1).astype(np.float32)
+
+    def memory(self) -> Memory:
+        """Where hairs near solids were, how far hairs are aside, and where the solids were."""
+        state = self._state
+        near, aside = np.flatnonzero(state.is_near), np.flatnonzero(state.is_aside)
+        return {
+            "shape": np.array(state.last.shape),
+            "near": near,
+            "last": state.last[near],
+            "aside": aside,
+            "offset": state.offset[aside],
+            "time": np.array([self._time]),
+            "poses": np.array([[*pose.position, *pose.rotation] for pose in self._poses], np.float64).reshape(-1, 7),
+        }
+
+    def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `memory` returned."""
+        self.reset()
+        if "near" not in memory:
+            return
+        self._state = state = _nothing_known(*memory["shape"][:2].tolist())
+        state.is_near[memory["near"]], state.is_aside[memory["aside"]] = True, True
+        state.last[memory["near"]], state.offset[memory["aside"]] = memory["last"], memory["offset"]
+        self._time = float(memory["time"][0])
+        self._poses = tuple(Pose(row[:3], row[3:]) for row in memory["poses"])
+
+
+def _nothing_known(hairs: int, vertices: int) -> SideState:
+    shape = (hairs, vertices, 3)
+    return SideState(
+        np.zeros(shape, np.float32), np.zeros(hairs, np.bool_), np.zeros(shape, np.float32), np.zeros(hairs, np.bool_)
+    )
+
+
+def _came_from(before: Pose, now: Pose) -> Pose:
+    """Where a solid came from; one that was put elsewhere has come from nowhere."""
+    return before if np.linalg.norm(now.position - before.position) <= TELEPORT else now
+
+
+def _way(before: Pose, now: Pose, size: float) -> float:
+    """How far a point of a solid has moved at most [m]; none of it is farther from its origin than `size`."""
+    angle = float(quaternion.angle_between(before.rotation, now.rotation))
+    return float(np.linalg.norm(now.position - before.position)) + angle * size
+
+
+def _poses_between(before: Sequence[Pose], now: Sequence[Pose]) -> FloatArray:
+    """Poses of solids from frame to frame, for kernels, (STEPS + 1, Z, 12)."""
+    parts = [k / STEPS for k in range(STEPS + 1)]
+    return np.stack([packed_poses([a.toward(b, t) for a, b in zip(before, now, strict=True)]) for t in parts])
