@@ -25,7 +25,7 @@ from mane.render.renderer import render
 QUICK = Sizes(strands=150, guides=16, vertices=8, seconds=0.5, train_seconds=0.3)
 USUAL = Sizes(strands=1500, guides=100, vertices=16, seconds=2.0, train_seconds=1.5)
 PICTURE, QUICK_PICTURE = (420, 420), (120, 120)
-SHOWN_METHODS = ("linear", "naive, adaptive (eq. 11)", "adaptive as printed", "adaptive")
+SHOWN_METHODS = ("linear", "naive, adaptive (eq. 11)", "adaptive as printed", "adaptive", parting.DEFAULT)
 # Promised for hairs within 2 cm of a solid.
 ERROR_OVER_FIXED, RATE, DEEPEST, FLICKER_OVER_FULL = 0.8, 1e-4, 0.5, 1.3
 DRAWN_WIDTH = 6e-4  # [m] of a hair that stands for many
@@ -85,7 +85,7 @@ def compare(
     report.add(f"{case}, full simulation", "flicker", 1e3 * full.flicker, "mm")
     report.add(f"{case}, full simulation", "mean kink", full.kink, "rad")
     for name, one in found.items():
-        add_found(report, f"{case}, {name}", one, found, full, is_promised=name == "adaptive" and not quick)
+        add_found(report, f"{case}, {name}", one, found, full, is_promised=name == parting.DEFAULT and not quick)
     tell("choosing sets in hindsight", 0.98)
     for name, error in bounds(recording).items():
         _add_error(report, f"{case}, in hindsight: {name}", error, found)

@@ -46,6 +46,11 @@ COMPARED = (
     "leaning",
     "adaptive",
     "adaptive, physical hair",
+    "linear, sides kept",
+    f"{FIXED}, sides kept",
+    "naive, sides kept",
+    parting.DEFAULT,
+    "adaptive, physical hair, sides kept",
 )
 SAMPLE, SAMPLE_SECONDS = 300, 0.1  # of the estimate
 FINISHED = "finished.json"
@@ -83,7 +88,7 @@ def _run(report: Report, size: FullSize, *, quick: bool, tell: Tell) -> None:
     report.add(f"{case}, full simulation", "flicker", 1e3 * streamed.full.flicker, "mm")
     report.add(f"{case}, full simulation", "mean kink", streamed.full.kink, "rad")
     for name, one in streamed.found.items():
-        is_promised = name == "adaptive" and not quick
+        is_promised = name == parting.DEFAULT and not quick
         chai2017.add_found(report, f"{case}, {name}", one, streamed.found, streamed.full, is_promised=is_promised)
     _draw(report, size, streamed, quick)
     report.note(
@@ -142,7 +147,9 @@ def materials(report: Report, *, quick: bool, tell: Tell) -> None:
         tell(f"recording {scene.name}", number / len(scenes.TABLE_1))
         recording = parting.record(scene, sizes, lambda text, share: None)
         full = parting.measure(recording, None)
-        found = {name: parting.measure(recording, METHODS[name]) for name in ("linear", FIXED, "adaptive")}
+        found = {
+            name: parting.measure(recording, METHODS[name]) for name in ("linear", FIXED, "adaptive", parting.DEFAULT)
+        }
         preset = scene.strand["preset"]
         case = f"{preset}, {scene.style}, {sizes.strands:,} x {sizes.vertices}, {sizes.guides} guides"
         for name, one in found.items():

@@ -31,6 +31,8 @@ from mane.measure.study.parting_scenes import PartingScene
 from mane.scene.simulation import Simulation
 from mane.skin.adaptive.model import AdaptiveModel
 from mane.skin.base import Skin
+from mane.skin.finish.passes import LengthKeeping
+from mane.skin.finish.sides import SideKeeping
 from mane.skin.table import make_skin
 from mane.strand.frame import GuideFrame
 
@@ -190,7 +192,26 @@ def _with_guides(
 
 # -- methods -------------------------------------------------------------------------------------------------------
 
-Make = Callable[[Recording], Skin | ParticleSkin]
+
+class SidedSkin:
+    """A skin whose hairs keep their lengths and their sides of solids, as the passes of those names do it.
+
+    Args:
+        skin: as it is without.
+        recording: whose solids hair keeps its side of.
+    """
+
+    def __init__(self, skin: Skin | ParticleSkin, recording: Recording) -> None:
+        solids = recording.simulation.solids
+        self._skin, self._lengths = skin, LengthKeeping(recording.groom)
+        self._sides = SideKeeping(solids, body=solids[0])
+
+    def __call__(self, frame: GuideFrame, *, copy: bool = True) -> FloatArray:
+        """Every hair at a frame [m], shape (S, V, 3)."""
+        return self._sides(self._lengths(self._skin(frame, copy=copy)), frame)
+
+
+Make = Callable[[Recording], Skin | ParticleSkin | SidedSkin]
 
 
 def _skin(name: str, **settings: Any) -> Make:
@@ -214,7 +235,16 @@ def _particle_wise(recording: Recording) -> ParticleSkin:
     return ParticleSkin(recording.motion, recording.model.guides)
 
 
-FIXED = "fixed sets"
+def _sided(make: Make) -> Make:
+    def made(recording: Recording) -> SidedSkin:
+        skin = make(recording)
+        assert not isinstance(skin, SidedSkin)
+        return SidedSkin(skin, recording)
+
+    return made
+
+
+FIXED, DEFAULT = "fixed sets", "adaptive, sides kept"
 METHODS: dict[str, Make] = {
     "linear": _skin("linear"),
     "physical": _skin("physical"),
@@ -231,6 +261,12 @@ METHODS: dict[str, Make] = {
     "adaptive": _learned(),
     "adaptive, physical hair": _adaptive_physical(),
     "adaptive, physical hair, forces of the roots' guides": _adaptive_physical(forces_of_sets=False),
+    "linear, sides kept": _sided(_skin("linear")),
+    "physical, sides kept": _sided(_skin("physical")),
+    f"{FIXED}, sides kept": _sided(_learned(use_motion=False, use_solids=False)),
+    "naive, sides kept": _sided(_skin("adaptive")),
+    DEFAULT: _sided(_learned()),
+    "adaptive, physical hair, sides kept": _sided(_adaptive_physical()),
 }
 
 
