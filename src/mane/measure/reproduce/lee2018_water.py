@@ -177,7 +177,7 @@ def _volume_above(tank: Water, height: float, body: Solid, pose: Pose) -> float:
     """Volume of water outside of a body above a height [m], drops included [m^3]."""
     grid = tank.grid
     axes = [o + grid.cell * (np.arange(n) + 0.5) for o, n in zip(grid.origin, grid.shape, strict=True)]
-    part = np.clip(0.5 - grid.cells(tank.surface.level.phi) / grid.cell, 0.0, 1.0).astype(np.float64)
+    part = np.clip(0.5 - grid.cells(tank.surface.level.phi), 0.0, 1.0).astype(np.float64)
     part[:, axes[1] < height] = 0.0
     at = np.argwhere(part > 0.0)
     places = np.stack([axes[k][at[:, k]] for k in range(3)], axis=1)
