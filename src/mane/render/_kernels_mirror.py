@@ -40,9 +40,10 @@ def follow_rays(
     # out
     found,
 ):  # fmt: skip
-    """Fill `found` (M, 4) with column, row, 1 and the way [m] where a ray from `points` (M, 3) meets something; else 0.
+    """Fill `found` (M, 4) with column, row, 1 and the way [m] where a ray from `points` (M, 3) meets something.
 
-    What there is to meet is the `nearness` (H, W) of the picture: a ray that comes to be behind it, by no more than
+    Of one that meets nothing the third is 0, and the rest is the last place where nothing was before it; a way of 0 is
+    none. What there is to meet is the `nearness` (H, W) of the picture: a ray that comes to be behind it, by no more than
     `thickness` [m], has met it. Steps grow towards `reach` (M,) [m]: what is near is seen most sharply.
     """
     height, width = nearness.shape
@@ -66,6 +67,7 @@ def follow_rays(
                 break
             seen = nearness[int(y), int(x)]
             if seen <= depth:
+                found[i, 0], found[i, 1], found[i, 3] = x, y, way
                 continue
             for _ in range(HALVINGS):
                 middle = np.float32(0.5) * (near + far)

@@ -87,7 +87,8 @@ def see_through(
     """Fill what is seen through the surface: `light` (M, 3) behind it, tinted, and from within; `cover` (M,).
 
     `found` is what bent rays have met (`follow_rays`); those that have met nothing leave the water after `ways` [m].
-    What the picture shows there may be before that place, by its `nearness` (H, W), and is tinted as such.
+    Where something is before that place, by its `nearness` (H, W), the ray has passed behind it: the last place where
+    nothing was before it stands for what cannot be seen. What is before all of a ray is tinted by where it is.
     """
     height, width = nearness.shape
     for i in prange(points.shape[0]):
@@ -100,7 +101,9 @@ def see_through(
             first = project_point(points[i, 0], points[i, 1], points[i, 2], *view)[2]
             if last > ZERO and column >= ZERO and row >= ZERO and column < width and row < height:
                 seen = nearness[int(row), int(column)]
-                if seen > last:
+                if seen > last and found[i, 3] > ZERO:
+                    column, row = found[i, 0], found[i, 1]
+                elif seen > last:
                     depth, whole = ONE / seen - ONE / first, ONE / last - ONE / first
                     way *= min(max(depth / max(whole, LEAST), ZERO), ONE)
         shown = picture_at(picture, column, row, scale)

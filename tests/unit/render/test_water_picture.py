@@ -100,6 +100,19 @@ def test_water_mirrors_what_stands_behind_it():
     assert redness["wall"] > 1.5 * redness["elsewhere"]
 
 
+def test_a_post_in_a_tank_is_seen_once():
+    """Through a slanted side rays pass behind it; what they see there is not the post again."""
+    tank = Box((0.0, 0.0, 0.0), (1.0, 0.5, 0.5)).mesh()
+    post = Box((0.0, 0.0, 0.3), (0.1, 0.4, 0.1)).mesh()
+    picture = render(
+        None, post, camera=Camera((3.0, 0.0, 2.0), (0.0, 0.0, 0.3), fov=0.6), size=(160, 40), supersample=1,
+        tone="linear", background=(0.0, 0.0, 0.0), body_color=(0.8, 0.02, 0.02), water=tank,
+    )  # fmt: skip
+    is_red = picture[20, :, 0] > 1.5 * picture[20, :, 2] + 0.01
+    assert is_red.any()
+    assert np.count_nonzero(np.diff(is_red.astype(int)) == 1) == 1
+
+
 def test_water_takes_light_from_what_lies_behind_it():
     """A slab of water out of the picture, between the light and the floor."""
     floor = Box((0.0, -0.3, 0.0), (0.5, 0.02, 0.5)).mesh()
