@@ -43,8 +43,8 @@ def follow_rays(
     """Fill `found` (M, 4) with column, row, 1 and the way [m] where a ray from `points` (M, 3) meets something.
 
     Of one that meets nothing the third is 0, and the rest is the last place where nothing was before it; a way of 0 is
-    none. What there is to meet is the `nearness` (H, W) of the picture: a ray that comes to be behind it, by no more than
-    `thickness` [m], has met it. Steps grow towards `reach` (M,) [m]: what is near is seen most sharply.
+    none. What there is to meet is the `nearness` (H, W) of the picture: a ray that comes to be behind it, by no more
+    than `thickness` [m], has met it. Steps grow towards `reach` (M,) [m]: what is near is seen most sharply.
     """
     height, width = nearness.shape
     nearest = nearness.max()

@@ -1,4 +1,4 @@
-"""Water that sloshes around legs: its surface has waves, not ripples as short as a cell, and it stays where it flowed."""
+"""Water around a body: it sloshes without ripples as short as a cell, and is where it flowed."""
 
 import numpy as np
 
