@@ -32,7 +32,7 @@ MIRROR_STEPS, BENT_STEPS = 40, 24  # of rays that are mirrored, and of those wit
 MIRROR_REACH, THICKNESS = 0.6, 0.1  # of mirrored rays, and of what a ray may be in, over the distance of the water
 HAIR_BLOCK = 4  # side of the blocks of samples in which hair is before what it hides
 HIGHLIGHT = 0.06  # [rad] least radius of the image of a light: ripples finer than the grid spread it
-PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies just below the surface and breaks it; how far below [m]
+PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies at the surface and breaks it; how far from it at most [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ def _blurs(seen: SeenWater, scene: DryScene) -> FloatArray:
     """Radius of images of lights [rad], shape (M,): a film over a coat is no mirror, hairs come through it."""
     dry, solid = (field.reshape(-1)[seen.samples] for field in (scene.nearness, scene.solids.nearness))
     below = 1.0 / np.maximum(dry, 1e-9) - 1.0 / np.maximum(seen.nearness, 1e-9)
-    pierced = np.where(dry > solid, np.clip(1.0 - below / COAT, 0.0, 1.0), 0.0)
+    pierced = np.where(dry > solid, np.clip(1.0 - np.abs(below) / COAT, 0.0, 1.0), 0.0)
     blurs: FloatArray = (HIGHLIGHT + (PIERCED - HIGHLIGHT) * pierced).astype(np.float32)
     return blurs
 
