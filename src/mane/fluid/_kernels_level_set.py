@@ -263,6 +263,27 @@ def open_to_air(phi, shape, near, least, to_air, is_wet):
                         to_air[axis, i + 1, j + 1, k] = ONE / max(part, least)
 
 
+@njit(cache=True, error_model="numpy", parallel=True)
+def mark_shallow_faces(phi, shape, axis, near, depth, mark, out):
+    """Put `mark` in `out`, of the padded shape, on faces across an axis that are less than `depth` under the surface.
+
+    Those of cells on either side count, as far as the band goes.
+    """
+    nx, ny, nz = face_counts(shape, axis)
+    di, dj, dk = np.int64(axis == 0), np.int64(axis == 1), np.int64(axis == 2)
+    for index in prange(nx * ny):
+        i, j = row_of(index, ny)
+        a, b = min(i, shape[0] - 1) + 1, min(j, shape[1] - 1) + 1
+        p, q = max(i - di, 0) + 1, max(j - dj, 0) + 1
+        for chunk in range((nz + WIDTH - 1) // WIDTH):
+            if near[a, b, min(chunk, near.shape[2] - 1)] == 0:
+                continue
+            for k in range(chunk * WIDTH, min(nz, (chunk + 1) * WIDTH)):
+                high, low = phi[a, b, min(k, shape[2] - 1)], phi[p, q, max(k - dk, 0)]
+                if max(high, low) > -depth:
+                    out[i + 1, j + 1, k] = mark
+
+
 @inline
 def known_sum(values, unknown, at, total, count):
     """Add sixteen numbers, and one to how many they are, where they are known."""

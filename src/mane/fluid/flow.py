@@ -308,6 +308,8 @@ class Flow:
                 self._busy, NUMBERS, self._ranges, carried,
             )  # fmt: skip
             self._settle_component(self._carried, axis)
+            if self.surface is not None:
+                self.surface.spare(axis, self._ranges)
             advection.correct(
                 velocity, self._bends, field, axis, grid.shape, self._rows, scale, self._busy, NUMBERS, self._ranges,
                 carried, self._next[axis].reshape(-1),

@@ -26,6 +26,7 @@ from mane.geometry.checks import require_positive
 SLOW = 0.003  # part of the volume that may be missing before drops are made: that little is made up for everywhere
 PUDDLE = 0.6  # of a cell's volume that drops in it need to be water again
 LEAST_PART = np.float32(0.01)  # of the way from a cell to the surface: nearer ones would spoil the matrix
+SHALLOW = np.float32(1.5)  # [cells] under the surface within which what is carried may have come from the air
 LAYERS = 6  # of faces in the air that velocities are continued to
 WITHIN_SOLIDS = 3.0  # [cells] below a wall that the level is continued to
 LARGEST_EXPANSION = 0.1  # of the volume at most that is made up for within a substep
@@ -144,7 +145,7 @@ class FreeSurface:
             return
         distance, normal = walls.in_cells()
         self._around = Around(distance, normal)
-        self.room = np.clip(0.5 + distance, 0.0, 1.0).astype(np.float32)
+        self.room = walls.room_in_cells()
         self._is_shut = walls.shut_cells()
         self._behind = np.argwhere((distance < 0.0) & (distance > -WITHIN_SOLIDS))
         at = tuple(self._behind.T)
@@ -238,6 +239,17 @@ class FreeSurface:
         kernels.open_to_air(
             self.level.phi, self.grid.shape, self.level.near, LEAST_PART, self.to_air, self.is_wet
         )  # fmt: skip
+
+    def spare(self, axis: int, ranges: FloatArray) -> None:
+        """Let `_kernels_advect.correct` leave faces across an axis as they are where they are at the surface.
+
+        `ranges` are (2, size). What is in the air there is a guess, and a correction by a guess makes waves as short
+        as a cell that nothing calms: the surface would boil (Selle and others 2008 leave it out there, too).
+        """
+        low = ranges[0].reshape(self.grid.padded)
+        kernels.mark_shallow_faces(
+            self.level.phi, self.grid.shape, axis, self.level.near, SHALLOW, np.float32(np.inf), low
+        )
 
     def pull(self, velocity: FloatArray, walls: Walls, density: float, dt: float) -> None:
         """Add what surface tension does in a step."""

@@ -36,15 +36,15 @@ def place_on_ray(start, ray, way, focal, centre_x, centre_y):
 
 @njit(cache=True, error_model="numpy", parallel=True)
 def follow_rays(
-    points, directions, reach, steps, origin, axes, focal, centre_x, centre_y, nearness, back,
+    points, directions, reach, steps, thickness, origin, axes, focal, centre_x, centre_y, nearness,
     # out
     found,
 ):  # fmt: skip
-    """Fill `found` (M, 4) with column, row, 1 and the way [m] where a ray from `points` (M, 3) meets something; else 0.
+    """Fill `found` (M, 4) with column, row, 1 and the way [m] where a ray from `points` (M, 3) meets something.
 
-    What there is to meet is between the `nearness` (H, W) of the picture and that of its `back` (H, W): a ray that comes
-    to be farther than the back has passed behind it. Steps grow towards `reach` (M,) [m]: what is near is seen most
-    sharply.
+    Of one that meets nothing the third is 0, and the rest is the last place where nothing was before it; a way of 0 is
+    none. What there is to meet is the `nearness` (H, W) of the picture: a ray that comes to be behind it, by no more
+    than `thickness` [m], has met it. Steps grow towards `reach` (M,) [m]: what is near is seen most sharply.
     """
     height, width = nearness.shape
     nearest = nearness.max()
@@ -65,17 +65,19 @@ def follow_rays(
             x, y, depth = place_on_ray(start, ray, way, focal, centre_x, centre_y)
             if not (depth > 0 and x >= 0 and y >= 0 and x < width and y < height):
                 break
-            if nearness[int(y), int(x)] <= depth:
+            seen = nearness[int(y), int(x)]
+            if seen <= depth:
+                found[i, 0], found[i, 1], found[i, 3] = x, y, way
                 continue
             for _ in range(HALVINGS):
                 middle = np.float32(0.5) * (near + far)
                 x, y, depth = place_on_ray(start, ray, middle, focal, centre_x, centre_y)
                 row, column = min(max(int(y), 0), height - 1), min(max(int(x), 0), width - 1)
                 if nearness[row, column] > depth:
-                    far = middle
+                    far, seen = middle, nearness[row, column]
                 else:
                     near = middle
             x, y, depth = place_on_ray(start, ray, far, focal, centre_x, centre_y)
-            if depth >= back[min(max(int(y), 0), height - 1), min(max(int(x), 0), width - 1)]:
+            if np.float32(1.0) / depth - np.float32(1.0) / seen < thickness:
                 found[i, 0], found[i, 1], found[i, 2], found[i, 3] = x, y, np.float32(1.0), far
                 break

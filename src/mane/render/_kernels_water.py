@@ -78,17 +78,6 @@ def picture_at(picture, column, row, scale):
     return red, green, blue, cover
 
 
-@inline
-def nearest_around(nearness, row, column, reach):
-    """Largest of `nearness` (H, W) at a place and `reach` samples to either side: all that a pixel there is made of."""
-    height, width = nearness.shape
-    low, high = max(int(row - reach), 0), min(int(row + reach), height - 1)
-    left, right = max(int(column - reach), 0), min(int(column + reach), width - 1)
-    i, j = int(row), int(column)
-    found = max(nearness[i, j], nearness[low, j], nearness[high, j], nearness[i, left], nearness[i, right])
-    return max(found, nearness[low, left], nearness[low, right], nearness[high, left], nearness[high, right])
-
-
 @njit(cache=True, error_model="numpy", parallel=True)
 def see_through(
     points, bent, ways, found, share, picture, scale, nearness, absorption, scattering, scattered, view,
@@ -98,21 +87,26 @@ def see_through(
     """Fill what is seen through the surface: `light` (M, 3) behind it, tinted, and from within; `cover` (M,).
 
     `found` is what bent rays have met (`follow_rays`); those that have met nothing leave the water after `ways` [m].
-    What the picture shows there is behind that place, or, by its `nearness` (H, W), before it: the ray has passed behind
-    that, to what the picture does not show, and nothing is seen.
+    Where something is before that place, by its `nearness` (H, W), the ray has passed behind it: the last place where
+    nothing was before it stands for what cannot be seen. What is before all of a ray is tinted by where it is.
     """
     height, width = nearness.shape
     for i in prange(points.shape[0]):
         column, row, way = found[i, 0], found[i, 1], found[i, 3]
-        is_open = False
         if found[i, 2] == ZERO:
             way = ways[i]
             column, row, last = project_point(
                 points[i, 0] + way * bent[i, 0], points[i, 1] + way * bent[i, 1], points[i, 2] + way * bent[i, 2], *view
             )
+            first = project_point(points[i, 0], points[i, 1], points[i, 2], *view)[2]
             if last > ZERO and column >= ZERO and row >= ZERO and column < width and row < height:
-                is_open = nearest_around(nearness, row, column, ONE / scale) > last
-        shown = (ZERO, ZERO, ZERO, ZERO) if is_open else picture_at(picture, column, row, scale)
+                seen = nearness[int(row), int(column)]
+                if seen > last and found[i, 3] > ZERO:
+                    column, row = found[i, 0], found[i, 1]
+                elif seen > last:
+                    depth, whole = ONE / seen - ONE / first, ONE / last - ONE / first
+                    way *= min(max(depth / max(whole, LEAST), ZERO), ONE)
+        shown = picture_at(picture, column, row, scale)
         passed = ONE - share[i]
         far = max(ways[i], way)  # what shows between hairs is behind all of the water
         open_part = ONE - shown[3]

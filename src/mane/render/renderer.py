@@ -34,7 +34,7 @@ from mane.render.solids import CLAY, Body, Surfaces
 from mane.render.strand_numbers import strand_numbers, uniform
 from mane.render.strands import SmoothStrands, strand_widths
 from mane.render.view import View
-from mane.render.water import DryScene, with_water
+from mane.render.water import DryScene, scene_nearness, with_water
 
 LEAST_SHARE = 0.05  # of the strands, however thin they are: fewer no longer cover a head evenly
 LEAST_STRANDS = 2_000  # a groom that would be left with fewer is drawn whole
@@ -189,7 +189,7 @@ def _draw_scene(
     dry = draw(drawn, solids, binned=binned, **sampling)
     if water is None:
         return dry
-    scene = DryScene.of_picture(dry, drawn, solids, surfaces, view)
+    scene = DryScene(dry, solids, scene_nearness(drawn, solids.nearness))
     return draw(drawn, with_water(water, scene, view, lights), **sampling)
 
 

@@ -29,11 +29,10 @@ INDEX = 1.333  # of refraction
 SCATTERED, SCATTERING = np.array([0.03, 0.11, 0.14], np.float32), np.float32(1.2)
 SKY, GROUND = np.array([0.55, 0.62, 0.70], np.float32), np.array([0.06, 0.06, 0.06], np.float32)
 MIRROR_STEPS, BENT_STEPS = 40, 24  # of rays that are mirrored, and of those within the water
-MIRROR_REACH = 0.6  # of mirrored rays, over the distance of the water
-THICKNESS = 0.03  # [m] of hair, and of solids that have no back
+MIRROR_REACH, THICKNESS = 0.6, 0.1  # of mirrored rays, and of what a ray may be in, over the distance of the water
 HAIR_BLOCK = 4  # side of the blocks of samples in which hair is before what it hides
 HIGHLIGHT = 0.06  # [rad] least radius of the image of a light: ripples finer than the grid spread it
-PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies just below the surface and breaks it; how far below [m]
+PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies at the surface and breaks it; how far from it at most [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +71,7 @@ class SeenWater:
 
 
 def _exits(surfaces: Surfaces, view: View) -> FloatArray:
-    """Nearness of the first place where rays leave what is within surfaces, shape (H, W); 0 where none does."""
+    """Nearness of the first place where rays leave the water, shape (H, W)."""
     a, b, c = (surfaces.points[surfaces.faces[:, k]] for k in range(3))
     leaving = (np.cross(b - a, c - a) * (a - view.origin)).sum(axis=1) > 0.0
     if not leaving.any():
@@ -88,37 +87,25 @@ class DryScene:
     Attributes:
         picture: premultiplied light and coverage, shape (h, w, 4).
         solids: of that picture, of its samples.
-        nearness: of hair and solids that a ray meets, shape (H, W).
-        back: nearness of where those end, shape (H, W).
+        nearness: of hair and solids that a mirrored ray meets, shape (H, W).
     """
 
     picture: FloatArray
     solids: DrawnSolids
     nearness: FloatArray
-    back: FloatArray
-
-    @classmethod
-    def of_picture(
-        cls, picture: FloatArray, strands: DrawnStrands, solids: DrawnSolids, surfaces: Surfaces | None, view: View
-    ) -> DryScene:
-        """Make it of what was drawn; `surfaces` are those of the solids."""
-        nearness = scene_nearness(strands, solids.nearness)
-        back = nearness / (1.0 + THICKNESS * nearness)
-        if surfaces is not None:
-            ends = _exits(surfaces, view)
-            back = np.where((solids.nearness > 0.0) & (ends > 0.0), np.minimum(ends, back), back)
-        return cls(picture, solids, nearness, np.ascontiguousarray(back, np.float32))
 
     @property
     def scale(self) -> np.float32:
         """Pixels that a sample is wide."""
         return np.float32(len(self.picture) / len(self.nearness))
 
-    def met(self, points: FloatArray, directions: FloatArray, reach: FloatArray, steps: int, view: View) -> FloatArray:
+    def met(
+        self, points: FloatArray, directions: FloatArray, reach: FloatArray, steps: int, thickness: float, view: View
+    ) -> FloatArray:
         """What rays from points (M, 3) meet: column, row, whether (1 or 0), and the way to it; (M, 4)."""
         found = np.empty((len(points), 4), np.float32)
         _kernels_mirror.follow_rays(
-            points, directions, reach, steps, *view.arguments[:5], self.nearness, self.back, found
+            points, directions, reach, steps, np.float32(thickness), *view.arguments[:5], self.nearness, found
         )
         return found
 
@@ -153,13 +140,13 @@ def with_water(mesh: Mesh, scene: DryScene, view: View, lights: Sequence[Light |
     share, cover = np.empty(count, np.float32), np.empty(count, np.float32)
     kernels.bend_rays(seen.points, seen.normals, view.origin, np.float32(INDEX), bent, mirrored, share)
     extent = float(np.median(view.depth(seen.points)))
-    looked = scene.met(seen.points, bent, seen.ways, BENT_STEPS, view)
+    looked = scene.met(seen.points, bent, seen.ways, BENT_STEPS, THICKNESS * extent, view)
     kernels.see_through(
         seen.points, bent, seen.ways, looked, share, scene.picture, scene.scale, scene.nearness,
         np.array(ABSORPTION, np.float32), SCATTERING, SCATTERED, view.arguments, light, cover,
     )  # fmt: skip
     reach = np.full(count, MIRROR_REACH * extent, np.float32)
-    found = scene.met(seen.points, mirrored, reach, MIRROR_STEPS, view)
+    found = scene.met(seen.points, mirrored, reach, MIRROR_STEPS, THICKNESS * extent, view)
     around = _surroundings(mirrored, seen.points, _blurs(seen, scene), lights)
     kernels.add_mirrored(found, around, share, scene.picture, scene.scale, light)
     nearness, lit, covered = solids.nearness.copy(), solids.light.copy(), solids.cover.copy()
@@ -173,7 +160,7 @@ def _blurs(seen: SeenWater, scene: DryScene) -> FloatArray:
     """Radius of images of lights [rad], shape (M,): a film over a coat is no mirror, hairs come through it."""
     dry, solid = (field.reshape(-1)[seen.samples] for field in (scene.nearness, scene.solids.nearness))
     below = 1.0 / np.maximum(dry, 1e-9) - 1.0 / np.maximum(seen.nearness, 1e-9)
-    pierced = np.where(dry > solid, np.clip(1.0 - below / COAT, 0.0, 1.0), 0.0)
+    pierced = np.where(dry > solid, np.clip(1.0 - np.abs(below) / COAT, 0.0, 1.0), 0.0)
     blurs: FloatArray = (HIGHLIGHT + (PIERCED - HIGHLIGHT) * pierced).astype(np.float32)
     return blurs
 

@@ -1,14 +1,12 @@
 """`WaterShadow`: what water leaves of a light: some is bent away at its surface, the rest is tinted on its way.
 
-Four maps of the light have where its rays enter the water and leave it, the first time and the last: what lies in the
-water or behind it gets less, also in a pool below spray. What is between the first and the last time does not count.
-Light that is bent to elsewhere, in caustics, is not followed.
+Two maps of the light have where its rays enter the water first and where they leave it first; what lies in the water or
+behind it gets less. Light that is bent to elsewhere, in caustics, is not followed.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
 
 from mane.body.mesh import Mesh
@@ -37,9 +35,7 @@ class WaterShadow:
         a, b, c = (mesh.points[mesh.faces[:, k]].astype(np.float64) for k in range(3))
         away = -np.asarray(light.direction) if isinstance(light, DirectionalLight) else a - np.asarray(light.position)
         leaves = (np.cross(b - a, c - a) * away).sum(axis=1) > 0.0
-        sides = [np.ascontiguousarray(mesh.faces[side]) for side in (~leaves, leaves)]
-        self._entry, self._exit = (_depths(self.view, mesh, faces) for faces in sides)
-        self._last_entry, self._last_exit = (_depths(self.view, mesh, faces, is_last=True) for faces in sides)
+        self._entry, self._exit = (_depths(self.view, mesh, mesh.faces[side]) for side in (~leaves, leaves))
 
     def transmittance(self, points: FloatArray) -> FloatArray:
         """Share of red, green and blue that reaches points (N, 3), shape (N, 3)."""
@@ -52,8 +48,6 @@ class WaterShadow:
         entry, way_out = self._entry[row, column], self._exit[row, column]
         is_shaded = inside & (depth > entry + 2.0 * self.view.texel_size(max(float(np.median(depth)), 1e-6)))
         path = np.where(is_shaded, np.minimum(depth, np.maximum(way_out, entry)) - entry, 0.0)
-        again, end = self._last_entry[row, column], self._last_exit[row, column]
-        path += np.where(is_shaded & (again > way_out), np.clip(np.minimum(depth, end) - again, 0.0, None), 0.0)
         # edges are as soft as the map is fine
         soft = map_coordinates((self._entry < NOWHERE).astype(np.float32), at, order=1, mode="constant")
         crossing = 1.0 - (1.0 - CROSSING) * np.where(is_shaded, soft, 0.0)
@@ -61,19 +55,16 @@ class WaterShadow:
         return left
 
 
-def _depths(view: View, mesh: Mesh, faces: NDArray[np.int32], is_last: bool = False) -> FloatArray:
-    """Depth of the nearest of some triangles at each texel [m], or of the farthest; `NOWHERE` where there is none."""
+def _depths(view: View, mesh: Mesh, faces: FloatArray) -> FloatArray:
+    """Depth of the nearest of some triangles at each texel [m]; `NOWHERE` where there is none."""
     found = np.full((TEXELS, TEXELS), NOWHERE, np.float32)
     if not len(faces):
         return found
     nearness, owner = np.empty((TEXELS, TEXELS), np.float32), np.empty((TEXELS, TEXELS), np.int32)
     screen = view.project(mesh.points)
-    if is_last:
-        screen[:, 2] *= -1.0  # nearness is linear on the screen in either projection
-    is_perspective = view.is_perspective and not is_last
-    _kernels_solids.raster_mesh(screen, faces, is_perspective, _kernels_solids.FAR, nearness, owner)
+    _kernels_solids.raster_mesh(
+        screen, np.ascontiguousarray(faces), view.is_perspective, _kernels_solids.FAR, nearness, owner
+    )
     seen = owner >= 0
-    if is_last:
-        nearness *= -1.0
     found[seen] = 1.0 / nearness[seen] if view.is_perspective else -nearness[seen]
     return found

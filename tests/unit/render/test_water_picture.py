@@ -100,6 +100,19 @@ def test_water_mirrors_what_stands_behind_it():
     assert redness["wall"] > 1.5 * redness["elsewhere"]
 
 
+def test_a_post_in_a_tank_is_seen_once():
+    """Through a slanted side rays pass behind it; what they see there is not the post again."""
+    tank = Box((0.0, 0.0, 0.0), (1.0, 0.5, 0.5)).mesh()
+    post = Box((0.0, 0.0, 0.3), (0.1, 0.4, 0.1)).mesh()
+    picture = render(
+        None, post, camera=Camera((3.0, 0.0, 2.0), (0.0, 0.0, 0.3), fov=0.6), size=(160, 40), supersample=1,
+        tone="linear", background=(0.0, 0.0, 0.0), body_color=(0.8, 0.02, 0.02), water=tank,
+    )  # fmt: skip
+    is_red = picture[20, :, 0] > 1.5 * picture[20, :, 2] + 0.01
+    assert is_red.any()
+    assert np.count_nonzero(np.diff(is_red.astype(int)) == 1) == 1
+
+
 def test_water_takes_light_from_what_lies_behind_it():
     """A slab of water out of the picture, between the light and the floor."""
     floor = Box((0.0, -0.3, 0.0), (0.5, 0.02, 0.5)).mesh()
@@ -114,18 +127,25 @@ def test_water_takes_light_from_what_lies_behind_it():
     assert np.array_equal(render(None, floor, water=beside, **settings)[15, 20], dry)
 
 
+def image_of_a_light(below, count):
+    """How bright the image of a light in water is, with `count` hairs side by side below its surface [m]."""
+    slab = Box((0.0, 0.0, 0.0), (0.2, 0.2, 0.1)).mesh()
+    ends = np.linspace(-0.1, 0.1, count)
+    along = np.linspace(-0.1, 0.1, 40)
+    strands = np.stack([[[x, y, 0.1 - below] for y in along] for x in ends]).astype(np.float32)
+    picture = render(
+        strands, None, camera=Camera((0.0, 0.0, 1.0), (0.0, 0.0, 0.0), fov=0.3), size=(40, 40), supersample=1,
+        tone="linear", lights=[DirectionalLight((0.0, 0.0, 1.0), size=0.02, has_shadow=False)], water=slab,
+        background=(0.0, 0.0, 0.0), look="black",
+    )  # fmt: skip
+    return float(picture[18:22, 18:22, :3].mean())
+
+
 def test_hair_just_below_the_surface_breaks_the_image_of_a_light():
     """A film of water over a coat is no mirror; the same hair deep below leaves the image as it is."""
-    slab = Box((0.0, 0.0, 0.0), (0.2, 0.2, 0.1)).mesh()
-    camera = Camera((0.0, 0.0, 1.0), (0.0, 0.0, 0.0), fov=0.3)
-    light = DirectionalLight((0.0, 0.0, 1.0), size=0.02, has_shadow=False)
-    ends = np.linspace(-0.1, 0.1, 400)
-    brightest = {}
-    for below in (0.002, 0.15):
-        strands = np.stack([np.stack([[x, y, 0.1 - below] for y in (-0.1, 0.1)]) for x in ends]).astype(np.float32)
-        picture = render(
-            strands, None, camera=camera, size=(40, 40), supersample=1, tone="linear", lights=[light], water=slab,
-            background=(0.0, 0.0, 0.0), look="black",
-        )  # fmt: skip
-        brightest[below] = float(picture[18:22, 18:22, :3].mean())
-    assert brightest[0.15] > 5.0 * brightest[0.002]
+    assert image_of_a_light(0.15, 400) > 5.0 * image_of_a_light(0.002, 400)
+
+
+def test_hair_far_before_the_surface_leaves_the_image_of_a_light():
+    """Eight hairs, a few pixels from each other, hide little of it."""
+    assert image_of_a_light(-0.15, 8) > 0.7 * image_of_a_light(0.15, 8)
