@@ -18,6 +18,8 @@ ONE = np.float32(1.0)
 HALF = np.float32(0.5)
 FAR = np.float32(1e30)
 GONE = np.float32(1e-6)  # [m] hair that is closer to where its skin has it is there
+MOST_PLACES = 64  # of a segment that are asked
+STRETCH = np.float32(1.25)  # of a segment while it is pushed, at most
 ROUNDS = 3  # of pushes in a step: what is pushed out of one solid may be pushed into another
 HAIRS_PER_TASK = 256
 
@@ -28,7 +30,7 @@ class SideRules(NamedTuple):
     thickness: np.float32  # [m] how far hair stays from solids
     friction: np.float32
     stride: np.float32  # [m] that hair and solid move against each other in a step at most
-    places: int  # of every segment that are asked
+    spacing: np.float32  # [m] of places that are asked where hair is next to a solid
     hang: np.float32  # [1/m] part of a push that is lost per length of hair below it
     swept: np.float32  # [m] how far a point of a solid moved in the frame at most
 
@@ -99,78 +101,96 @@ def held_back(rules, depth, pose, before, gx, gy, gz, lx, ly, lz, ox, oy, oz):
 
 
 @leaf(fastmath=FASTMATH)
-def push_segment(solids, cells, s, pose, before, rules, i, hair, was, push, depth):
-    """Ask places of segment i, vertex i - 1 left out, whether they are in solid s; whether any is.
+def push_place(solids, cells, s, pose, before, rules, i, u, hair, was, lx, ly, lz, push, depth):
+    """Push the place at part u of segment i, l in the frame of solid s, out of it; whether it is in it.
 
     The deepest place around a vertex says in `push (V, 3)` where that goes and in `depth (V,)` how deep it was [m].
     """
-    is_hit = False
-    for k in range(1, rules.places + 1):
-        u = np.float32(k) / np.float32(rules.places)
-        v = ONE - u
-        x = v * hair[i - 1, 0] + u * hair[i, 0]
-        y = v * hair[i - 1, 1] + u * hair[i, 1]
-        z = v * hair[i - 1, 2] + u * hair[i, 2]
-        lx, ly, lz = to_local(pose, x, y, z)
-        if cell_distance(solids, cells, s, lx, ly, lz) >= rules.thickness:
-            continue
-        d, gx, gy, gz = gradient_at(solids, cells, s, pose, lx, ly, lz)
-        deep = rules.thickness - d
-        if deep <= ZERO:
-            continue
-        is_hit = True
-        ox = v * was[i - 1, 0] + u * was[i, 0]
-        oy = v * was[i - 1, 1] + u * was[i, 1]
-        oz = v * was[i - 1, 2] + u * was[i, 2]
-        fx, fy, fz = held_back(rules, deep, pose, before, gx, gy, gz, lx, ly, lz, ox, oy, oz)
-        for j in range(max(i - 1, 1), i + 1):
-            if deep > depth[j] and (j == i or k < rules.places):
-                depth[j] = deep
-                push[j, 0], push[j, 1], push[j, 2] = deep * gx - fx, deep * gy - fy, deep * gz - fz
+    d, gx, gy, gz = gradient_at(solids, cells, s, pose, lx, ly, lz)
+    deep = rules.thickness - d
+    if deep <= ZERO:
+        return False
+    v = ONE - u
+    ox = v * was[i - 1, 0] + u * was[i, 0]
+    oy = v * was[i - 1, 1] + u * was[i, 1]
+    oz = v * was[i - 1, 2] + u * was[i, 2]
+    fx, fy, fz = held_back(rules, deep, pose, before, gx, gy, gz, lx, ly, lz, ox, oy, oz)
+    for j in range(max(i - 1, 1), i + 1):
+        if deep > depth[j] and (j == i or u < ONE):
+            depth[j] = deep
+            push[j, 0], push[j, 1], push[j, 2] = deep * gx - fx, deep * gy - fy, deep * gz - fz
+    return True
+
+
+@leaf(fastmath=FASTMATH)
+def push_segment(solids, cells, s, pose, before, rules, i, hair, was, push, depth):
+    """Go along segment i, its first vertex left out, and push it out of solid s; whether any of it was in it.
+
+    Where a place is so far from the solid that the next ones cannot be in it, they are not asked.
+    """
+    ax, ay, az = to_local(pose, hair[i - 1, 0], hair[i - 1, 1], hair[i - 1, 2])
+    bx, by, bz = to_local(pose, hair[i, 0], hair[i, 1], hair[i, 2])
+    bx, by, bz = bx - ax, by - ay, bz - az
+    length = math.sqrt(bx * bx + by * by + bz * bz)
+    if length <= ZERO:
+        return False
+    least = rules.spacing / length
+    is_hit, u = False, min(least, ONE)
+    for _ in range(MOST_PLACES):
+        lx, ly, lz = ax + u * bx, ay + u * by, az + u * bz
+        room = cell_distance(solids, cells, s, lx, ly, lz) - rules.thickness
+        if room < ZERO:
+            is_hit |= push_place(solids, cells, s, pose, before, rules, i, u, hair, was, lx, ly, lz, push, depth)
+        if u >= ONE:
+            break
+        u = min(u + max(room / length, least), ONE)
     return is_hit
 
 
 @leaf(fastmath=FASTMATH)
-def clearance(solids, cells, poses, i, hair):
-    """How far all of segment i of a hair `(V, 3)` is from all solids at least [m]; negative where it may touch one."""
-    x = HALF * (hair[i, 0] + hair[i - 1, 0])
-    y = HALF * (hair[i, 1] + hair[i - 1, 1])
-    z = HALF * (hair[i, 2] + hair[i - 1, 2])
-    dx, dy, dz = hair[i, 0] - x, hair[i, 1] - y, hair[i, 2] - z
+def middle(hair, i):
+    """Middle of segment i of a hair `(V, 3)` [m]."""
+    return (
+        HALF * (hair[i, 0] + hair[i - 1, 0]),
+        HALF * (hair[i, 1] + hair[i - 1, 1]),
+        HALF * (hair[i, 2] + hair[i - 1, 2]),
+    )
+
+
+@leaf(fastmath=FASTMATH)
+def has_room(solids, cells, poses, swept, i, reach, hair, known):
+    """Whether segment i of a hair `(V, 3)` is farther than `reach` from all solids, all of it by its middle.
+
+    `known (V, 5)` has where the middle was when it was asked, how far solids were from there, and how far they had
+    moved by then; now they have moved by `swept`. Where that does not tell, solids are asked, and it is renewed.
+    """
+    x, y, z = middle(hair, i)
+    dx, dy, dz = x - known[i, 0], y - known[i, 1], z - known[i, 2]
+    left = known[i, 3] - (swept - known[i, 4]) - reach
+    if left > ZERO and dx * dx + dy * dy + dz * dz < left * left:
+        return True
     room = FAR
     for s in range(len(poses)):
         lx, ly, lz = to_local(poses[s], x, y, z)
         room = min(room, cell_distance(solids, cells, s, lx, ly, lz))
-    return room - math.sqrt(dx * dx + dy * dy + dz * dz)
+    known[i, 0], known[i, 1], known[i, 2], known[i, 3], known[i, 4] = x, y, z, room, swept
+    return room > reach
 
 
 @leaf(fastmath=FASTMATH)
-def push_once(solids, cells, poses, before, rules, hair, was, room, push, depth):
-    """Push a hair `(V, 3)` out of solids once; whether it was in one. `room (V,)` is how far segments are from any."""
+def push_once(solids, cells, poses, before, rules, swept, lengths, hair, was, known, push, depth):
+    """Push a hair `(V, 3)` out of solids once; whether it was in one. `known` is that of `has_room`."""
     push[:] = ZERO
     depth[:] = ZERO
     is_hit = False
     for i in range(1, len(hair)):
-        if room[i] > ZERO:
-            continue
-        room[i] = clearance(solids, cells, poses, i, hair) - rules.thickness
-        if room[i] > ZERO:
-            continue
-        for s in range(len(poses)):
-            is_hit |= push_segment(solids, cells, s, poses[s], before[s], rules, i, hair, was, push, depth)
+        reach = STRETCH * HALF * lengths[i - 1] + rules.thickness
+        if not has_room(solids, cells, poses, swept, i, reach, hair, known):
+            for s in range(len(poses)):
+                is_hit |= push_segment(solids, cells, s, poses[s], before[s], rules, i, hair, was, push, depth)
     if is_hit:
         spread_push(rules.hang, push, depth, hair)
-        for i in range(1, len(hair)):
-            room[i] -= pushed_by(push, i)
     return is_hit
-
-
-@leaf(fastmath=FASTMATH)
-def pushed_by(push, i):
-    """How far either end of segment i goes at most [m]."""
-    a = push[i, 0] * push[i, 0] + push[i, 1] * push[i, 1] + push[i, 2] * push[i, 2]
-    b = push[i - 1, 0] * push[i - 1, 0] + push[i - 1, 1] * push[i - 1, 1] + push[i - 1, 2] * push[i - 1, 2]
-    return math.sqrt(max(a, b))
 
 
 @leaf(fastmath=FASTMATH)
@@ -200,37 +220,34 @@ def spread_push(hang, push, depth, hair):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def follow_goal(solids, cells, poses, rules, lengths, last, goal, hair, was, room, push, depth):
+def follow_goal(solids, cells, poses, rules, lengths, last, goal, hair, was, known, push, depth):
     """Take a hair from `last (V, 3)` to `goal (V, 3)` past solids, `poses (N + 1, Z, 12)` in the frame; whether it met
     any.
 
     `hair (V, 3)` is filled; arrays behind it are scratch.
     """
     most = len(poses) - 1
-    way = farthest(last, goal)
-    steps = 1
-    while steps < most and way + rules.swept > rules.stride * np.float32(steps):
+    way, steps = farthest(last, goal) + rules.swept, 1
+    while steps < most and way > rules.stride * np.float32(steps):
         steps *= 2
     part, stride = ONE / np.float32(steps), most // steps
     hair[:] = last
-    room[:] = -ONE
+    known[:] = ZERO
     is_hit = False
     for k in range(steps):
         for i in range(len(hair)):
             for c in range(3):
                 was[i, c] = hair[i, c]
                 hair[i, c] += part * (goal[i, c] - last[i, c])
-            room[i] -= part * (way + rules.swept)
         before, now = poses[k * stride], poses[(k + 1) * stride]
-        is_pushed = False
+        swept, is_pushed = np.float32(k + 1) * part * rules.swept, False
         for _ in range(ROUNDS):
-            if not push_once(solids, cells, now, before, rules, hair, was, room, push, depth):
+            if not push_once(solids, cells, now, before, rules, swept, lengths, hair, was, known, push, depth):
                 break
             is_pushed = True
-        if is_pushed or is_hit:
-            restore_lengths(lengths, hair)
-            room[:] = -ONE
         is_hit |= is_pushed
+        if is_hit:
+            restore_lengths(lengths, hair)
     return is_hit
 
 
@@ -291,11 +308,8 @@ def keep_sides(
     for task in prange((hairs + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
         goal, hair = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
         was, push = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
-        lengths, room, depth = (
-            np.empty(vertices - 1, np.float32),
-            np.empty(vertices, np.float32),
-            np.empty(vertices, np.float32),
-        )
+        known, depth = np.empty((vertices, 5), np.float32), np.empty(vertices, np.float32)
+        lengths = np.empty(vertices - 1, np.float32)
         for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hairs)):
             there = points[s]
             comes_near = not is_beside_all(boxes, there) or (is_near[s] and not is_beside_all(boxes, last[s]))
@@ -307,7 +321,7 @@ def keep_sides(
             is_hit = False
             if comes_near:
                 start = last[s] if is_near[s] else goal
-                is_hit = follow_goal(solids, cells, poses, rules, lengths, start, goal, hair, was, room, push, depth)
+                is_hit = follow_goal(solids, cells, poses, rules, lengths, start, goal, hair, was, known, push, depth)
             if not is_hit and is_aside[s]:
                 hair[:] = goal
                 restore_lengths(lengths, hair)

@@ -30,9 +30,8 @@ STEPS = 16  # that a frame is cut into at most, a power of two
 REACH = 0.02  # [m] around solids, within which it is remembered where hair was
 LONGEST = 1.0  # [s] a frame that comes so much later begins anew
 TELEPORT = 0.5  # [m] a solid that moves farther in a frame was put there
-MOST_PLACES = 16  # of a segment
+FINEST = 1e-3  # [m] what is thinner is not told from that
 BOXED = 4  # times in a frame at which boxes are put around solids
-LOOKED_AT = 1000  # hairs that tell how long segments are
 HANG = 2.0  # [1/m] half a metre below a solid that pushes it, hair hangs where it would
 
 
@@ -108,8 +107,9 @@ class SideKeeping(FinishingPass):
         corners = np.where(np.isfinite(self._cells.box), np.abs(self._cells.box), 0.0).reshape(-1, 2, 3).max(axis=1)
         self._sizes = np.linalg.norm(corners, axis=1).tolist()
         thinnest = min((one.feature for one in packed), default=1.0)
-        # As far as hair may move in a step, and places on it be apart, so that neither jumps over a tooth.
-        self._stride = max(min(thinnest, REACH), 1e-4)
+        # Hair moves by half of that in a step and is asked as often along its length, so that no tooth gets deeper into
+        # it, or between two places, than its middle.
+        self._spacing = float(np.clip(thinnest + self.params.thickness, FINEST, REACH))
         self._state = _nothing_known(0, 0)
         self.reset()
 
@@ -133,9 +133,9 @@ class SideKeeping(FinishingPass):
         now = tuple(frame.solid_poses[number] for number in self._checked)
         before = tuple(_came_from(a, b) for a, b in zip(self._poses or now, now, strict=True))
         solids, _ = self._solids.at(replace(frame, solid_poses=now))
-        poses, rules = _poses_between(before, now), self._rules(points, before, now)
+        poses, rules = _poses_between(before, now), self._rules(before, now)
         turn, kept = frame.head.matrix[:3, :3].astype(np.float32), np.float32(self._kept(elapsed))
-        boxes = self._boxes(poses, rules)
+        boxes = self._boxes(poses)
         kernels.keep_sides(solids, self._cells, poses, boxes, rules, turn, kept, *self._state, points)
         self._time, self._poses = frame.time, now
         return points
@@ -144,21 +144,18 @@ class SideKeeping(FinishingPass):
         """What is left after some time of how far a hair is aside, 0 to 1."""
         return math.exp(-elapsed / self.params.fade) if self.params.fade > 0 else 0.0
 
-    def _rules(self, points: FloatArray, before: Sequence[Pose], now: Sequence[Pose]) -> SideRules:
-        edge = np.diff(points[:: 1 + len(points) // LOOKED_AT], axis=1)
-        longest = float(np.sqrt((edge * edge).sum(axis=2).max(initial=0.0)))
-        width = 2 * (self._stride + self.params.thickness)
+    def _rules(self, before: Sequence[Pose], now: Sequence[Pose]) -> SideRules:
         swept = max(_way(a, b, size) for a, b, size in zip(before, now, self._sizes, strict=True))
         return SideRules(
             thickness=np.float32(self.params.thickness),
             friction=np.float32(self.params.friction),
-            stride=np.float32(self._stride),
-            places=int(np.clip(np.ceil(longest / width), 1, MOST_PLACES)),
+            stride=np.float32(0.5 * self._spacing),
+            spacing=np.float32(self._spacing),
             hang=np.float32(HANG),
             swept=np.float32(swept),
         )
 
-    def _boxes(self, poses: FloatArray, rules: SideRules) -> FloatArray:
+    def _boxes(self, poses: FloatArray) -> FloatArray:
         """Where solids are during the frame, and `REACH` around it, (Z, 6) [m]."""
         every = np.stack([world_boxes(self._cells.box, of_step) for of_step in poses[:: STEPS // BOXED]])
         low, high = every[..., :3].min(axis=0), every[..., 3:].max(axis=0)
