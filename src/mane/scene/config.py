@@ -506,12 +506,20 @@ class Scene:
 
     @property
     def finishing(self) -> tuple[PassTable, ...]:
-        """All finishing passes in their order: locks of wet hair, and those of [finish] and [[passes]]."""
+        """All finishing passes in their order: locks of wet hair, those of the skin, of [finish] and of [[passes]]."""
         clings = self.water.wets and self.water.lock and not self.skin.settings.get("styles")
         wet = (PassTable("wet_locks", {"hairs": self.water.lock}),) if clings else ()
         before = (PassTable("push_out", {"thickness": self.finish.thickness}),) if self.finish.push_out else ()
         after = (PassTable("subdivide", {"levels": self.finish.subdivide}),) if self.finish.subdivide else ()
-        return (*wet, *before, *self.passes, *after)
+        return (*wet, *self._of_skin(), *before, *self.passes, *after)
+
+    def _of_skin(self) -> tuple[PassTable, ...]:
+        """Passes that the skin goes with, but for kinds that the scene has itself."""
+        from mane.skin.table import SKINS
+
+        usual = SKINS.find(self.skin.method).passes if self.finish.of_skin else ()
+        own = {table.kind for table in self.passes}
+        return tuple(PassTable(kind) for kind in usual if kind not in own)
 
     def path(self, name: str) -> Path:
         """Return a path of the scene, seen from its folder."""

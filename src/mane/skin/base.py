@@ -38,6 +38,7 @@ class Skin(Stage):
         may_return_load: whether some of its settings make it push the guides of the next frame (`guide_load`).
         length_range: lengths over those at rest that the method may give a hair. One that is not finite or beyond them
             is made again by `_carried_plainly`, its length kept; `fallback_hairs` names those of the last frame.
+        passes: finishing passes that scenes have behind this skin unless `[finish] of_skin = false`.
 
     On a body that deforms (`grow_on`), `_fill` sees all guides, and what they feel, as if the skin were in its rest
     pose, and fills in hairs in that pose; every hair is then carried by its own root (`root_carry`).
@@ -48,6 +49,7 @@ class Skin(Stage):
     follows_guides: ClassVar[bool] = True
     may_return_load: ClassVar[bool] = False
     length_range: ClassVar[tuple[float, float]] = (0.0, 2.0)
+    passes: ClassVar[tuple[str, ...]] = ()
     _carry: RootCarry | None = None
     _spacing: HairSpacing | None = None  # of a method that works with `HairSpacing.groom`
     # What a method says of the frame that it fills: that it has measured `safety.norms` itself, and that hairs may be

@@ -66,7 +66,7 @@ class AdaptiveSkin(Skin):
 
     Limitations: guides that are inserted during a run are not followed. Positions are blended, so lengths are not kept;
     the pass `keep_lengths` restores them. A hair all of whose eligible guides are on the other side of a solid goes
-    along with one of them; the pass `push_out` takes it out of the solid.
+    along with one of them; the pass `keep_sides` holds it back. Scenes have both passes behind this skin.
     """
 
     name = "adaptive"
@@ -79,6 +79,7 @@ class AdaptiveSkin(Skin):
     settings = AdaptiveParams
     needs: ClassVar[tuple[str, ...]] = ("solids", "touched", "body")
     files = ("model",)
+    passes = ("keep_lengths", "keep_sides")
     _params_class: type[AdaptiveParams] = AdaptiveParams
 
     def __init__(

@@ -1,0 +1,154 @@
+"""Hair that stays on its side of solids: a rod goes through a curtain of hair that its skin leaves where it hangs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from skin_frames import frame_of
+
+from mane.body.motion import Pose
+from mane.body.shapes import Capsule, Sphere
+from mane.body.solid import Solid
+from mane.geometry import quaternion
+from mane.groom.groom import Groom
+from mane.groom.guides import Guides
+from mane.skin.finish.passes import SolidAdjustment
+from mane.skin.finish.sides import SideKeeping
+
+STEP, LENGTH, HEIGHT = 0.01, 0.2, -0.1
+STILL = np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def curtain(hairs=7, vertices=21):
+    """Hairs side by side along x that hang straight down from y = 0, z = 0."""
+    points = np.zeros((hairs, vertices, 3), np.float32)
+    points[..., 0] = np.linspace(-0.03, 0.03, hairs)[:, None]
+    points[..., 1] = np.linspace(0.0, -LENGTH, vertices)
+    return points
+
+
+def rod(radius=0.002):
+    """A rod along x at half the height of the curtain, when it is at z = 0."""
+    return Solid(Capsule((-0.1, HEIGHT, 0.0), (0.1, HEIGHT, 0.0), radius))
+
+
+def frames_of(places, head=None):
+    """Frames of 10 ms in which a solid stands at `places`."""
+    hair = Groom.from_uniform(curtain(2))
+    base = frame_of(Guides.from_groom(hair), head)
+    return [
+        replace(base, time=STEP * number, solid_poses=(Pose(np.asarray(place, float), STILL),))
+        for number, place in enumerate(places)
+    ]
+
+
+def pressed(steps=81, start=-0.04, end=0.04, aside=0.0):
+    """Places of a rod that comes from behind the curtain, and stops before it."""
+    along = np.linspace(0.0, 1.0, steps)
+    return [(aside * t, 0.0, start + (end - start) * t) for t in along]
+
+
+def carried(finish, frames, points=None):
+    """Hairs of all frames, each made of the same curtain."""
+    return [finish((curtain() if points is None else points).copy(), frame).copy() for frame in frames]
+
+
+def at_height(hairs, height=HEIGHT):
+    """Where hairs pass a height, z [m]."""
+    return np.array([np.interp(-height, -hair[:, 1], hair[:, 2]) for hair in hairs.astype(np.float64)])
+
+
+def test_a_rod_takes_hair_along_that_it_would_pass():
+    frames = frames_of(pressed())
+    made = carried(SideKeeping([rod()]), frames)
+    for frame, hairs in zip(frames, made, strict=True):
+        front = frame.solid_poses[0].position[2] + 0.002
+        if front > 0.001:
+            assert (at_height(hairs) > front - 5e-4).all()
+            assert (rod().distance(frame.solid_poses[0].inverse_apply(hairs.reshape(-1, 3))) > -1e-5).all()
+    # `push_out`, which sees one frame, lets the rod pass.
+    assert abs(at_height(carried(SolidAdjustment([rod()]), frames)[-1])).max() < 1e-6
+
+
+def test_lengths_and_roots_are_kept_and_hair_below_goes_along():
+    hairs = carried(SideKeeping([rod()]), frames_of(pressed()))[-1]
+    segments = np.linalg.norm(np.diff(hairs.astype(np.float64), axis=1), axis=2)
+    np.testing.assert_allclose(segments, LENGTH / 20, rtol=1e-5)
+    np.testing.assert_array_equal(hairs[:, 0], curtain()[:, 0])
+    assert (hairs[:, -1, 2] > 0.03).all()  # hangs from the rod
+    between = hairs[:, 5, 2]
+    assert ((between > 0.015) & (between < 0.03)).all()  # halfway from the root
+
+
+@pytest.mark.parametrize(("radius", "speed"), [(0.0005, 0.25), (0.0005, 0.6), (0.003, 2.0)])
+def test_no_tooth_is_too_thin_and_no_rod_too_fast(radius, speed):
+    steps = round(0.08 / (speed * STEP))
+    frames = frames_of(pressed(steps + 1))
+    hairs = carried(SideKeeping([rod(radius)]), frames)[-1]
+    assert (at_height(hairs) > 0.04).all()
+
+
+def test_hair_comes_back_when_nothing_holds_it():
+    fade = 0.1
+    gone = [(0.0, 1.0, 0.0)] * 60
+    finish = SideKeeping([rod()], fade=fade)
+    made = carried(finish, frames_of([*pressed(), *gone]))
+    aside = np.array([np.abs(hairs - curtain()).max() for hairs in made[len(pressed()) - 1 :]])
+    assert aside[0] > 0.03
+    # Exponential, but for lengths that are restored: hair that is drawn aside hangs higher.
+    np.testing.assert_allclose(aside[1:40] / aside[:39], np.exp(-STEP / fade), rtol=0.02)
+    np.testing.assert_array_equal(
+        carried(SideKeeping([rod()], fade=0.01), frames_of([*pressed(), *gone]))[-1], curtain()
+    )
+
+
+def test_friction_takes_hair_along_the_rod():
+    frames = frames_of(pressed(aside=0.05))
+    smooth, rough = (carried(SideKeeping([rod()], friction=mu), frames)[-1] for mu in (0.0, 1.0))
+    assert abs(smooth[..., 0] - curtain()[..., 0]).max() < 1e-5
+    moved = (rough - curtain())[:, 10:, 0]
+    assert (moved > 0.01).all()
+    assert (moved < 0.05).all()
+
+
+def test_a_rod_that_is_put_elsewhere_takes_nothing_along():
+    finish = SideKeeping([rod()])
+    for hairs in carried(finish, frames_of([(0.0, 0.0, -0.4), (0.0, 0.0, 0.4), (0.0, 0.0, -0.4)])):
+        np.testing.assert_array_equal(hairs, curtain())
+
+
+def test_what_is_aside_turns_with_the_head():
+    turn = Pose(np.zeros(3), quaternion.from_axis_angle(np.array([0.0, 1.0, 0.0]), 1.2))
+    frames, away = frames_of(pressed()), frames_of([(0.0, 9.0, 0.0)], turn)[0]
+    finish = SideKeeping([rod()])
+    before = carried(finish, frames)[-1]
+    after = finish(turn.apply(curtain()).astype(np.float32), replace(away, time=frames[-1].time + STEP))
+    seen = turn.inverse_apply(after)
+    kept = np.exp(-STEP / finish.params.fade)
+    np.testing.assert_allclose((seen - curtain())[:, 10, 2], kept * (before - curtain())[:, 10, 2], rtol=0.01)
+
+
+def test_hair_that_meets_nothing_keeps_its_bytes_and_the_body_is_left_to_others():
+    ball, passing = Solid(Sphere((0.0, -0.05, 0.0), 0.02)), frames_of(pressed(end=-0.005))
+    both = [replace(frame, solid_poses=(Pose.identity(), *frame.solid_poses)) for frame in passing]
+    for hairs in carried(SideKeeping([ball, rod()], body=ball), both):
+        np.testing.assert_array_equal(hairs, curtain())
+
+
+def test_it_goes_on_from_its_memory_while_it_holds_hair():
+    frames = frames_of(pressed(aside=0.02))
+    expected = carried(SideKeeping([rod()]), frames)
+    first, second = SideKeeping([rod()]), SideKeeping([rod()])
+    carried(first, frames[:60])
+    second.restore(first.memory())
+    assert [one.tobytes() for one in carried(second, frames[60:])] == [one.tobytes() for one in expected[60:]]
+
+
+def test_threads_and_neighbours_change_nothing(on_threads):
+    rng = np.random.default_rng(2)
+    many = np.repeat(curtain(), 120, axis=0)
+    many[..., 0] += rng.normal(0.0, 0.01, (len(many), 1)).astype(np.float32)
+    frames = frames_of(pressed(41))
+    whole = on_threads(lambda: carried(SideKeeping([rod()]), frames, many)[-1])
+    alone = carried(SideKeeping([rod()]), frames, many[300:301])[-1]
+    np.testing.assert_array_equal(whole[300:301], alone)
