@@ -17,6 +17,7 @@ from mane.skin.finish.passes import (
     LengthKeeping,
     SolidAdjustment,
 )
+from mane.skin.finish.sides import SideKeeping, SidesParams
 from mane.skin.finish.volume import VolumeKeeping, VolumeParams
 from mane.skin.hsu2024.skin import Hsu2024Params, Hsu2024Skin
 from mane.skin.linear.skin import LinearSkin
@@ -41,6 +42,8 @@ __all__ = [
     "PhysicalParams",
     "PhysicalSkin",
     "RigidSkin",
+    "SideKeeping",
+    "SidesParams",
     "Skin",
     "SolidAdjustment",
     "TwoWayParams",
