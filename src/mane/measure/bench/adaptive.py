@@ -37,6 +37,7 @@ from mane.skin.adaptive.near import nearest_strands
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.adaptive.skin import AdaptiveSkin
 from mane.skin.finish.passes import SolidAdjustment
+from mane.skin.finish.sides import SideKeeping
 from mane.skin.finish.volume import VolumeKeeping
 from mane.strand.frame import GuideFrame
 
@@ -82,7 +83,7 @@ TARGET_FULL = 3.0  # [s] of a calm step of 150,000 hairs
 FULL_SHARE = 15  # of the hairs, one in so many is simulated, and the time scaled
 # [s] that the frames of one row may take, of which there are at least two: rows of seconds are as steady after a few.
 BUDGET = 2.0
-LEANING = "leaning sets of a model"
+PROMISED, LEANING = "sets of a model", "leaning sets of a model"
 COMB_REACH, COMB_SPEED, COMBED_FRAMES = 0.08, 0.25, 12  # [m], [m/s]: it is in the middle of the frames that are timed
 COMB_AT = {"straight": (0.135, -0.1, 0.0), "ball": (0.12, 0.0, 0.0)}  # [m] where the comb stands in the hair
 
@@ -119,7 +120,7 @@ class BoundHead:
         self.model = random_model(self.groom, self.guides)
         self.skins = {
             "naive": AdaptiveSkin(self.groom, self.guides, solids=[self.teeth]),
-            "sets of a model": AdaptiveSkin(self.groom, self.guides, solids=[self.teeth], model=self.model),
+            PROMISED: AdaptiveSkin(self.groom, self.guides, solids=[self.teeth], model=self.model),
             LEANING: AdaptiveSkin(self.groom, self.guides, solids=[self.teeth], model=self.model, lean=True),
         }
 
@@ -159,10 +160,12 @@ def _measure_threads(figures: Figures, case: str, head: BoundHead, volume: Volum
             points = skin(frames[0])
             stages["hair against hair"] = best_seconds(partial(volume, points.copy(), frames[0]), repeats, BUDGET)
             stages["push-out"] = best_seconds(partial(adjustment, points, frames[0]), repeats, BUDGET)
+            if skin is head.skins[PROMISED]:
+                stages["sides kept"] = sides_seconds(skin, head.teeth, frames, repeats)
             for stage, seconds in stages.items():
                 figures.add(f"{case}, {kind}, {name}", stage, 1e3 * seconds, "ms")
             whole = 1e3 * (total + stages["skin"] + stages["push-out"])
-            is_promised = size.name == "hair salon" and "2 threads" in case and name == "sets of a model"
+            is_promised = size.name == "hair salon" and "2 threads" in case and name == PROMISED
             target = TARGETS.get(kind) if is_promised else None
             figures.add(
                 f"{case}, {kind}, {name}", "guides, skin and push-out", whole, "ms",
@@ -200,7 +203,7 @@ def _growth(figures: Figures, head: BoundHead, repeats: int, say: Progress) -> N
     size = head.size
 
     def seconds_of(one: BoundHead) -> float:
-        return stage_seconds(one.skins["sets of a model"], one.frames("combed"), repeats)["skin"]
+        return stage_seconds(one.skins[PROMISED], one.frames("combed"), repeats)["skin"]
 
     whole = seconds_of(head)
     for what, smaller in (
@@ -293,6 +296,19 @@ def stage_seconds(skin: AdaptiveSkin, frames: Iterable[GuideFrame], repeats: int
         whole = best_seconds(partial(skin, frame), 1)
         found.append({"skin": whole, **skin.seconds})
     return {key: float(np.median([one[key] for one in found[2:]])) for key in found[0]}
+
+
+def sides_seconds(skin: AdaptiveSkin, teeth: Solid, frames: list[GuideFrame], repeats: int) -> float:
+    """Seconds of the pass that keeps hair on its side, the median of frames, there and back."""
+    sides, found = SideKeeping([teeth]), list[float]()
+    both = frames + frames[-2:0:-1]
+    for number in range(2 * repeats + 2):
+        if len(found) >= 4 and sum(found) > BUDGET:
+            break
+        frame = replace(both[number % len(both)], time=STEP * (number + 1))
+        points = skin(frame).copy()
+        found.append(best_seconds(partial(sides, points, frame), 1))
+    return float(np.median(found[2:]))
 
 
 def guide_seconds(guides: Guides, teeth: Solid | None, repeats: int) -> float:
