@@ -114,7 +114,7 @@ def _simulate(args: argparse.Namespace, stages: Stages) -> tuple[Assembly, Cache
     """Write the scene, build it and run it: guides into the cache, every hair into the movie."""
     from mane.scene.build import build
     from mane.scene.cache import Cache
-    from mane.scene.loop import run_assembly
+    from mane.scene.loop import drawing_for, run_assembly
     from mane.scene.outputs import check_output
     from mane.scene.scene_file import read_scene
 
@@ -126,10 +126,10 @@ def _simulate(args: argparse.Namespace, stages: Stages) -> tuple[Assembly, Cache
     )
     scene = read_scene(file)
     check_output(scene, resume=False, restart=True)
-    assembly = stages.run("grow and choose guides", lambda: build(scene))
-    sys.stderr.write("mane: simulate and draw ...\n")
-    with RunBar("demo") as bar:
-        summary = run_assembly(assembly, progress=bar.tell)
+    with drawing_for(scene) as drawing, RunBar("demo") as bar:
+        assembly = stages.run("grow and choose guides", lambda: build(scene))
+        sys.stderr.write("mane: simulate and draw ...\n")
+        summary = run_assembly(assembly, progress=bar.tell, drawing=drawing)
     beside = {f"{name} (meanwhile)": seconds for name, seconds in summary.beside.items()}
     stages.seconds |= {"bind": summary.setup.get("bind skin", 0.0), **summary.stages, **beside}
     return assembly, Cache.open(args.output / "demo.cache")
