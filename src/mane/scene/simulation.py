@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,6 @@ from mane.body.preroll import AUTO_SECONDS, needs_preroll, with_preroll
 from mane.body.shapes import Shape
 from mane.body.solid import Solid
 from mane.contact.adaptive.adaptive import AdaptiveGuides
-from mane.contact.air.airflow import Airflow
 from mane.contact.air.drag import Drag
 from mane.contact.air.shelter import Shelter
 from mane.contact.air.wind import AnyWind
@@ -60,6 +59,9 @@ from mane.strand.state import StrandState
 from mane.strand.stepping import Stepper, StepReport
 from mane.strand.surroundings import Surroundings
 from mane.strand.variation import Varying
+
+if TYPE_CHECKING:
+    from mane.contact.air.airflow import Airflow  # a fluid, which few scenes have
 
 # Largest turn of a root within one substep [rad]: hair is linearised within it.
 MAX_TURN = 0.15
