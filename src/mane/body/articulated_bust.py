@@ -55,7 +55,11 @@ def make_skeleton() -> Skeleton:
 
 
 def make_articulated_bust(cell_size: float = DEFAULT_CELL) -> ArticulatedBust:
-    """Make the bust of `make_bust(cell_size)` with joints for head, neck and shoulders."""
+    """Make the bust of `make_bust(cell_size)` with joints for head, neck and shoulders.
+
+    Args:
+        cell_size: edge of the cells that the surface is found on [m].
+    """
     bust = make_bust(cell_size)
     skeleton = make_skeleton()
     weights = _weights(bust.mesh.points)

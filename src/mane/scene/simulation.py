@@ -1,11 +1,4 @@
-"""`Simulation`: guides on a moving head, stepped frame by frame from a script's own loop.
-
-```python
-sim = mane.Simulation(guides, model="cosserat", body=bust.mesh, solids=[comb])
-for pose in head_poses:
-    frame = sim.step(pose)          # a GuideFrame; frame.points is (G, V, 3)
-```
-"""
+"""`Simulation`: guides on a moving head, stepped frame by frame from a script's own loop."""
 
 from __future__ import annotations
 
@@ -72,7 +65,13 @@ LOCK_DRAG = 0.1
 
 
 class Simulation(GuideSource):
-    """Steps guides; see the module's example.
+    """Guides that move, a frame at a time, from a script's own loop.
+
+    ```python
+    sim = mane.Simulation(guides, "cosserat", body=bust.mesh, solids=[comb])
+    for pose in head_poses:
+        frame = sim.step(pose)  # a GuideFrame; frame.points is (G, V, 3)
+    ```
 
     Args:
         guides: what to simulate.
