@@ -70,6 +70,7 @@ gallery: $(READY)  ## redraw the pictures of README and documentation
 	$(BIN)/python -c "from PIL import Image; Image.open('$(OUT)/skins.png').save('docs/images/skins.jpg', quality=88)"
 	$(BIN)/python examples/05_characters/01_fur_on_a_walking_creature.py --output $(OUT)/fox.mp4 --strip docs/images/fox.jpg
 	$(BIN)/python docs/draw_methods.py docs/images
+	$(BIN)/python docs/draw_tutorials.py docs/images
 
 blender:  ## Blender as a Python module in an environment of its own (Python 3.11), for Alembic; see docs/blender.md
 	$(PYTHON) -m venv .venv-blender

@@ -28,6 +28,8 @@ CITED = re.compile(
 )
 SETTINGS = re.compile(r"^<!-- settings: (\w+)\.(\w+)(?: less (\w+)\.(\w+))? -->$", re.M)
 KEYS = re.compile(r"^<!-- keys: (\w+) -->$", re.M)
+IMAGE = re.compile(r'(<img\b[^>]*?\bsrc="([^"]+)"[^>]*>)')
+WIDE = "limits.md"  # a page of tables that need all the room there is
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -61,13 +63,18 @@ def on_page_markdown(text: str, page: Any, config: Any, files: Files) -> str:
     """
     from mane.salon.protocol import described
 
+    if page.file.src_uri == WIDE:
+        page.meta["hide"] = ["toc"]
     text = text.replace("<!-- salon protocol -->", described())
     text = KEYS.sub(lambda found: keys_table(found.group(1)), text)
     return SETTINGS.sub(lambda found: settings_table(*found.groups()), text)
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """Turn formulas into MathML, which browsers draw by themselves."""
+    """Turn formulas into MathML, which browsers draw by themselves; pictures are links to themselves."""
+    html = IMAGE.sub(r'<a href="\2">\1</a>', html)  # to see it in its own size
+    if page.file.src_uri == WIDE:
+        html = f'<div class="targets">{html}</div>'
     html = re.sub(r'<span class="arithmatex">\\\((.*?)\\\)</span>', lambda m: formula(m.group(1)), html, flags=re.S)
     block = r'<div class="arithmatex">\\\[(.*?)\\\]</div>'
     return re.sub(block, lambda m: f'<div class="formula">{formula(m.group(1), "block")}</div>', html, flags=re.S)

@@ -15,7 +15,7 @@ from mane.scenes import parse_scene
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', re.M | re.S)
-STRANDS = 1500
+STRANDS = 3000
 
 
 def blocks_of(page):
@@ -67,7 +67,7 @@ def test_hair_on_a_character(tmp_path, monkeypatch, capsys):
     run_page("tutorials/artist.md", tmp_path, monkeypatch, capsys)
     assert mane.read_groom(tmp_path / "walk.usda").strand_count == STRANDS
     assert mane.read_groom(tmp_path / "preview.usda").strand_count == 500
-    for made in ("walk.png", "walk.json", "spring.usda"):
+    for made in ("walk.png", "walk.json", "spring.usda", "pictures/picture.0008.png"):
         assert (tmp_path / made).is_file()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mane
+from mane.scene.keys import described
 
 ROOT = Path(__file__).parents[2]
 FOR_DEVELOPERS = ("simd.md",)  # pages about the inside of mane
@@ -113,3 +114,40 @@ def test_public_modules_list_what_they_have(name):
 def test_skin_and_render_are_functions_whatever_was_imported(name, order):
     code = f"{order}; import inspect; assert inspect.isfunction(mane.{name}), mane.{name}; from mane import {name} as f"
     subprocess.run([sys.executable, "-c", f"{code}; assert f is mane.{name}"], check=True)
+
+
+def public_objects():
+    """Every public name with what it stands for."""
+    for name in mane.PUBLIC:
+        value = getattr(mane, name)
+        if name in mane.MODULES:
+            yield from ((f"{name}.{member}", getattr(value, member)) for member in value.__all__)
+        else:
+            yield name, value
+
+
+def arguments_of(thing):
+    """Names of the arguments that a caller gives to a function or a class; none of what is no such thing."""
+    if inspect.isabstract(thing) or getattr(thing, "_is_protocol", False):
+        return []
+    if not (inspect.isfunction(thing) or (inspect.isclass(thing) and not issubclass(thing, Exception))):
+        return []
+    called = thing.__init__ if inspect.isclass(thing) else thing
+    spread = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    found = inspect.signature(called).parameters.values()
+    return [one.name for one in found if one.kind not in spread and one.name != "self" and not one.name.startswith("_")]
+
+
+def test_every_argument_of_a_public_name_is_explained():
+    """In a section of the docstring, in its text, or by another one that is named."""
+    lacking, checked = {}, 0
+    for name, thing in public_objects():
+        arguments, text = arguments_of(thing), inspect.getdoc(thing) or ""
+        told = described(thing) if arguments else {}
+        refers = re.search(r"[Aa]rguments as (?:in|for) `", text)
+        unknown = [one for one in arguments if one not in told and not re.search(rf"`{one}\b", text)]
+        checked += len(arguments)
+        if unknown and not refers:
+            lacking[name] = unknown
+    assert not lacking
+    assert checked > 800

@@ -17,6 +17,7 @@ from mane.body.character import Character, MakeMotion
 from mane.body.posing import Posing, sample_times
 from mane.body.skeleton import JointAnimation, Skeleton, SkinnedMesh
 from mane.geometry.checks import FloatArray
+from mane.geometry.limits import Finite, NotNegative, Positive, check_arguments
 
 Float64Array = NDArray[np.float64]
 
@@ -44,13 +45,21 @@ class ArticulatedBust(Character):
     bust: Bust
 
 
+# How far head and shoulders go [rad].
+NOD, LOOK, SHRUG = math.radians(24), math.radians(55), math.radians(13)
+
+
 def make_skeleton() -> Skeleton:
     """Return the joints alone."""
     return Skeleton.from_positions(JOINTS)
 
 
 def make_articulated_bust(cell_size: float = DEFAULT_CELL) -> ArticulatedBust:
-    """Make the bust of `make_bust(cell_size)` with joints for head, neck and shoulders."""
+    """Make the bust of `make_bust(cell_size)` with joints for head, neck and shoulders.
+
+    Args:
+        cell_size: edge of the cells that the surface is found on [m].
+    """
     bust = make_bust(cell_size)
     skeleton = make_skeleton()
     weights = _weights(bust.mesh.points)
@@ -79,10 +88,10 @@ def _smooth_step(values: Float64Array, low: float, high: float) -> Float64Array:
 def nod(
     skeleton: Skeleton,
     *,
-    duration: float = 4.0,
-    frame_rate: float = 48.0,
-    angle: float = math.radians(24),
-    frequency: float = 0.9,
+    duration: Positive = 4.0,
+    frame_rate: Positive = 48.0,
+    angle: Finite = NOD,
+    frequency: NotNegative = 0.9,
 ) -> JointAnimation:
     """Nod: head and neck share `angle` [rad] down and up, `frequency` times a second; from rest to rest.
 
@@ -93,6 +102,7 @@ def nod(
         angle: how far head and neck go down and up [rad].
         frequency: times per second [Hz].
     """
+    check_arguments(nod, locals())
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     swing = _effort(posing.times, duration) * np.sin(2.0 * np.pi * frequency * posing.times)
     posing.turn("neck", "x", 0.35 * angle * swing)
@@ -103,10 +113,10 @@ def nod(
 def look_around(
     skeleton: Skeleton,
     *,
-    duration: float = 4.0,
-    frame_rate: float = 48.0,
-    angle: float = math.radians(55),
-    frequency: float = 0.4,
+    duration: Positive = 4.0,
+    frame_rate: Positive = 48.0,
+    angle: Finite = LOOK,
+    frequency: NotNegative = 0.4,
 ) -> JointAnimation:
     """Look from side to side by `angle` [rad], `frequency` times a second, shoulders following; from rest to rest.
 
@@ -117,6 +127,7 @@ def look_around(
         angle: to either side [rad].
         frequency: times per second [Hz].
     """
+    check_arguments(look_around, locals())
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     effort, turns = _effort(posing.times, duration), 2.0 * np.pi * frequency * posing.times
     swing = effort * np.sin(turns)
@@ -131,10 +142,10 @@ def look_around(
 def shrug(
     skeleton: Skeleton,
     *,
-    duration: float = 4.0,
-    frame_rate: float = 48.0,
-    angle: float = math.radians(13),
-    frequency: float = 0.6,
+    duration: Positive = 4.0,
+    frame_rate: Positive = 48.0,
+    angle: Finite = SHRUG,
+    frequency: NotNegative = 0.6,
 ) -> JointAnimation:
     """Lift both shoulders by `angle` [rad] and roll them, `frequency` times a second, head tilting; from rest to rest.
 
@@ -145,6 +156,7 @@ def shrug(
         angle: how far shoulders are lifted [rad].
         frequency: times per second [Hz].
     """
+    check_arguments(shrug, locals())
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     effort, turns = _effort(posing.times, duration), 2.0 * np.pi * frequency * posing.times
     lift = angle * effort * (0.5 - 0.5 * np.cos(turns))

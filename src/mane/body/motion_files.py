@@ -90,6 +90,11 @@ def write_motion(path: str | Path, motion: Motion, times: ArrayLike) -> None:
 
     Numbers are written in full, so reading gives the same keys. A key is marked as a teleport when the motion jumps
     between it and the key before.
+
+    Args:
+        path: of the file, by its suffix .json, .csv or .npz.
+        motion: whose poses are written.
+        times: of the keys [s], rising, shape (K,).
     """
     path = Path(path)
     write = _WRITERS[_suffix(path, _WRITERS)]

@@ -36,6 +36,14 @@ class KeyframedMotion:
     hair feels neither a stop nor the jump. A long gap coasts far: put the two keys of a jump close together in time.
 
     Beyond its first and last key the motion stands still; its velocity there drops to zero at once.
+
+    Args:
+        times: of the keys [s], rising, shape (K,), K >= 1.
+        positions: of the local origin [m], shape (K, 3).
+        rotations: quaternions (x, y, z, w), unit within 1e-3, shape (K, 4).
+        jumps: indices, 1 to K - 1, of keys that are reached by a teleport.
+        max_speed: faster between neighbours is a teleport [m/s]; `math.inf` takes only those in `jumps`.
+        max_spin: turning faster between neighbours is a teleport [rad/s]; `math.inf` likewise.
     """
 
     def __init__(
@@ -48,16 +56,6 @@ class KeyframedMotion:
         max_speed: float = MAX_SPEED,
         max_spin: float = MAX_SPIN,
     ) -> None:
-        """Make a motion from keys.
-
-        Args:
-            times: of the keys [s], rising, shape (K,), K >= 1.
-            positions: of the local origin [m], shape (K, 3).
-            rotations: quaternions (x, y, z, w), unit within 1e-3, shape (K, 4).
-            jumps: indices, 1 to K - 1, of keys that are reached by a teleport.
-            max_speed: faster between neighbours is a teleport [m/s]; `math.inf` takes only those in `jumps`.
-            max_spin: turning faster between neighbours is a teleport [rad/s]; `math.inf` likewise.
-        """
         self.times: Float64Array = as_array("times", times, ("K",), np.float64).copy()
         check_times("times", self.times)
         count = len(self.times)

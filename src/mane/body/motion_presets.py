@@ -17,6 +17,7 @@ from mane.body.motion import EASE_IN, Float64Array, Pose, Twist, as_vector, requ
 from mane.body.motion_keys import hermite
 from mane.geometry import quaternion
 from mane.geometry.checks import require_choice, require_positive, require_seed
+from mane.geometry.limits import NotNegative, Positive, check_arguments
 
 GRAVITY = 9.81  # [m/s2], brings a jump back to the ground
 STEP_LENGTH = 0.75  # [m] forward per step of an adult at an easy pace
@@ -295,18 +296,18 @@ def turns_about_pivot(name: str) -> bool:
 def make_motion(
     name: str,
     *,
-    amplitude: float | None = None,
-    rate: float | None = None,
+    amplitude: NotNegative | None = None,
+    rate: Positive | None = None,
     seed: int = 0,
     pivot: ArrayLike = (0.0, 0.0, 0.0),
-    ease_in: float = EASE_IN,
-    stop: float | None = None,
+    ease_in: Positive = EASE_IN,
+    stop: Positive | None = None,
 ) -> PresetMotion:
     """Make a motion of the table `MOTIONS`, which also holds the defaults.
 
     Args:
         name: still, shake, nod, turn, tilt, walk, jump, look, dance or random.
-        amplitude: largest angle [rad] to either side; for walk half the bob [m], for jump the height [m]; 0 or more.
+        amplitude: largest angle [rad] to either side; for walk half the bob [m], for jump the height [m].
         rate: cycles per second [Hz]; steps for walk, beats for dance, the highest frequency for look and random.
         seed: of `look`, `dance` and `random`, which are the same motion for the same seed.
         pivot: point that turns stay centred on, such as the top of the neck [m], shape (3,).
@@ -314,12 +315,10 @@ def make_motion(
         stop: time at which the motion is over [s], at least twice `ease_in`; None goes on for ever.
     """
     require_choice("motion", name, tuple(MOTIONS))
+    check_arguments(make_motion, locals())
     preset = MOTIONS[name]
     size = preset.amplitude if amplitude is None else amplitude
     frequency = preset.rate if rate is None else rate
-    if not (math.isfinite(size) and size >= 0):
-        raise ValueError(f"amplitude: must be a finite number [{preset.unit}] of at least 0, got {size}")
-    require_positive("rate", frequency)
     require_seed(seed)
     channels = preset.make_channels(size, frequency, np.random.default_rng(seed))
     travel = np.array([0.0, 0.0, preset.travel_per_cycle * frequency])

@@ -19,6 +19,7 @@ from mane.body._kernels_shapes import BOX, CAPSULE, PARAM_COUNT, PLANE, SPHERE, 
 from mane.body.mesh import Mesh
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, as_array, as_floats, require_positive
+from mane.geometry.limits import NotNegative, Positive, limits_of
 
 __all__ = ["Box", "Capsule", "Plane", "Shape", "Sphere", "Torus", "Union"]
 
@@ -73,11 +74,11 @@ class Sphere(Shape):
     """
 
     center: Vector
-    radius: float
+    radius: Positive
 
     def __post_init__(self) -> None:
         _set_vector(self, "center")
-        _set_positive(self, "radius")
+        _set_number(self, "radius")
 
     def pack(self) -> Table:
         """Return the table of one primitive."""
@@ -105,12 +106,12 @@ class Capsule(Shape):
 
     start: Vector
     end: Vector
-    radius: float
+    radius: Positive
 
     def __post_init__(self) -> None:
         _set_vector(self, "start")
         _set_vector(self, "end")
-        _set_positive(self, "radius")
+        _set_number(self, "radius")
         if np.array_equal(np.asarray(self.start, np.float32), np.asarray(self.end, np.float32)):
             raise ValueError(f"capsule.end: must differ from start, got {self.end} for both; use a Sphere")
 
@@ -144,7 +145,7 @@ class Box(Shape):
     center: Vector
     half_size: Vector
     rotation: Vector = IDENTITY
-    rounding: float = 0.0
+    rounding: NotNegative = 0.0
 
     def __post_init__(self) -> None:
         _set_vector(self, "center")
@@ -156,8 +157,8 @@ class Box(Shape):
         if norm < 1e-6:
             raise ValueError(f"box.rotation: must be a quaternion with a length, got {self.rotation}")
         object.__setattr__(self, "rotation", tuple(value / norm for value in self.rotation))
-        object.__setattr__(self, "rounding", float(self.rounding))
-        if not 0 <= self.rounding <= min(self.half_size):
+        _set_number(self, "rounding")
+        if self.rounding > min(self.half_size):
             raise ValueError(
                 f"box.rounding: must be between 0 and the smallest half size {min(self.half_size)}, got {self.rounding}"
             )
@@ -230,14 +231,14 @@ class Torus(Shape):
 
     center: Vector
     axis: Vector
-    major_radius: float
-    minor_radius: float
+    major_radius: Positive
+    minor_radius: Positive
 
     def __post_init__(self) -> None:
         _set_vector(self, "center")
         _set_direction(self, "axis")
-        _set_positive(self, "major_radius")
-        _set_positive(self, "minor_radius")
+        _set_number(self, "major_radius")
+        _set_number(self, "minor_radius")
         if self.minor_radius >= self.major_radius:
             raise ValueError(
                 f"torus.minor_radius: must be below the major radius {self.major_radius}, got {self.minor_radius}"
@@ -320,9 +321,9 @@ def _set_direction(shape: Shape, field: str) -> None:
     object.__setattr__(shape, field, tuple(part / length for part in value))
 
 
-def _set_positive(shape: Shape, field: str) -> None:
-    value = getattr(shape, field)
-    require_positive(_where(shape, field), value)
+def _set_number(shape: Shape, field: str) -> None:
+    value, kind = getattr(shape, field), type(shape)
+    limits_of(kind)[field].check(_where(shape, field), value)
     object.__setattr__(shape, field, float(value))
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 LOG_SECONDS = 15.0  # between lines where nobody watches a terminal
 GROOMED_INSIDE = 1e-4  # [m]; about the width of a hair
+BAR_WIDTH = 16  # [characters]
 
 
 class RunBar:
@@ -41,13 +43,12 @@ class RunBar:
         rate = self._made / (now - self._began) if now > self._began else 0.0
         self._made += 1
         if sys.stderr.isatty():
-            self._show(progress, rate)
+            self._show(progress, _frame_texts(progress, rate))
         elif now - self._told > LOG_SECONDS:
-            left = (progress.count - progress.done) / rate if rate else math.nan
-            progress_line(f"{self._text}: {_frame_text(progress, rate)}, {clock_text(left)} left")
+            progress_line(f"{self._text}: {', '.join(_frame_texts(progress, rate))}")
             self._told = now
 
-    def _show(self, progress: Progress, rate: float) -> None:
+    def _show(self, progress: Progress, texts: Sequence[str]) -> None:
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
@@ -55,28 +56,39 @@ class RunBar:
 
             self._bar = Bar(
                 TextColumn("{task.description}", markup=False),
-                BarColumn(),
+                BarColumn(BAR_WIDTH),
                 TextColumn("{task.fields[numbers]}", markup=False),
                 console=Console(stderr=True),
                 transient=True,
             )
             self._task = self._bar.add_task(self._text, total=progress.count, numbers="")
             self._bar.start()
-        left = (progress.count - progress.done) / rate if rate else math.nan
-        numbers = f"{_frame_text(progress, rate)}, {clock_text(left)} left"
-        self._bar.update(self._task, completed=progress.done, numbers=numbers)
+        room = self._bar.console.width - len(self._text) - BAR_WIDTH - 2
+        self._bar.update(self._task, completed=progress.done, numbers=that_fits(texts, room))
 
     def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
 
-def _frame_text(progress: Progress, rate: float) -> str:
-    text = f"frame {progress.index} ({progress.done} of {progress.count}), {rate:.1f} fps"
+def _frame_texts(progress: Progress, rate: float) -> list[str]:
+    """What there is to say of a frame, the most important first."""
+    left = (progress.count - progress.done) / rate if rate else math.nan
+    texts = [f"frame {progress.index} ({progress.done} of {progress.count})", f"{clock_text(left)} left"]
     for name, report in (("guides", progress.step), ("hair", progress.hair)):
         if report is not None:
-            text += f", {name}: stretch {100 * report.stretch:.2g} %, {1e3 * report.penetration:.2g} mm inside"
-    return text
+            texts.append(f"{name}: stretch {100 * report.stretch:.2g} %, {1e3 * report.penetration:.2g} mm inside")
+    return [*texts, f"{rate:.1f} fps"]
+
+
+def that_fits(texts: Sequence[str], room: int) -> str:
+    """As many of the texts, in order, as a line has room for [characters]; the first in any case."""
+    line = texts[0]
+    for text in texts[1:]:
+        if len(line) + 2 + len(text) > room:
+            break
+        line += f", {text}"
+    return line
 
 
 def clock_text(seconds: float) -> str:

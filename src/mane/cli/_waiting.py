@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,6 +28,21 @@ def busy(text: str) -> Iterator[None]:
         timer.join()
         for progress in shown:
             progress.stop()
+
+
+@contextmanager
+def counted(text: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """Show a bar on standard error, if that is a terminal; tell what is yielded how much is done, and what goes on."""
+    if not sys.stderr.isatty():
+        yield lambda done, now: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(text, total=total)
+        yield lambda done, now: progress.update(task, completed=done, description=f"{text}: {now}" if now else text)
 
 
 def _start(text: str) -> Any:

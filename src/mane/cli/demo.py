@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from mane.cli._run_bar import RunBar
+from mane.cli._starting import without_collecting
 
 if TYPE_CHECKING:
     from mane.scene.build import Assembly
@@ -112,27 +113,33 @@ def run(args: argparse.Namespace) -> int:
 
 def _simulate(args: argparse.Namespace, stages: Stages) -> tuple[Assembly, Cache]:
     """Write the scene, build it and run it: guides into the cache, every hair into the movie."""
-    from mane.scene.build import build
-    from mane.scene.cache import Cache
-    from mane.scene.loop import run_assembly
-    from mane.scene.outputs import check_output
-    from mane.scene.scene_file import read_scene
+    with without_collecting():
+        from mane.scene.build import build
+        from mane.scene.cache import Cache
+        from mane.scene.loop import drawing_for, run_assembly
+        from mane.scene.outputs import check_output
+        from mane.scene.scene_file import read_scene
 
-    args.output.mkdir(parents=True, exist_ok=True)
-    file = args.output / "demo.toml"
-    guides, every = min(128, args.strands), max(1, args.frames // 4)
-    file.write_text(
-        SCENE.format(file=file, strands=args.strands, guides=guides, frames=args.frames, every=every), encoding="utf-8"
-    )
-    scene = read_scene(file)
+        scene = read_scene(_write_scene(args))
     check_output(scene, resume=False, restart=True)
-    assembly = stages.run("grow and choose guides", lambda: build(scene))
-    sys.stderr.write("mane: simulate and draw ...\n")
-    with RunBar("demo") as bar:
-        summary = run_assembly(assembly, progress=bar.tell)
+    with drawing_for(scene) as drawing, RunBar("demo") as bar:
+        with without_collecting():
+            assembly = stages.run("grow and choose guides", lambda: build(scene))
+        sys.stderr.write("mane: simulate and draw ...\n")
+        summary = run_assembly(assembly, progress=bar.tell, drawing=drawing)
     beside = {f"{name} (meanwhile)": seconds for name, seconds in summary.beside.items()}
     stages.seconds |= {"bind": summary.setup.get("bind skin", 0.0), **summary.stages, **beside}
     return assembly, Cache.open(args.output / "demo.cache")
+
+
+def _write_scene(args: argparse.Namespace) -> Path:
+    """Write the scene of the demo and return its file."""
+    args.output.mkdir(parents=True, exist_ok=True)
+    file: Path = args.output / "demo.toml"
+    guides, every = min(128, args.strands), max(1, args.frames // 4)
+    text = SCENE.format(file=file, strands=args.strands, guides=guides, frames=args.frames, every=every)
+    file.write_text(text, encoding="utf-8")
+    return file
 
 
 def _write_usd(assembly: Assembly, cache: Cache, file: Path) -> Path:

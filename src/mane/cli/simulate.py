@@ -7,6 +7,7 @@ import argparse
 from mane.cli._measuring import progress_line
 from mane.cli._run_bar import RunBar, print_summary
 from mane.cli._scene_arguments import add_command, add_scene, add_telling
+from mane.cli._starting import without_collecting
 from mane.cli._waiting import busy
 
 DESCRIPTION = """\
@@ -40,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run the scene and say what was done."""
-    with busy(f"reading {args.scene}"):
+    with busy(f"reading {args.scene}"), without_collecting():
         from mane.scene.loop import run_scene
         from mane.scene.scene_file import read_scene
         from mane.strand.stepping import SolverDiverged

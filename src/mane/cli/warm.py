@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from mane.cli._waiting import busy
+from mane.cli._waiting import counted
 from mane.simd import helper
 
 DESCRIPTION = """\
@@ -63,7 +63,8 @@ with tempfile.TemporaryDirectory() as folder:
     main(["demo", "-o", folder, "--strands", "40", "--frames", "4"])
 """,
 }
-REPORT = "\nfrom mane.simd.notice import NOTICE\nprint(NOTICE.count)\n"
+MARK = "kernels compiled by this job:"
+REPORT = f"\nfrom mane.simd.notice import NOTICE\nprint({MARK!r}, NOTICE.count, flush=True)\n"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     began, waiting, count = time.perf_counter(), list(JOBS), 0
     running: list[_Job] = []
     try:
-        with busy("compiling kernels"):
+        with counted("compiling kernels", len(JOBS)) as tell:
             while (waiting or running) and args.beside in (None, os.getppid()):
                 while waiting and len(running) < args.workers:
                     running.append(_Job(waiting.pop(0)))
@@ -101,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
                     count += job.count()
                     job.end()
                     running.remove(job)
+                tell(len(JOBS) - len(waiting) - len(running), ", ".join(job.name for job in running))
                 time.sleep(PATIENCE)
     finally:
         for job in running:
@@ -127,7 +129,7 @@ class _Job:
         lines = self._said.read().strip().splitlines() or ["it said nothing"]
         if self.process.returncode:
             raise OSError(f"{self.name}: {lines[-1]}")
-        return int(lines[-1])
+        return int(next(line for line in reversed(lines) if line.startswith(MARK)).removeprefix(MARK))
 
     def end(self) -> None:
         """Stop it, if it runs."""

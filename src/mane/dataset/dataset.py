@@ -230,6 +230,9 @@ class Dataset(Sequence[SequenceReader]):
 def open_dataset(path: str | os.PathLike[str]) -> Dataset:
     """Open a dataset that `mane dataset` made.
 
+    Args:
+        path: of its folder.
+
     Raises:
         ValueError: it is damaged, or no dataset.
         OSError: it is not there.

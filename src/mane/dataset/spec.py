@@ -282,6 +282,9 @@ def _plain(value: Any) -> Any:
 def read_spec(path: str | os.PathLike[str]) -> Spec:
     """Read a spec file, TOML.
 
+    Args:
+        path: of the file.
+
     Raises:
         SceneError: with file and line, what is wrong, and what is possible.
         OSError: the file, or that of its scene, cannot be read.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,8 @@ from mane.body.shapes import Vector
 from mane.fluid.grid import Float64Array, FloatArray, Grid
 from mane.fluid.level_set import Shape
 from mane.fluid.surface import FreeSurface
-from mane.geometry.checks import require_finite, require_positive
+from mane.geometry.checks import require_finite
+from mane.geometry.limits import Finite, Positive, Range, check_limits
 
 
 def _require_vector(name: str, value: Vector) -> None:
@@ -29,17 +31,17 @@ class Jet:
         velocity: of the water there [m/s].
         radius: of the mouth [m].
         start: when it begins [s].
-        end: when it ends [s].
+        end: when it ends [s], after it has begun.
     """
 
     position: Vector = (0.0, 0.0, 0.0)
     velocity: Vector = (0.0, -1.0, 0.0)
-    radius: float = 0.03
-    start: float = 0.0
-    end: float = float("inf")
+    radius: Positive = 0.03
+    start: Finite = 0.0
+    end: Annotated[float, Range(finite=False)] = float("inf")
 
     def __post_init__(self) -> None:
-        require_positive("radius", self.radius)
+        check_limits(self)
         _require_vector("position", self.position)
         _require_vector("velocity", self.velocity)
         if not self.start < self.end:
@@ -72,10 +74,10 @@ class Drain:
     """
 
     position: Vector = (0.0, 0.0, 0.0)
-    radius: float = 0.03
+    radius: Positive = 0.03
 
     def __post_init__(self) -> None:
-        require_positive("radius", self.radius)
+        check_limits(self)
         _require_vector("position", self.position)
 
     def empty(self, surface: FreeSurface) -> float:

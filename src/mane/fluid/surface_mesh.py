@@ -58,7 +58,11 @@ def _ticks(count: int) -> NDArray[np.float64]:
 
 
 def surface_mesh(level: LevelSet) -> Mesh | None:
-    """Triangles of the surface, closed at the sides of the box, in the world; None where there is no liquid."""
+    """Triangles of the surface, closed at the sides of the box, in the world; None where there is no liquid.
+
+    Args:
+        level: signed distance to the surface, `Water.surface.level`.
+    """
     grid = level.grid
     phi, outside = _closed(grid.cells(level.phi))
     shape = np.array(phi.shape)

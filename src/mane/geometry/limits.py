@@ -34,6 +34,7 @@ class Range:
         most: the largest that is allowed.
         below: what it must be smaller than.
         finite: whether infinity is refused.
+        whole: whether numbers with a fraction are refused.
     """
 
     least: float | None = None
@@ -41,6 +42,7 @@ class Range:
     most: float | None = None
     below: float | None = None
     finite: bool = True
+    whole: bool = False
 
     @property
     def words(self) -> str:
@@ -59,6 +61,8 @@ class Range:
 
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError that begins with `name` unless a number is within; what is no number has other checks."""
+        if self.whole and not isinstance(value, numbers.Integral):
+            raise ValueError(f"{name}: must be a whole number {self._after_number}, got {value}")
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return
         number = float(value)
@@ -70,7 +74,12 @@ class Range:
         )
         if math.isnan(number) or not inside or (self.finite and math.isinf(number)):
             asked = " and ".join(filter(None, ("finite" if math.isinf(number) else "", self.words))) or "finite"
+            asked = f"a whole number {self._after_number}" if self.whole else asked
             raise ValueError(f"{name}: must be {asked}, got {value}")
+
+    @property
+    def _after_number(self) -> str:
+        return f"of {self.words}" if self.words.startswith("at ") else self.words
 
     def schema(self) -> dict[str, Any]:
         """Return its keywords of JSON schema."""
@@ -110,6 +119,9 @@ Limit = Range | Choice
 Positive = Annotated[float, Range(above=0)]
 NotNegative = Annotated[float, Range(least=0)]
 Count = Annotated[int, Range(least=1)]
+Whole = Annotated[int, Range(least=1, whole=True)]
+Finite = Annotated[float, Range()]
+Seed = Annotated[int, Range(least=0)]
 Fraction = Annotated[float, Range(least=0, most=1)]
 
 
@@ -129,6 +141,16 @@ def _limit_in(hint: Any) -> Limit | None:
             return extra
     parts = () if typing.get_origin(hint) is tuple else typing.get_args(hint)
     return next((limit for limit in map(_limit_in, parts) if limit is not None), None)
+
+
+def check_arguments(function: Any, given: typing.Mapping[str, Any], place: str = "") -> None:
+    """Raise ValueError naming the first argument of a function that is outside its limit, after `place`.
+
+    Called first of all in the function, with `locals()`; arguments that are None stand for none.
+    """
+    for name, limit in limits_of(function).items():
+        if given.get(name) is not None:
+            limit.check(f"{place}{name}", given[name])
 
 
 def check_limits(settings: Any, place: str = "") -> None:

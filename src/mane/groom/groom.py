@@ -204,7 +204,11 @@ class Groom:
 
 
 def concatenate(grooms: Sequence[Groom]) -> Groom:
-    """Join grooms into one; only attributes that all of them have, in the same scope and shape, are kept."""
+    """Join grooms into one; only attributes that all of them have, in the same scope and shape, are kept.
+
+    Args:
+        grooms: one or more; their strands follow each other in this order.
+    """
     if not grooms:
         raise ValueError("grooms: must hold at least one groom, got none")
     starts = np.cumsum([0] + [groom.point_count for groom in grooms])

@@ -83,6 +83,11 @@ def shape_distances(groom: Groom, guides: Guides, samples: int = 2 * SHAPE_SAMPL
     """Distance of each strand's shape to that of the guide most like it [m], shape (S,).
 
     The mean distance of `samples` points at equal shares of arc length, once the roots are laid on each other.
+
+    Args:
+        groom: the strands, S of them.
+        guides: that stand for them.
+        samples: points of each strand that are compared.
     """
     best = guides.without_empty_slots().strands
     distance = np.empty(groom.strand_count, np.float32)

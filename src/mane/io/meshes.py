@@ -238,6 +238,12 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh, *, unit: str | None = N
 
     `unit` and `up` are those of the file, metres and "y" by default; neither format can state them. OSError, in one
     line that names file, fault and remedy, where the file cannot be written.
+
+    Args:
+        path: of the file, by its suffix .obj or .ply.
+        mesh: in metres, Y up.
+        unit: of the file, metres by default.
+        up: axis of the file, "y" by default.
     """
     suffix = suffix_of(path, WRITABLE, "write as a mesh")
     check_writable(path)

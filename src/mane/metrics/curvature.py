@@ -41,6 +41,10 @@ def distribution_distance(values: ArrayLike, reference: ArrayLike) -> float:
 
     It is the mean |difference| once both are sorted: which strand holds which value does not matter, so a head whose
     curls have only moved along the strands is at distance zero from rest.
+
+    Args:
+        values: a sample, any shape.
+        reference: another with as many numbers.
     """
     ours = np.sort(np.asarray(values, np.float32), axis=None)
     theirs = np.sort(np.asarray(reference, np.float32), axis=None)
@@ -52,10 +56,20 @@ def distribution_distance(values: ArrayLike, reference: ArrayLike) -> float:
 
 
 def curvature_distance(points: Curves, rest: Curves) -> float:
-    """Distance between the curvatures of all vertices and those at rest, as distributions [1/m]."""
+    """Distance between the curvatures of all vertices and those at rest, as distributions [1/m].
+
+    Args:
+        points: strands [m], shape (S, V, 3).
+        rest: the same strands at rest.
+    """
     return distribution_distance(curvature(points), curvature(rest))
 
 
 def torsion_distance(points: Curves, rest: Curves) -> float:
-    """Distance between the torsions of all segments and those at rest, as distributions [1/m]."""
+    """Distance between the torsions of all segments and those at rest, as distributions [1/m].
+
+    Args:
+        points: strands [m], shape (S, V, 3).
+        rest: the same strands at rest.
+    """
     return distribution_distance(torsion(points), torsion(rest))

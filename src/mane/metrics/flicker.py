@@ -24,6 +24,12 @@ def flicker(first: Curves, second: Curves, third: Curves, fourth: Curves) -> Flo
     """Flicker of each strand over four successive frames [m], shape (S,), float32; frames [m], shape (S, V, 3) each.
 
     Frames are best given in the frame of the head, so that its motion does not count.
+
+    Args:
+        first: points of the strands [m], shape (S, V, 3).
+        second: one frame later.
+        third: two frames later.
+        fourth: three frames later.
     """
     frames = [as_curves(name, f) for name, f in zip(_NAMES, (first, second, third, fourth), strict=True)]
     for name, frame in zip(_NAMES, frames, strict=True):

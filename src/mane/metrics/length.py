@@ -27,7 +27,11 @@ def length_error(points: Curves, rest: Curves) -> FloatArray:
 def segment_error(points: Curves, rest: Curves) -> FloatArray:
     """Largest |l / l_rest - 1| among the segments of each strand; segments without rest length are left out.
 
-    A strand may keep its length while its segments trade theirs; this sees it. Arguments as in `length_error`.
+    A strand may keep its length while its segments trade theirs; this sees it.
+
+    Args:
+        points: strands [m], shape (S, V, 3).
+        rest: the same strands at rest.
 
     Returns:
         Shape (S,), float32, dimensionless.

@@ -58,7 +58,13 @@ def penetration_depth(points: Curves, solids: Sequence[HasDistance]) -> FloatArr
 
 
 def penetration(points: Curves, solids: Sequence[HasDistance], *, tolerance: float = TOUCH) -> Penetration:
-    """Share of vertices that are deeper than `tolerance` [m] inside a solid, and the depth of the deepest of them."""
+    """Share of vertices that are deeper than `tolerance` [m] inside a solid, and the depth of the deepest of them.
+
+    Args:
+        points: strands [m], shape (S, V, 3).
+        solids: `Solid`s as they stand at time 0, or `solid.at(time)`.
+        tolerance: depth that still counts as touching [m].
+    """
     depth = penetration_depth(points, solids)
     inside = depth > tolerance
     return Penetration(float(inside.mean()), float(depth.max()) if inside.any() else 0.0)

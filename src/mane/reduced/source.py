@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -21,6 +20,7 @@ from mane.body.solid import Solid
 from mane.contact.air.wind import AnyWind, as_wind
 from mane.geometry.checks import require_choice
 from mane.geometry.frames import segment_frames
+from mane.geometry.limits import Count, NotNegative, check_arguments
 from mane.groom.guides import Guides
 from mane.reduced.canonical import BodyTrack, fitted_poses
 from mane.reduced.model import HairModel
@@ -90,14 +90,11 @@ class LearnedSource(GuideSource):
         gravity: ArrayLike = STANDARD_GRAVITY,
         frame_rate: float | None = None,
         collisions: str = "push",
-        every: int = 1,
-        thickness: float = 0.0,
+        every: Count = 1,
+        thickness: NotNegative = 0.0,
     ) -> None:
         require_choice("collisions", collisions, COLLISIONS)
-        if not every >= 1:
-            raise ValueError(f"every: must be at least 1, got {every}")
-        if not (math.isfinite(thickness) and thickness >= 0):
-            raise ValueError(f"thickness: must be at least 0 m, got {thickness}")
+        check_arguments(LearnedSource, locals())
         model = hair_model
         if frame_rate is not None and abs(frame_rate - model.frame_rate) > 1e-6 * model.frame_rate:
             raise ValueError(

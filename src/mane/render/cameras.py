@@ -9,7 +9,7 @@ Every preset keeps its distance over all frames, so that nothing is cut off and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -152,9 +152,9 @@ def look_at(
     back = standing.axes[2]
     middle = targets.mean(axis=0)
 
-    def cameras(distance: float) -> list[Camera]:
+    def cameras(distance: float) -> Iterator[Camera]:
         eye = tuple((middle + distance * back).tolist())
-        return [Camera(eye, tuple(target), fov=fov) for target in targets.tolist()]
+        return (Camera(eye, tuple(target), fov=fov) for target in targets.tolist())
 
     def shows_all(distance: float) -> bool:
         return all(fits(camera, frame, aspect, margin) for camera, frame in zip(cameras(distance), frames, strict=True))
@@ -166,7 +166,7 @@ def look_at(
     for _ in range(HALVINGS):
         half = 0.5 * (near + far)
         near, far = (near, half) if shows_all(half) else (half, far)
-    return cameras(far)
+    return list(cameras(far))
 
 
 def turntable(

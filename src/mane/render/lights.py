@@ -142,7 +142,11 @@ Light = DirectionalLight | PointLight | SpotLight
 
 
 def three_point(camera: Camera) -> tuple[Light | AmbientLight, ...]:
-    """A studio that travels with the camera: key from above right, cool fill from the left, rim from behind, sky."""
+    """A studio that travels with the camera: key from above right, cool fill from the left, rim from behind, sky.
+
+    Args:
+        camera: that the lights travel with.
+    """
 
     def towards(right: float, up: float, back: float) -> Triple:
         x, y, z = np.array([right, up, back]) @ camera.axes

@@ -69,7 +69,12 @@ def write_movie(path: str | os.PathLike[str], images: Iterable[ArrayLike], *, fp
 
 
 def write_picture(path: str | os.PathLike[str], image: ArrayLike) -> None:
-    """Write one picture, PNG or EXR by its suffix; see `write_png` and `write_exr`."""
+    """Write one picture, PNG or EXR by its suffix; see `write_png` and `write_exr`.
+
+    Args:
+        path: of the file, by its suffix .png or .exr.
+        image: (H, W, 3) or (H, W, 4): uint8 for PNG, float32 for EXR.
+    """
     file = Path(path)
     _picture_writer(file)(file, image)
 

@@ -22,6 +22,10 @@ def write_png(path: str | os.PathLike[str], image: ArrayLike) -> None:
     """Write display RGB (H, W, 3), or RGB with straight alpha (H, W, 4), uint8, as a PNG.
 
     A reader sees the old file or the new one, never a half.
+
+    Args:
+        path: of the file.
+        image: (H, W, 3) or (H, W, 4) uint8.
     """
     from PIL import Image as PillowImage
 
@@ -31,7 +35,11 @@ def write_png(path: str | os.PathLike[str], image: ArrayLike) -> None:
 
 
 def read_picture(path: str | os.PathLike[str]) -> Image:
-    """Read a picture as display RGB, (H, W, 3) uint8."""
+    """Read a picture as display RGB, (H, W, 3) uint8.
+
+    Args:
+        path: of a PNG or JPEG file.
+    """
     from PIL import Image as PillowImage
 
     with PillowImage.open(path) as picture:
@@ -39,7 +47,13 @@ def read_picture(path: str | os.PathLike[str]) -> Image:
 
 
 def write_jpeg(path: str | os.PathLike[str], image: ArrayLike, *, quality: int = 88) -> None:
-    """Write display RGB (H, W, 3), uint8, as a JPEG: a tenth of the size, for pages; atomic like `write_png`."""
+    """Write display RGB (H, W, 3), uint8, as a JPEG: a tenth of the size, for pages; atomic like `write_png`.
+
+    Args:
+        path: of the file.
+        image: display RGB, (H, W, 3) uint8.
+        quality: from 1 to 95.
+    """
     from PIL import Image as PillowImage
 
     pixels = checked_image("image", image, channels=(3,))
@@ -53,6 +67,13 @@ def contact_sheet(
     """Lay pictures out in rows of `columns`, each with its caption below, on white; returns (H, W, 3) uint8.
 
     A caption that is too long for its picture gets smaller, and is cut in the end.
+
+    Args:
+        images: display RGB, (H, W, 3) uint8 each.
+        captions: one for each.
+        columns: pictures in a row.
+        gap: between pictures [pixels].
+        caption_height: of the line below a picture [pixels].
     """
     from PIL import Image as PillowImage
     from PIL import ImageDraw

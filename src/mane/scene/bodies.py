@@ -125,6 +125,7 @@ def _motion_options(scene: Scene) -> dict[str, Any]:
 def read_solid(table: SolidTable, folder: Path, motion: Motion) -> Solid:
     """Read a solid from its mesh file; one that moves deforms, and `motion` carries it along."""
     assert table.mesh is not None
+    assert not isinstance(table.start, tuple)
     return read_body(
         folder / table.mesh,
         only=_paths(table.prim),

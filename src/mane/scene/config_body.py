@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from mane.body.interpolation import INTERPOLATIONS
-from mane.geometry.limits import Choice, Range, check_limits
+from mane.geometry.limits import Choice, NotNegative, Positive, Range, check_limits
 from mane.scene.config_output import require
 
 Vector3 = tuple[float, float, float]
@@ -95,16 +95,16 @@ class HeadTable:
         rate: of a named motion [Hz]
         pivot: point that a named motion turns about [m]; without it the neck, found on the body
         ease_in: time in which a named motion begins [s]
-        stop: time at which a named motion is over [s]; without it never
+        stop: time at which a named motion is over [s], at least twice `ease_in`; without it never
         seed: of the motion "random"; without it that of the scene
     """
 
     motion: str = "still"
-    amplitude: float | None = None
-    rate: float | None = None
+    amplitude: NotNegative | None = None
+    rate: Positive | None = None
     pivot: Vector3 | None = None
-    ease_in: float | None = None
-    stop: float | None = None
+    ease_in: Positive | None = None
+    stop: Positive | None = None
     seed: Annotated[int, Range(least=0)] | None = None
 
     def __post_init__(self) -> None:
@@ -116,7 +116,7 @@ class SolidTable:
     """Something else that hair collides with. Sizes of the prop or shape are further keys of the table.
 
     Attributes:
-        prop: comb, gear, hairbrush, hand or rod
+        prop: comb, gear, hairbrush, hand, horse, rod or urchin
         shape: or box, capsule, plane, sphere or torus
         mesh: or a mesh file; one that moves deforms the solid
         position: where its origin is [m]
@@ -125,7 +125,8 @@ class SolidTable:
         keyframes: of its position: rows of time [s] and position [m]
         prim: path or paths in a USD file of what is taken, with all below; without it everything
         ignore: path or paths in a USD file that are left out
-        start: time code of the mesh file that the first frame shows; without it where the file starts
+        start: time code of the mesh file that the first frame shows; without it where the file starts; of a capsule
+            one of its ends
         interpolation: between samples of a file that moves: "cubic" keeps velocities continuous, "linear" does not
         animation: an array that moves the points of the mesh: .npy (frames, points, 3), or .npz with points and times
         rate: samples per second of the array, or frames per second at which Alembic is opened; without it 24
@@ -143,7 +144,7 @@ class SolidTable:
     keyframes: tuple[tuple[float, float, float, float], ...] = ()
     prim: Paths | None = None
     ignore: Paths | None = None
-    start: float | None = None
+    start: float | Vector3 | None = None
     interpolation: Interpolation = "cubic"
     animation: str | None = None
     rate: Rate | None = None
@@ -152,6 +153,10 @@ class SolidTable:
     settings: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.shape == "capsule" and self.start is not None:  # two things of one name, of which a table has one
+            object.__setattr__(self, "settings", {**self.settings, "start": self.start})
+            object.__setattr__(self, "start", None)
+        require(not isinstance(self.start, tuple), "start", "must be a time code", self.start)
         if sum(value is not None for value in (self.prop, self.shape, self.mesh)) != 1:
             raise ValueError("prop: must be given, or shape, or mesh, and only one of them")
         if self.keyframes and self.motion is not None:

@@ -71,6 +71,12 @@ class OutputTable:
             path = getattr(self, name)
             require(path is None or Path(path).suffix in suffixes, name, f"must end in {' or '.join(suffixes)}", path)
 
+    def picture_count(self, frame_count: int) -> int:
+        """Return how many pictures are drawn of so many frames; a movie has them all."""
+        if self.movie is not None:
+            return frame_count
+        return 0 if self.pictures is None else len(range(0, frame_count, self.every))
+
     @property
     def writes(self) -> bool:
         """Whether anything is written."""

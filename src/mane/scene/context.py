@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from mane.body.motion import Motion
 from mane.body.neck import find_neck
 from mane.body.solid import Solid
-from mane.contact.air.waterflow import Waterflow
 from mane.contact.table import INTERACTIONS
 from mane.groom.guides import Guides
 from mane.io.bodies import FileClock
@@ -28,6 +27,9 @@ from mane.strand.material import Material
 from mane.strand.ports import Part
 from mane.strand.source import GuideSource
 from mane.strand.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from mane.contact.air.waterflow import Waterflow
 
 
 class SceneContext:

@@ -11,8 +11,8 @@ import os
 import subprocess
 import sys
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -103,6 +103,12 @@ class DrawingProcess:
         """End it."""
         self._end()
 
+    def give_up(self) -> None:
+        """End it; at once if it was asked for nothing yet, so that nobody waits until it has loaded the renderer."""
+        if not self._knows_rest:
+            self._process.kill()
+        self._end()
+
     def _failure(self, picture: Picture) -> OSError:
         self._end()
         code = self._process.returncode
@@ -115,6 +121,20 @@ class DrawingProcess:
 def can_draw_beside(count: int) -> bool:
     """Whether `count` pictures are worth a process of their own, and there is a core for it and pipes of POSIX."""
     return count >= LEAST_PICTURES and os.name == "posix" and bool(sys.executable) and (os.cpu_count() or 1) > 1
+
+
+@contextmanager
+def drawing_ahead(count: int) -> Iterator[DrawingProcess | None]:
+    """Have a process for `count` pictures while the block runs; None where they are not worth one.
+
+    Begun before the hair is made, it has loaded the renderer by the time that there is a frame to draw.
+    """
+    process = DrawingProcess() if can_draw_beside(count) else None
+    try:
+        yield process
+    finally:
+        if process is not None:
+            process.give_up()
 
 
 def _end(process: subprocess.Popen[bytes], *pipes: Connection) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from mane.scene.build import Assembly, build
 from mane.scene.cache import Cache
 from mane.scene.cached import CachedSource
 from mane.scene.config import BoundsTable, OutputTable, Scene
+from mane.scene.drawing import DrawingProcess, drawing_ahead
 from mane.scene.head_meter import LABEL, HairReport, HeadMeter, outside_bounds
 from mane.scene.outputs import cache_folder, check_output, make_log, open_or_make
 from mane.scene.run_log import RunLog
@@ -135,17 +137,32 @@ def run_scene(
     """
     started = time.perf_counter()
     check_output(scene, resume=resume, restart=restart)
-    summary = run_assembly(build(scene), resume=resume, progress=progress)
+    with drawing_for(scene, resume=resume) as drawing:
+        summary = run_assembly(build(scene), resume=resume, progress=progress, drawing=drawing)
     summary.seconds = time.perf_counter() - started
     return summary
 
 
-def run_assembly(assembly: Assembly, *, resume: bool = False, progress: ProgressCallback | None = None) -> RunSummary:
-    """Run a scene that was built already; what its cache holds of an earlier run is lost, or continued."""
+def drawing_for(scene: Scene, *, resume: bool = False) -> AbstractContextManager[DrawingProcess | None]:
+    """Begin the process that draws the pictures of a scene, if it asks for many; a resumed run may have them all."""
+    return drawing_ahead(0 if resume else scene.output.picture_count(scene.frames.count))
+
+
+def run_assembly(
+    assembly: Assembly,
+    *,
+    resume: bool = False,
+    progress: ProgressCallback | None = None,
+    drawing: DrawingProcess | None = None,
+) -> RunSummary:
+    """Run a scene that was built already; what its cache holds of an earlier run is lost, or continued.
+
+    The process that draws comes from `drawing_for`, or is begun when it is needed.
+    """
     started = time.perf_counter()
     cache_path = cache_folder(assembly.scene)
     try:
-        summary = _run(assembly, cache_path, resume, progress)
+        summary = _run(assembly, cache_path, resume, progress, drawing)
     except OSError as error:
         kept = "" if cache_path is None else "; finished frames are kept, and --resume goes on after them"
         raise OSError(f"{_one_line(error)}{kept}") from error
@@ -261,12 +278,18 @@ def _play_into(
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def _run(assembly: Assembly, cache_path: Path | None, resume: bool, progress: ProgressCallback | None) -> RunSummary:
+def _run(
+    assembly: Assembly,
+    cache_path: Path | None,
+    resume: bool,
+    progress: ProgressCallback | None,
+    drawing: DrawingProcess | None,
+) -> RunSummary:
     scene, clock, frames = assembly.scene, assembly.clock, assembly.scene.frames
     cache = None if cache_path is None else open_or_make(cache_path, assembly, resume)
     checkpoint = cache.read_checkpoint() if cache is not None and resume else None
     last = None if checkpoint is None else checkpoint[0]
-    sinks = make_sinks(OutputRequest(assembly, scene.output, cache, range(frames.start, frames.end + 1)))
+    sinks = make_sinks(OutputRequest(assembly, scene.output, cache, range(frames.start, frames.end + 1), drawing))
     for sink in sinks:
         with naming_location(scene.locations, "output"):
             sink.open(resume=last is not None)

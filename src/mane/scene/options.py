@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from mane.geometry.checks import require_choice
+from mane.geometry.limits import check_arguments
 from mane.scene.values import VARYING, fit
 from mane.stage.protocol import Stage, has_own_maker
 from mane.strand.ports import Part
@@ -56,10 +57,15 @@ def style_options(name: str) -> Options:
 
 def air_field_options(kind: str) -> Options:
     """Options of what drives the air."""
+    return arguments_of(_air_field(kind))
+
+
+def _air_field(kind: str) -> Any:
+    """Return what makes a field of the air."""
     from mane.contact.air.fields import FIELDS
 
     require_choice("kind", kind, list(FIELDS))
-    return arguments_of(FIELDS[kind])
+    return FIELDS[kind]
 
 
 def water_source_options(kind: str) -> Options:
@@ -289,6 +295,8 @@ def _check_ranges(scene: Scene) -> None:
         with blaming(f"solids.{index}"):
             check_motion(solid, scene.seed)
             if solid.mesh is None:
+                if solid.shape is not None:
+                    require_given(shape_class(solid.shape), _solid_options(solid), solid.settings)
                 make_shape_or_prop(solid)
     with blaming("head"):
         check_motion(scene.head, scene.seed)
@@ -300,6 +308,7 @@ def _check_ranges(scene: Scene) -> None:
         with blaming(f"air_fields.{index}"):
             if scene.air.cell is None:
                 raise ValueError("[[air_fields]] drive the air of [air]; give it a cell, e.g. cell = 0.02")
+            require_given(_air_field(air_field.kind), air_field_options(air_field.kind), air_field.settings)
             if air_field.kind != "file":  # files are looked at where they are read
                 make_air_field(air_field, scene.folder)
     for index, source in enumerate(scene.water_sources):
@@ -309,15 +318,22 @@ def _check_ranges(scene: Scene) -> None:
             make_water_source(source)
 
 
+def require_given(function: Any, options: Iterable[str], settings: Mapping[str, Any]) -> None:
+    """Raise ValueError naming the first of the options of a function that has no default and is not given."""
+    parameters = inspect.signature(function).parameters
+    for name in options:
+        is_needed = name in parameters and parameters[name].default is inspect.Parameter.empty
+        if is_needed and name not in settings:
+            raise ValueError(f"{name}: is missing")
+
+
 def _check_stage(stage: type[Stage], settings: Mapping[str, Any]) -> None:
     """Make the settings of a stage, or the stage itself where it needs nothing of the scene."""
     from mane.scene.parts import as_written, make_stage
     from mane.skin.finish.passes import FinishingPass
 
-    for name, parameter in inspect.signature(maker_of(stage)).parameters.items():
-        is_option = name in stage_options(stage) and name not in settings
-        if is_option and parameter.default is inspect.Parameter.empty:
-            raise ValueError(f"{name}: is missing")
+    require_given(maker_of(stage), stage_options(stage), settings)
+    check_arguments(maker_of(stage), settings)
     stage.check_settings(as_written(stage, settings))
     if stage.settings is None and issubclass(stage, Part | FinishingPass) and not lacks(stage):
         make_stage(stage, settings, lambda need: None)

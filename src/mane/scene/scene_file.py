@@ -49,7 +49,14 @@ def read_scene(path: str | os.PathLike[str], settings: Sequence[str] = ()) -> Sc
 
 
 def parse_scene(text: str, *, name: str = "scene", folder: Path | None = None, settings: Sequence[str] = ()) -> Scene:
-    """Make a scene of the text of a scene file; `name` is what messages call it."""
+    """Make a scene of the text of a scene file; `name` is what messages call it.
+
+    Args:
+        text: of the file, TOML.
+        name: what messages call it.
+        folder: that paths in it start from; the current one by default.
+        settings: "key=value" texts that take the place of what the text says, such as "guides.count=64".
+    """
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

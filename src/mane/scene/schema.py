@@ -65,8 +65,9 @@ def _where_named(variant: Variant, defaults: Mapping[str, Any], inside: str) -> 
     if defaults[variant.selector] != variant.name:
         condition["required"] = [variant.selector]
     properties = _properties(variant.keys)
-    then = {inside: {"type": "object", "properties": properties}} if inside else properties
-    return {"if": condition, "then": {"properties": then}}
+    needed = [key.name for key in variant.keys if key.default is EMPTY]
+    settings: Schema = {"properties": properties, **({"required": needed} if needed else {})}
+    return {"if": condition, "then": {"properties": {inside: {"type": "object", **settings}}} if inside else settings}
 
 
 def _properties(keys: Iterable[Key]) -> dict[str, Schema]:

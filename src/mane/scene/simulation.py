@@ -1,11 +1,4 @@
-"""`Simulation`: guides on a moving head, stepped frame by frame from a script's own loop.
-
-```python
-sim = mane.Simulation(guides, model="cosserat", body=bust.mesh, solids=[comb])
-for pose in head_poses:
-    frame = sim.step(pose)          # a GuideFrame; frame.points is (G, V, 3)
-```
-"""
+"""`Simulation`: guides on a moving head, stepped frame by frame from a script's own loop."""
 
 from __future__ import annotations
 
@@ -15,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +21,6 @@ from mane.body.preroll import AUTO_SECONDS, needs_preroll, with_preroll
 from mane.body.shapes import Shape
 from mane.body.solid import Solid
 from mane.contact.adaptive.adaptive import AdaptiveGuides
-from mane.contact.air.airflow import Airflow
 from mane.contact.air.drag import Drag
 from mane.contact.air.shelter import Shelter
 from mane.contact.air.wind import AnyWind
@@ -61,6 +53,9 @@ from mane.strand.stepping import Stepper, StepReport
 from mane.strand.surroundings import Surroundings
 from mane.strand.variation import Varying
 
+if TYPE_CHECKING:
+    from mane.contact.air.airflow import Airflow  # a fluid, which few scenes have
+
 # Largest turn of a root within one substep [rad]: hair is linearised within it.
 MAX_TURN = 0.15
 MAX_SUBSTEPS = 64
@@ -70,7 +65,13 @@ LOCK_DRAG = 0.1
 
 
 class Simulation(GuideSource):
-    """Steps guides; see the module's example.
+    """Guides that move, a frame at a time, from a script's own loop.
+
+    ```python
+    sim = mane.Simulation(guides, "cosserat", body=bust.mesh, solids=[comb])
+    for pose in head_poses:
+        frame = sim.step(pose)  # a GuideFrame; frame.points is (G, V, 3)
+    ```
 
     Args:
         guides: what to simulate.

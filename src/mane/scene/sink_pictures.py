@@ -41,6 +41,7 @@ class PictureSink(Sink):
         movie: file of a movie, or None.
         drawn: numbers of the frames whose pictures go to the folder; the movie has all.
         numbers: of all frames, for the camera.
+        drawing: the process that draws, if one was begun; it is the caller's to end if no picture is wanted.
     """
 
     name = "pictures"
@@ -48,12 +49,20 @@ class PictureSink(Sink):
     label = "draw"
 
     def __init__(
-        self, assembly: Assembly, *, folder: Path | None, movie: Path | None, drawn: Container[int], numbers: range
+        self,
+        assembly: Assembly,
+        *,
+        folder: Path | None,
+        movie: Path | None,
+        drawn: Container[int],
+        numbers: range,
+        drawing: DrawingProcess | None = None,
     ) -> None:
         self._assembly = assembly
         self._folder, self._movie, self._drawn_numbers, self._numbers = folder, movie, drawn, numbers
         self._reel = None if movie is None else movie.with_name(f"{movie.name}.frames")
         self._is_resumed = False
+        self._begun = drawing
         self._process: DrawingProcess | None = None
 
     @classmethod
@@ -63,7 +72,14 @@ class PictureSink(Sink):
         if folder is None and movie is None:
             return None
         drawn = request.numbers[:: request.output.every]
-        return cls(request.assembly, folder=folder, movie=movie, drawn=drawn, numbers=request.numbers)
+        return cls(
+            request.assembly,
+            folder=folder,
+            movie=movie,
+            drawn=drawn,
+            numbers=request.numbers,
+            drawing=request.drawing,
+        )
 
     def open(self, *, resume: bool) -> None:
         """Make the folders, and see that movies can be made at all."""
@@ -80,7 +96,7 @@ class PictureSink(Sink):
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
         if can_draw_beside(sum(not self.has(index) for index in self._numbers)):
-            self._process = DrawingProcess()
+            self._process = self._begun or DrawingProcess()
 
     def _files(self, index: int) -> list[Path]:
         """Files that a frame is drawn to."""

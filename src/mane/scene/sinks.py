@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mane.io.usd.sequence import UsdSequenceWriter
     from mane.scene.build import Assembly
     from mane.scene.config import OutputTable, Scene
+    from mane.scene.drawing import DrawingProcess
 
 Job = Callable[[], None]
 TIME_DIGITS = 6  # of a time code, as many as the name of a frame's file has
@@ -45,12 +46,14 @@ class OutputRequest:
         output: the files that are asked for.
         cache: that was opened, or None.
         numbers: of all frames.
+        drawing: a process that was begun to draw pictures, or None.
     """
 
     assembly: Assembly
     output: OutputTable
     cache: Cache | None
     numbers: range
+    drawing: DrawingProcess | None = None
 
     def path(self, name: str | None) -> Path | None:
         """Return a path of the output, seen from the folder of the scene; None for None."""

@@ -1,4 +1,7 @@
-"""A line on a terminal when kernels are compiled, and one with their count at the end: nobody waits without a word."""
+"""A line when kernels are compiled, with their count: nobody waits without a word.
+
+A terminal is told at once, and again at the end; a log has the second line alone, and only where it was worth a wait.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from mane.simd import helper
 from mane.simd.kernel_cache import PACKAGE, stamp_of
 from mane.simd.numba_internals import tell_of_kernels
 from mane.simd.numba_kept import kept_kernels
+
+LOG_SECONDS = 5.0  # of compiling, from which on a log says so
 
 
 class Notice:
@@ -23,7 +28,8 @@ class Notice:
     def begin(self) -> None:
         """A kernel is about to be compiled."""
         if self.count == 0:
-            _say("compiling kernels for this CPU; later runs find them on disk (`mane warm` compiles ahead)")
+            if _is_terminal():
+                _say("compiling kernels for this CPU; later runs find them on disk (`mane warm` compiles ahead)")
             atexit.register(self.close)
             version = stamp_of(PACKAGE / "simd" / "jit.py")[:16]  # of this whole folder
             helper.start_once(kept_kernels().root / f"warmed-{version}")
@@ -36,11 +42,17 @@ class Notice:
 
     def close(self) -> None:
         """Say how many there were."""
-        _say(f"{self.count} kernels compiled in {self.seconds:.0f} s")
+        if _is_terminal() or self.seconds >= LOG_SECONDS:
+            kernels = "1 kernel" if self.count == 1 else f"{self.count} kernels"
+            _say(f"{kernels} compiled in {self.seconds:.0f} s; later runs find them on disk")
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
 
 
 def _say(line: str) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
+    if sys.stderr is not None and not sys.stderr.closed:
         sys.stderr.write(f"mane: {line}\n")
 
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry.checks import IntArray, require_choice
 from mane.geometry.index import PointIndex
+from mane.geometry.limits import Range, check_arguments
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_binding as kernels
@@ -29,6 +30,7 @@ Binding = Literal["triangle", "single", "nearest", "clump"]
 BINDINGS = get_args(Binding)
 CLUMP = "clump_id"  # strand attribute of a groom, as any tool may write it; hairs below 0 are of no clump
 MAX_GUIDES = 8
+GuidesPerHair = Annotated[int, Range(least=1, most=MAX_GUIDES)]
 RECORDED_GUIDES = 3  # what other tools have room for
 
 # Guides around a root among which its triangle is looked for: enough for guides that are spread unevenly, few enough to
@@ -71,17 +73,17 @@ class GuideBinding:
         return np.take_along_axis(self.guides, order, axis=1), kept / kept.sum(axis=1, keepdims=True)
 
 
-def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: int = 3) -> GuideBinding:
+def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: GuidesPerHair = 3) -> GuideBinding:
     """Bind every hair of `groom` to guides near its root; empty slots are left out.
 
     Args:
         groom: the hairs. Where it and the guides have a `group_id`, a hair takes guides of its own group, if there are.
         guides: what may carry them.
         method: `triangle`, `single`, `nearest`, or `clump`, for which hairs need an attribute `clump_id`.
-        count: how many guides `nearest` takes, 1 to 8; the others ignore it.
+        count: how many guides `nearest` takes; the others ignore it.
     """
     require_choice("binding", method, BINDINGS)
-    require_guides_per_hair(count)
+    check_arguments(bind_guides, locals())
     if method == "clump":
         middle = clump_middles(groom)
         each = bind_guides(groom, guides, "triangle")
@@ -99,12 +101,6 @@ def bind_guides(groom: Groom, guides: Guides, method: str = "triangle", count: i
             chosen[rows] = eligible[local]
             weights[rows] = weight
     return GuideBinding(chosen, weights)
-
-
-def require_guides_per_hair(count: int) -> None:
-    """Raise ValueError unless a hair can hang on so many guides."""
-    if not 1 <= count <= MAX_GUIDES:
-        raise ValueError(f"count: must be 1 to {MAX_GUIDES} guides per hair, got {count}")
 
 
 def clump_middles(groom: Groom) -> IntArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_fade as kernels
 from mane.skin.base import Skin
-from mane.skin.binding import Binding, bind_guides, require_guides_per_hair
+from mane.skin.binding import Binding, GuidesPerHair, bind_guides
 from mane.skin.bundles import Bundles, make_bundles
 from mane.skin.inserted import Following, Regrouped, follow, regroup
 from mane.strand.frame import GuideFrame
@@ -37,18 +37,13 @@ class BoundSkin(Skin):
         bundles: hairs that share guides and places on them.
     """
 
-    def __init__(self, groom: Groom, guides: Guides, *, binding: Binding = "triangle", count: int = 3) -> None:
+    def __init__(
+        self, groom: Groom, guides: Guides, *, binding: Binding = "triangle", count: GuidesPerHair = 3
+    ) -> None:
         super().__init__(groom, guides)
         self.binding = bind_guides(groom, guides, binding, count)
         self.bundles = self._bundled()
         self._following: Following | None = None
-
-    @classmethod
-    def check_settings(cls, settings: Mapping[str, Any]) -> None:
-        """Also look at the guides per hair."""
-        super().check_settings(settings)
-        if "count" in settings:
-            require_guides_per_hair(settings["count"])
 
     def _bundled(self) -> Bundles:
         return make_bundles(self.groom, self.guides, self.binding)

@@ -9,7 +9,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.simd.align import empty_aligned
 from mane.skin import _kernels_linear as kernels
-from mane.skin.binding import Binding
+from mane.skin.binding import Binding, GuidesPerHair
 from mane.skin.bound import BoundSkin
 from mane.skin.inserted import Regrouped
 from mane.strand.frame import GuideFrame
@@ -29,7 +29,9 @@ class LinearBlend(BoundSkin):
         count: guides per hair of `nearest`, 1 to 8.
     """
 
-    def __init__(self, groom: Groom, guides: Guides, *, binding: Binding = "triangle", count: int = 3) -> None:
+    def __init__(
+        self, groom: Groom, guides: Guides, *, binding: Binding = "triangle", count: GuidesPerHair = 3
+    ) -> None:
         super().__init__(groom, guides, binding=binding, count=count)
         # Numbers near zero keep float32 exact for a figure that stands far from the origin.
         self._pivot = groom.roots.astype(np.float64).mean(axis=0)

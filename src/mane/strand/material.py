@@ -148,7 +148,11 @@ MATERIALS = {
 
 
 def make_material(name: str) -> Material:
-    """Return the preset of that name; see `MATERIALS`."""
+    """Return the preset of that name; see `MATERIALS`.
+
+    Args:
+        name: of a material; see `MATERIALS`.
+    """
     require_choice("material", name, list(MATERIALS))
     return MATERIALS[name]
 

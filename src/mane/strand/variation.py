@@ -145,6 +145,11 @@ class Painted(VaryingTerm):
     """A painted map of the groom, taken from 0..1 to `low`..`high` (and beyond, where the map goes beyond).
 
     `Painted("width", high=0.5)` is half the groom's width, its radius.
+
+    Attributes:
+        attribute: name of the map: an attribute of the groom, per strand or per vertex.
+        low: value where the map is 0.
+        high: value where the map is 1.
     """
 
     attribute: str
@@ -162,6 +167,11 @@ class Vary(VaryingTerm):
     """A random factor of each strand, even between `low` and `high`.
 
     Strand g keeps its factor when strands are added behind it.
+
+    Attributes:
+        low: smallest factor.
+        high: largest factor.
+        seed: of the factors.
     """
 
     low: float

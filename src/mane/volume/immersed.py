@@ -30,7 +30,12 @@ RADIUS = 40e-6  # of a hair [m]
 
 
 def point_volumes(groom: Groom, radius: float) -> Float64Array:
-    """Volume of the strand that belongs to every point of a groom [m^3], shape (P,): half of the segments beside it."""
+    """Volume of the strand that belongs to every point of a groom [m^3], shape (P,): half of the segments beside it.
+
+    Args:
+        groom: P points.
+        radius: of a strand [m].
+    """
     size = np.linalg.norm(np.diff(groom.points.astype(np.float64), axis=0), axis=1)
     size[groom.offsets[1:-1] - 1] = 0.0  # from one strand to the next
     halves = 0.5 * (np.pad(size, (1, 0)) + np.pad(size, (0, 1)))

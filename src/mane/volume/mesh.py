@@ -203,7 +203,12 @@ def mesh_around_body(
 
 
 def mesh_around_hair(groom: Groom, spacing: float) -> TetMesh:
-    """Fill the cubes that hair at rest lies in, and those around them, with tetrahedra; roots drive what holds them."""
+    """Fill the cubes that hair at rest lies in, and those around them, with tetrahedra; roots drive what holds them.
+
+    Args:
+        groom: hair at rest.
+        spacing: edge of a cube [m].
+    """
     points = _along_strands(groom, STEP_ALONG * spacing)
     low, high = points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
     lattice = Lattice.around(low - spacing, high + spacing, spacing)

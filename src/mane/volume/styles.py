@@ -111,7 +111,13 @@ def make_styles(names: Sequence[str], groom: Groom, body: Solid | None, mesh: Te
 
 
 def clumped(groom: Groom, body: Solid | None = None, mesh: TetMesh | None = None) -> Groom:
-    """Hair that is drawn to that of cluster centres, from part of its length on (lee2018 3.2.2, fig. 6)."""
+    """Hair that is drawn to that of cluster centres, from part of its length on (lee2018 3.2.2, fig. 6).
+
+    Args:
+        groom: dry hair at rest.
+        body: not asked; all styles are called alike.
+        mesh: not asked.
+    """
     points = groom.as_uniform().astype(np.float64)
     centre = points[lock_centres(groom.roots, HAIRS_PER_CLUMP)]
     along = np.clip((_fractions(points) - CLUMP_START) / (1 - CLUMP_START), 0, 1)
@@ -120,12 +126,24 @@ def clumped(groom: Groom, body: Solid | None = None, mesh: TetMesh | None = None
 
 
 def sagged(groom: Groom, body: Solid | None = None, mesh: TetMesh | None = None) -> Groom:
-    """Clumped hair in a mesh that water makes heavy (lee2018 3.2.2, fig. 6)."""
+    """Clumped hair in a mesh that water makes heavy (lee2018 3.2.2, fig. 6).
+
+    Args:
+        groom: dry hair at rest.
+        body: that it must stay out of; None for none.
+        mesh: that it hangs in; None makes one around the hair.
+    """
     return _sag(clumped(groom), body, LIGHT, mesh)
 
 
 def matted(groom: Groom, body: Solid | None = None, mesh: TetMesh | None = None) -> Groom:
-    """Hair soaked so that it hangs, then laid onto the skin (lee2018 3.2.2, fig. 6)."""
+    """Hair soaked so that it hangs, then laid onto the skin (lee2018 3.2.2, fig. 6).
+
+    Args:
+        groom: dry hair at rest.
+        body: that it is laid onto; needed.
+        mesh: that it hangs in; None makes one around the hair.
+    """
     if body is None:
         raise ValueError("styles: 'matted' lies on the skin, and there is no body here")
     heavy = _sag(clumped(groom), body, HEAVY, mesh)

@@ -161,7 +161,7 @@ def test_shapes_are_values():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Sphere((0, 0, 0), 0), r"sphere\.radius: must be a finite number above zero, got 0"),
+        (lambda: Sphere((0, 0, 0), 0), r"sphere\.radius: must be above 0, got 0"),
         (lambda: Sphere((0, np.nan, 0), 1), r"sphere\.center: must be finite, got nan at index 1"),
         (lambda: Sphere((0, 0), 1), r"sphere\.center: must have shape \(3,\), got \(2,\)"),
         (lambda: Capsule((0, 0, 0), (0, 0, 0), 1), r"capsule\.end: must differ from start"),

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mane.cli import main
+from mane.cli._run_bar import that_fits
 
 SMALL = ["groom.style=ball", "groom.strands=40", "groom.vertices=8", "guides.count=5", "frames.end=3"]
 QUICK = [f"--set={setting}" for setting in [*SMALL, "guides.vertices=8", "strand.substeps=2"]]
@@ -100,3 +101,11 @@ def test_a_groom_file_in_a_new_scene(folder, capsys):
 def refused_after(capsys, *argv):
     capsys.readouterr()
     return refused(capsys, *argv)
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [(80, "frame 2 (2 of 8), 0:19 left, 3.0 fps"), (30, "frame 2 (2 of 8), 0:19 left"), (5, "frame 2 (2 of 8)")],
+)
+def test_a_narrow_terminal_is_told_the_most_important(room, line):
+    assert that_fits(["frame 2 (2 of 8)", "0:19 left", "3.0 fps"], room) == line

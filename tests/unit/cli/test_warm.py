@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mane.cli import main, warm
+from mane.cli.warm import MARK
 from mane.simd import notice
 
 README = Path(__file__).parents[3] / "README.md"
@@ -33,15 +34,19 @@ def test_a_terminal_is_told_once_and_counted_at_the_end(monkeypatch, no_exit):
     told.close()
     first, last = sys.stderr.getvalue().splitlines()
     assert first.startswith("mane: compiling kernels for this CPU")
-    assert last == "mane: 3 kernels compiled in 0 s"
+    assert last == "mane: 3 kernels compiled in 0 s; later runs find them on disk"
 
 
-def test_nothing_is_said_where_nobody_looks(monkeypatch, no_exit, capsys):
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(1.0, ""), (48.2, "mane: 1 kernel compiled in 48 s; later runs find them on disk\n")]
+)
+def test_a_log_has_one_line_where_it_was_worth_a_wait(monkeypatch, no_exit, capsys, seconds, said):
     told = notice.Notice()
     told.begin()
     told.end()
+    told.seconds = seconds
     told.close()
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == said
 
 
 def test_kernels_that_python_calls_are_counted(monkeypatch, no_exit):
@@ -61,7 +66,12 @@ def test_kernels_that_python_calls_are_counted(monkeypatch, no_exit):
 
 def test_jobs_are_run_and_their_kernels_summed(monkeypatch, capsys):
     monkeypatch.setattr(warm, "REPORT", "")
-    monkeypatch.setattr(warm, "JOBS", {"a": "print('words'); print(2)", "b": "print(3)", "c": "print(0)"})
+    jobs = {
+        "a": f"print('words'); print({MARK!r}, 2); print('more')",
+        "b": f"print({MARK!r}, 3)",
+        "c": f"print({MARK!r}, 0)",
+    }
+    monkeypatch.setattr(warm, "JOBS", jobs)
     assert main(["warm", "--workers", "2"]) == 0
     assert capsys.readouterr().out.startswith("5 kernels compiled in ")
 

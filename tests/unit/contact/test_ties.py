@@ -317,10 +317,10 @@ def test_around_takes_the_guides_that_pass():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"radius": 0.0}, "tie.radius: must be a finite number above zero, got 0.0"),
+        ({"radius": 0.0}, "tie.radius: must be above 0, got 0.0"),
         ({"holds": "wall"}, "tie.holds: 'wall' is unknown; choose from bundle, head"),
         ({"lets_go": "none"}, "tie.lets_go: 'none' is unknown; choose from all, strand"),
-        ({"strength": -1.0}, "tie.strength: must be above zero, got -1.0"),
+        ({"strength": -1.0}, "tie.strength: must be above 0, got -1.0"),
         ({"strands": []}, "tie.strands: must be numbers|tie.strands: must hold at least one"),
         ({"strands": [0, 9]}, r"ties\[0\].strands: must be within 0 to 6, got 9 at index 1"),
         ({"vertices": [0, 1]}, r"ties\[0\].vertices: must not be a held root, got 0 at index 0"),

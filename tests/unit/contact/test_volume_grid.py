@@ -248,9 +248,9 @@ def test_cells_are_as_large_as_strands_are_apart_or_segments_long():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"friction": -1.0}, "friction: must be a finite number, at least zero, got -1.0"),
-        ({"pressure_speed": np.inf}, "pressure_speed: must be a finite number, at least zero, got inf"),
-        ({"cell": 0.0}, "cell: must be a finite number above zero, got 0.0"),
+        ({"friction": -1.0}, "friction: must be at least 0, got -1.0"),
+        ({"pressure_speed": np.inf}, "pressure_speed: must be finite and at least 0, got inf"),
+        ({"cell": 0.0}, "cell: must be above 0, got 0.0"),
         ({"strands": [True]}, r"strands: must have shape \(40,\), got \(1,\)"),
     ],
 )

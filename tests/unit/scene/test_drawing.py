@@ -9,9 +9,9 @@ from tiny import tiny_scene
 
 from mane.body.shapes import Sphere
 from mane.groom.groom import Groom
-from mane.scene import sink_pictures
+from mane.scene import drawing, sink_pictures
 from mane.scene.config import CameraTable, OutputTable
-from mane.scene.drawing import LEAST_PICTURES, DrawingProcess, Picture
+from mane.scene.drawing import LEAST_PICTURES, DrawingProcess, Picture, drawing_ahead
 from mane.scene.loop import run_scene
 
 HAIR = Groom.from_uniform(np.linspace(0, 0.1, 4)[None, :, None] * np.ones((3, 1, 3)))
@@ -58,3 +58,41 @@ def test_what_goes_wrong_there_is_raised_here_and_drawing_goes_on(tmp_path):
     process.close()
     assert (tmp_path / "hair.png").is_file()
     assert process._process.returncode == 0
+
+
+def test_the_process_is_begun_before_there_is_hair_and_draws_all_pictures(tmp_path, monkeypatch):
+    begun = []
+
+    class Counted(DrawingProcess):
+        def __init__(self):
+            begun.append(self)
+            super().__init__()
+
+    monkeypatch.setattr(drawing, "DrawingProcess", Counted)  # the sink's own would not be counted
+    made, _ = pictures_of(tmp_path / "run")
+    assert len(made) == LEAST_PICTURES
+    assert [one._knows_rest for one in begun] == [True]
+    assert begun[0]._process.returncode == 0
+
+
+def test_a_process_that_was_begun_for_nothing_ends_at_once():
+    with pytest.raises(ValueError, match="no hair"), drawing_ahead(LEAST_PICTURES) as process:
+        raise ValueError("no hair")
+    assert process._process.returncode == -signal.SIGKILL
+
+
+def test_few_pictures_are_not_worth_a_process():
+    with drawing_ahead(LEAST_PICTURES - 1) as process:
+        assert process is None
+
+
+@pytest.mark.parametrize(
+    ("output", "count"),
+    [
+        (OutputTable(movie="a.mp4", pictures="b", every=3), 7),
+        (OutputTable(pictures="b", every=3), 3),
+        (OutputTable(), 0),
+    ],
+)
+def test_pictures_are_counted_beforehand(output, count):
+    assert output.picture_count(7) == count

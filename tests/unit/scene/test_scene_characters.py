@@ -46,8 +46,8 @@ def test_the_creature_can_carry_any_groom():
     [
         ('motion = "wlk"', r"\[body\] motion: 'wlk' is unknown; choose from breathe, shake, violent, walk"),
         ('motion = "walk"\nsped = 1.0', r"\[body\] has no key 'sped'; .*did you mean 'speed'"),
-        ('motion = "walk"\nspeed = 9.0', r":5: \[body\] speed: must lie between 0.1 and 1.2 m/s, got 9.0"),
-        ('motion = "shake"\nstrength = 9.0', r":5: \[body\] strength: must lie between 0 and 1.3, got 9.0"),
+        ('motion = "walk"\nspeed = 9.0', r":5: \[body\] speed: must be from 0.1 to 1.2, got 9.0"),
+        ('motion = "shake"\nstrength = 9.0', r":5: \[body\] strength: must be from 0 to 1.3, got 9.0"),
         ('mesh = "a.usd"\nmotion = "walk"', r"motion: is for a body made in code"),
         ('mesh = "none"\nmotion = "walk"', r"motion: needs a body with joints; set mesh to 'bust' or 'creature'"),
     ],

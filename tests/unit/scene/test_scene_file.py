@@ -54,7 +54,7 @@ def refused(text, settings=()):
         (GROOM + "[strand.properties]\nyung = 1", "[strand.properties] has no key 'yung'; known keys are young,"),
         (GROOM + "lenght = 0.1", "scene.toml:3: [groom] has no key 'lenght'; known keys are style,"),
         (GROOM + "[skin]\nalpha = 1.5", "scene.toml:4: [skin] alpha: must be at least 0 and below 1, got 1.5"),
-        (GROOM + "[skin]\ncount = -3", "scene.toml:4: [skin] count: must be 1 to 8 guides per hair, got -3"),
+        (GROOM + "[skin]\ncount = -3", "scene.toml:4: [skin] count: must be from 1 to 8, got -3"),
         (GROOM + '[skin]\nmethod = "linear"\nalpha = 0.5', "scene.toml:5: [skin] has no key 'alpha'"),
         (
             GROOM + '[[solids]]\nprop = "comb"\n[[solids]]\nprop = "comb"\nteeth = -3',

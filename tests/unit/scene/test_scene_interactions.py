@@ -93,7 +93,7 @@ def test_a_style_brings_its_own_ties(tmp_path):
     [
         ('kind = "ties"\nradius = 0.004', "must have point and radius, or style, got radius"),
         ('kind = "ties"\npoint = [9.0, 0.0, 0.0]\nradius = 0.004', "no guide passes within"),
-        ('kind = "grid"\nfriction = -1', "friction: must be a finite number, at least zero, got -1"),
+        ('kind = "grid"\nfriction = -1', "friction: must be at least 0, got -1"),
         ('kind = "strips"\nthickness = 0', "thickness: must be above 0, got 0"),
         ('kind = "links"\ncuont = 3', r"has no key 'cuont'; .* did you mean 'count'\?"),
     ],

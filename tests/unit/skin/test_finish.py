@@ -161,7 +161,7 @@ def test_poses_and_settings_that_make_no_sense_are_refused():
     points, frame = hairs_and_frame()
     with pytest.raises(ValueError, match=r"frame.solid_poses: must hold a pose for each of the 1 solids, got 0"):
         SolidAdjustment([Solid(BALL)])(points, frame)
-    with pytest.raises(ValueError, match="thickness: must be a finite length"):
+    with pytest.raises(ValueError, match="thickness: must be at least 0"):
         SolidAdjustment([], thickness=-1)
     with pytest.raises(ValueError, match="rounds: must be at least 1"):
         SolidAdjustment([], rounds=0)

@@ -127,7 +127,7 @@ def test_unknown_methods_and_counts_are_refused():
     groom = curls(10, 5)
     with pytest.raises(ValueError, match="binding: 'tetra' is unknown"):
         bind_guides(groom, guides_of(groom, 2), "tetra")
-    with pytest.raises(ValueError, match="count: must be 1 to 8 guides per hair, got 9"):
+    with pytest.raises(ValueError, match="count: must be from 1 to 8, got 9"):
         bind_guides(groom, guides_of(groom, 2), "nearest", 9)
 
 

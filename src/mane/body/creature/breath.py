@@ -11,7 +11,7 @@ from mane.body.creature.legs import stand
 from mane.body.mesh import Mesh
 from mane.body.posing import Posing, sample_times
 from mane.body.skeleton import BlendShape, JointAnimation, Skeleton
-from mane.geometry.checks import require_positive
+from mane.geometry.limits import Positive, check_arguments
 
 Float64Array = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ def breath(cycles: Float64Array) -> Float64Array:
 
 
 def breathe(
-    skeleton: Skeleton, *, duration: float = 4.0, frame_rate: float = 48.0, period: float = PERIOD
+    skeleton: Skeleton, *, duration: Positive = 4.0, frame_rate: Positive = 48.0, period: Positive = PERIOD
 ) -> JointAnimation:
     """Stand and breathe, the tail swaying a little.
 
@@ -56,7 +56,7 @@ def breathe(
         frame_rate: samples per second.
         period: of a breath [s].
     """
-    require_positive("period", period)
+    check_arguments(breathe, locals())
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     cycles = posing.times / period
     full = breath(cycles)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from mane.body.creature.breath import breath
 from mane.body.creature.legs import stand
 from mane.body.posing import Posing, sample_times
 from mane.body.skeleton import JointAnimation, Skeleton
-from mane.geometry.checks import require_positive
+from mane.geometry.limits import Positive, Range, check_arguments
 
 Float64Array = NDArray[np.float64]
 
@@ -33,25 +34,21 @@ WAG = math.radians(9.0)  # of each joint of the tail, sideways
 def shake(
     skeleton: Skeleton,
     *,
-    duration: float = 2.5,
-    frame_rate: float = 96.0,
-    frequency: float = FREQUENCY,
-    strength: float = 1.0,
+    duration: Annotated[float, Range(least=1.5)] = 2.5,
+    frame_rate: Positive = 96.0,
+    frequency: Positive = FREQUENCY,
+    strength: Annotated[float, Range(least=0, most=1.3)] = 1.0,
 ) -> JointAnimation:
     """Shake dry, paws planted; at rest at the first and at the last sample.
 
     Args:
         skeleton: of the creature.
-        duration: of the animation [s]; at least 1.5.
+        duration: of the animation [s].
         frame_rate: samples per second; a shake is quick, 96 follow it well.
         frequency: rolls to and fro per second.
-        strength: factor on how far it rolls, 0 to 1.3.
+        strength: factor on how far it rolls.
     """
-    require_positive("frequency", frequency)
-    if not duration >= 1.5:
-        raise ValueError(f"duration: must be at least 1.5 s for a shake, got {duration}")
-    if not 0 <= strength <= 1.3:
-        raise ValueError(f"strength: must lie between 0 and 1.3, got {strength}")
+    check_arguments(shake, locals())
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     effort = _envelope(posing.times, 0.0, duration)
     posing.shift("pelvis", effort[:, None] * np.array([0.0, -CROUCH, 0.0]))

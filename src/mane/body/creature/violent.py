@@ -11,7 +11,7 @@ from mane.body.creature.breath import breath
 from mane.body.posing import Posing, sample_times
 from mane.body.skeleton import JointAnimation, Skeleton
 from mane.geometry import quaternion
-from mane.geometry.checks import require_positive
+from mane.geometry.limits import Positive, Seed, check_arguments
 
 Float64Array = NDArray[np.float64]
 
@@ -26,7 +26,12 @@ EASE_IN = 0.5  # [s] from the rest pose
 
 
 def violent(
-    skeleton: Skeleton, *, duration: float = 4.0, frame_rate: float = 48.0, strength: float = 1.0, seed: int = 0
+    skeleton: Skeleton,
+    *,
+    duration: Positive = 4.0,
+    frame_rate: Positive = 48.0,
+    strength: Positive = 1.0,
+    seed: Seed = 0,
 ) -> JointAnimation:
     """Throw the animal about, from the rest pose on.
 
@@ -37,7 +42,7 @@ def violent(
         strength: factor on how far joints turn and how high it leaps.
         seed: another seed, another motion.
     """
-    require_positive("strength", strength)
+    check_arguments(violent, locals())
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     rng = np.random.default_rng(seed)
     share = np.clip(posing.times / EASE_IN, 0.0, 1.0)

@@ -7,6 +7,7 @@ stride apart.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from mane.body.creature.breath import breath
 from mane.body.creature.legs import LEGS, place_paw, standing_place
 from mane.body.posing import Posing, sample_times
 from mane.body.skeleton import JointAnimation, Skeleton
+from mane.geometry.limits import Positive, Range, check_arguments
 
 Float64Array = NDArray[np.float64]
 
@@ -43,7 +45,12 @@ SWING_PITCH = {"fore": ((0.35, 78.0), (0.62, 45.0), (0.87, -6.0)), "hind": ((0.3
 
 
 def walk(
-    skeleton: Skeleton, *, duration: float = 4.0, frame_rate: float = 48.0, speed: float = 0.6, in_place: bool = False
+    skeleton: Skeleton,
+    *,
+    duration: Positive = 4.0,
+    frame_rate: Positive = 48.0,
+    speed: Annotated[float, Range(least=SLOWEST, most=FASTEST)] = 0.6,
+    in_place: bool = False,
 ) -> JointAnimation:
     """Walk straight ahead.
 
@@ -51,11 +58,10 @@ def walk(
         skeleton: of the creature.
         duration: of the animation [s].
         frame_rate: samples per second; a stride is rounded to a whole number of samples, so that the walk loops.
-        speed: [m/s], between 0.1 and 1.2.
+        speed: of the animal [m/s].
         in_place: whether the ground moves back under the animal instead of the animal ahead.
     """
-    if not SLOWEST <= speed <= FASTEST:
-        raise ValueError(f"speed: must lie between {SLOWEST} and {FASTEST} m/s, got {speed}")
+    check_arguments(walk, locals())
     posing = Posing(skeleton, sample_times(duration, frame_rate))
     period = stride_samples(speed, frame_rate) / frame_rate
     stride = speed * period

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from mane.body.mesh import Mesh
 from mane.body.motion import Motion
-from mane.body.shapes import Shape
+from mane.body.shapes import MIN_RESOLUTION, Shape
 from mane.body.solid import Solid
-from mane.geometry.checks import require_positive
+from mane.geometry.limits import Range
+
+Resolution = Annotated[int, Range(least=MIN_RESOLUTION, whole=True)]  # segments in a turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +36,3 @@ class Prop:
         It moves by `motion`, or by its own where none is given.
         """
         return Solid(self.shape or self.mesh, motion or self.motion)
-
-
-def check_sizes(prop: str, **sizes: float) -> None:
-    """Raise ValueError unless all sizes [m] are finite and above zero."""
-    for name, size in sizes.items():
-        require_positive(f"{prop}.{name}", size)
-
-
-def check_count(where: str, count: int, least: int) -> None:
-    """Raise ValueError unless `count` is a whole number of at least `least`."""
-    if not (isinstance(count, int) and count >= least):
-        raise ValueError(f"{where}: must be a whole number of at least {least}, got {count}")

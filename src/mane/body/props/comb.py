@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from mane.body.props.base import Prop, check_count, check_sizes
+from mane.body.props.base import Prop, Resolution
 from mane.body.shapes import Box, Capsule, Shape, Union
+from mane.geometry.limits import Positive, Whole, check_arguments
 
 SPINE_OVERHANG = 0.006  # [m] of spine beyond the outer teeth
 
 
 def make_comb(
     *,
-    teeth: int = 28,
-    tooth_length: float = 0.030,
-    spacing: float = 0.005,
-    tooth_radius: float = 0.0005,
-    spine_height: float = 0.012,
-    spine_thickness: float = 0.004,
-    resolution: int = 12,
+    teeth: Whole = 28,
+    tooth_length: Positive = 0.030,
+    spacing: Positive = 0.005,
+    tooth_radius: Positive = 0.0005,
+    spine_height: Positive = 0.012,
+    spine_thickness: Positive = 0.004,
+    resolution: Resolution = 12,
 ) -> Prop:
     """Make a comb like a wide-toothed hand comb, 15 cm long.
 
@@ -29,22 +30,14 @@ def make_comb(
 
     Args:
         teeth: number of teeth.
-        tooth_length: from the spine to the tip [m].
-        spacing: from the axis of a tooth to the next [m].
+        tooth_length: from the spine to the tip [m], more than `tooth_radius`.
+        spacing: from the axis of a tooth to the next [m], more than a tooth is thick.
         tooth_radius: of the round teeth [m].
         spine_height: [m], along Y.
         spine_thickness: [m], along Z.
         resolution: segments around a tooth in the mesh.
     """
-    check_count("comb.teeth", teeth, 1)
-    check_sizes(
-        "comb",
-        tooth_length=tooth_length,
-        spacing=spacing,
-        tooth_radius=tooth_radius,
-        spine_height=spine_height,
-        spine_thickness=spine_thickness,
-    )
+    check_arguments(make_comb, locals(), "comb.")
     if spacing <= 2 * tooth_radius:
         raise ValueError(f"comb.spacing: must exceed a tooth's thickness of {2 * tooth_radius:g} m, got {spacing:g}")
     if tooth_length <= tooth_radius:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations, pairwise
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 from mane.body.mesh import Mesh
 from mane.body.motion import EASE_IN, Pose
 from mane.body.motion_spin import SpinMotion
-from mane.body.props.base import Prop, check_count, check_sizes
+from mane.body.props.base import Prop
 from mane.geometry import quaternion
+from mane.geometry.limits import Positive, Range, check_arguments
 
 Points2 = NDArray[np.float64]  # (P, 2) [m]
 Angles = NDArray[np.float64]  # (P,) [rad]
@@ -37,14 +39,16 @@ SPOKE_SHARE = 0.28  # of the full turn that spokes take
 BEVEL = 0.06  # [modules]
 CLEARANCE = 0.5  # [modules] between gears that do not mesh
 
+Teeth = Annotated[int, Range(least=MIN_TEETH, whole=True)]
+Spokes = Annotated[int, Range(least=0, most=MAX_SPOKES, whole=True)]
 
-def gear_outline(teeth: int, module: float) -> Points2:
+
+def gear_outline(teeth: Teeth, module: Positive) -> Points2:
     """Return the outline of a gear [m], counter-clockwise from the middle of a tooth on +X, shape (P, 2).
 
     Its corners lie on the exact outline, which bulges out between them along flanks and tips.
     """
-    check_count("gear.teeth", teeth, MIN_TEETH)
-    check_sizes("gear", module=module)
+    check_arguments(gear_outline, locals(), "gear.")
     radius, angle = _tooth(teeth, module)
     step = 2 * math.pi / teeth
     angles = np.concatenate([angle + k * step for k in range(teeth)])
@@ -70,19 +74,19 @@ def _tooth(teeth: int, module: float) -> tuple[NDArray[np.float64], Angles]:
     return radii, np.concatenate([[0.0], half[::-1], [middle_of_gap], 2 * middle_of_gap - half])
 
 
-def make_gear(*, teeth: int = 24, module: float = 0.004, thickness: float = 0.012, spokes: int = 5) -> Prop:
+def make_gear(*, teeth: Teeth = 24, module: Positive = 0.004, thickness: Positive = 0.012, spokes: Spokes = 5) -> Prop:
     """Make one gear: its axis is Z, its middle the origin, and the middle of a tooth is on +X.
 
     Args:
-        teeth: number of teeth, 17 or more.
+        teeth: number of teeth.
         module: pitch diameter over number of teeth [m]; gears mesh when they share it.
         thickness: along Z [m].
-        spokes: number of spokes between hub and rim, with windows between them; 0 leaves the disc full.
+        spokes: number of spokes between hub and rim, with windows between them; 0 leaves the disc full, 1 is refused.
     """
-    outline = gear_outline(teeth, module)
-    check_sizes("gear", thickness=thickness)
-    if not (spokes == 0 or 2 <= spokes <= MAX_SPOKES):
+    check_arguments(make_gear, locals(), "gear.")
+    if spokes == 1:
         raise ValueError(f"gear.spokes: must be 0 or from 2 to {MAX_SPOKES}, got {spokes}")
+    outline = gear_outline(teeth, module)
     bevel = min(BEVEL * module, 0.25 * thickness)
     return Prop("gear", _extruded(*_disc(outline, teeth, module, spokes), thickness, bevel))
 

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import math
+from typing import Annotated
 
 import numpy as np
 
-from mane.body.props.base import Prop, check_count, check_sizes
+from mane.body.props.base import Prop, Resolution
 from mane.body.shapes import Box, Capsule, Shape, Union
+from mane.geometry.limits import Positive, Range, Whole, check_arguments
 
 THICKNESS = 0.014  # [m] of the paddle
 PAD_MARGIN = 0.010  # [m] between the outer bristles and the edge of the paddle
 HANDLE_RADIUS = 0.009  # [m]
 NECK = 0.012  # [m] of the handle inside the paddle
 
+Columns = Annotated[int, Range(least=2, whole=True)]
+PaddleSize = Annotated[float, Range(above=2 * PAD_MARGIN)]  # [m]
+
 
 def make_hairbrush(
     *,
-    rows: int = 7,
-    columns: int = 11,
-    paddle_length: float = 0.110,
-    paddle_width: float = 0.070,
-    bristle_length: float = 0.018,
-    bristle_radius: float = 0.0006,
-    handle_length: float = 0.120,
-    resolution: int = 16,
+    rows: Whole = 7,
+    columns: Columns = 11,
+    paddle_length: PaddleSize = 0.110,
+    paddle_width: PaddleSize = 0.070,
+    bristle_length: Positive = 0.018,
+    bristle_radius: Positive = 0.0006,
+    handle_length: Positive = 0.120,
+    resolution: Resolution = 16,
 ) -> Prop:
     """Make a paddle brush, 23 cm long.
 
@@ -45,17 +49,7 @@ def make_hairbrush(
         handle_length: from the edge of the paddle to the end [m].
         resolution: segments around a bristle in the mesh.
     """
-    check_count("hairbrush.rows", rows, 1)
-    check_count("hairbrush.columns", columns, 2)
-    check_sizes(
-        "hairbrush",
-        bristle_length=bristle_length,
-        bristle_radius=bristle_radius,
-        handle_length=handle_length,
-    )
-    for name, size in (("paddle_length", paddle_length), ("paddle_width", paddle_width)):
-        if not 2 * PAD_MARGIN < size < math.inf:
-            raise ValueError(f"hairbrush.{name}: must exceed {2 * PAD_MARGIN:g} m, got {size:g}")
+    check_arguments(make_hairbrush, locals(), "hairbrush.")
     half_size = (0.5 * paddle_length, 0.5 * THICKNESS, 0.5 * paddle_width)
     middle = 0.5 * THICKNESS
     edge = 0.5 * paddle_length

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.props.base import Prop, check_sizes
+from mane.body.props.base import Prop, Resolution
 from mane.body.shapes import Box, Capsule, Shape, Union
-from mane.geometry.checks import require_choice
+from mane.geometry.limits import Choice, Fraction, Positive, Range, check_arguments
 
 Point = NDArray[np.float64]
 Bone = tuple[Point, Point, float]  # from, to and radius [m]
@@ -50,16 +51,20 @@ PALM_RADIUS = 0.0118  # [m] of the bones of the hand, flesh included
 PALM = (0.027, 0.0115, -0.087, -0.007)
 FOREARM = (0.0265, 0.017, -0.020, 0.0)
 WRIST_SPAN = 0.45  # the bones of the hand start closer together than the knuckles by this factor
+FINGER_SPREAD = math.radians(5)  # from one finger to the next, relaxed
+
+Spread = Annotated[float, Range(least=-0.1, most=0.5)]  # [rad]
+Side = Annotated[str, Choice("left", "right")]
 
 
 def make_hand(
     *,
-    curl: float = 0.22,
-    spread: float = math.radians(5),
-    side: str = "right",
-    length: float = ADULT_LENGTH,
-    forearm: float = 0.06,
-    resolution: int = 24,
+    curl: Fraction = 0.22,
+    spread: Spread = FINGER_SPREAD,
+    side: Side = "right",
+    length: Positive = ADULT_LENGTH,
+    forearm: Positive = 0.06,
+    resolution: Resolution = 24,
 ) -> Prop:
     """Make a hand, relaxed unless told otherwise.
 
@@ -74,12 +79,7 @@ def make_hand(
         forearm: how much of the arm is there behind the wrist [m].
         resolution: segments around a finger in the mesh.
     """
-    require_choice("hand.side", side, ("left", "right"))
-    check_sizes("hand", length=length, forearm=forearm)
-    if not 0 <= curl <= 1:
-        raise ValueError(f"hand.curl: must be between 0 (straight) and 1 (fist), got {curl}")
-    if not -0.1 <= spread <= 0.5:
-        raise ValueError(f"hand.spread: must be between -0.1 and 0.5 rad, got {spread}")
+    check_arguments(make_hand, locals(), "hand.")
     scale = length / ADULT_LENGTH
     mirror = np.array([1.0 if side == "right" else -1.0, 1.0, 1.0])
     bones = thumb_bones(curl)

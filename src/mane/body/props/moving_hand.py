@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,11 +11,14 @@ from mane.body.motion import Motion, Pose
 from mane.body.motion_keys import KeyframedMotion
 from mane.body.props.hand import (
     ADULT_LENGTH,
+    FINGER_SPREAD,
     FINGERS,
     FOREARM,
     PALM,
     PALM_RADIUS,
     Bone,
+    Side,
+    Spread,
     block,
     finger_bones,
     thumb_bones,
@@ -24,7 +26,8 @@ from mane.body.props.hand import (
 from mane.body.shapes import Capsule, Shape, Union
 from mane.body.solid import Solid
 from mane.geometry import quaternion
-from mane.geometry.checks import as_array, require_choice
+from mane.geometry.checks import as_array
+from mane.geometry.limits import Positive, check_arguments
 
 SAMPLES_PER_SECOND = 60.0  # of the bones' motions between keys
 STRAIGHT = np.array([0.0, -1.0, 0.0])  # where fingers point
@@ -35,10 +38,10 @@ def make_moving_hand(
     curls: ArrayLike,
     motion: Motion | None = None,
     *,
-    spread: float = math.radians(5),
-    side: str = "right",
-    length: float = ADULT_LENGTH,
-    forearm: float = 0.06,
+    spread: Spread = FINGER_SPREAD,
+    side: Side = "right",
+    length: Positive = ADULT_LENGTH,
+    forearm: Positive = 0.06,
 ) -> list[Solid]:
     """Make a hand that opens and closes: the palm first, then three bones of every finger.
 
@@ -53,7 +56,7 @@ def make_moving_hand(
         length: from the wrist to the tip of the straight middle finger [m].
         forearm: how much of the arm is there behind the wrist [m].
     """
-    require_choice("hand.side", side, ("left", "right"))
+    check_arguments(make_moving_hand, locals(), "hand.")
     keys = as_array("times", times, ("K",), np.float64)
     values = as_array("curls", curls, (len(keys),), np.float64)
     if len(keys) == 0 or (np.diff(keys) <= 0).any():

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from mane.body.props.base import Prop, check_sizes
+from mane.body.props.base import Prop, Resolution
 from mane.body.shapes import Capsule
+from mane.geometry.limits import Positive, check_arguments
 
 
-def make_rod(*, length: float = 0.30, radius: float = 0.004, resolution: int = 24) -> Prop:
+def make_rod(*, length: Positive = 0.30, radius: Positive = 0.004, resolution: Resolution = 24) -> Prop:
     """Make a rod with round ends: along X, its middle at the origin.
 
     Args:
-        length: from end to end [m].
+        length: from end to end [m], more than the rod is thick.
         radius: of the rod [m].
         resolution: segments around it.
     """
-    check_sizes("rod", length=length, radius=radius)
+    check_arguments(make_rod, locals(), "rod.")
     if length <= 2 * radius:
         raise ValueError(f"rod.length: must exceed its thickness of {2 * radius:g} m, got {length:g}")
     reach = 0.5 * length - radius

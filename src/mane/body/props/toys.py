@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from mane.body.props.base import Prop, check_count, check_sizes
+from mane.body.props.base import Prop, Resolution
 from mane.body.shapes import Capsule, Shape, Sphere, Union
+from mane.geometry.limits import Positive, Whole, check_arguments
 
 # Parts of a little horse: from, to and radius; it looks along +X, stands on y = 0, and is this long in all.
 HORSE_LENGTH = 1.15
@@ -25,14 +26,14 @@ GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
 SPIKE_RADIUS = 0.06  # of the ball's
 
 
-def make_horse(*, length: float = 0.2, resolution: int = 24) -> Prop:
+def make_horse(*, length: Positive = 0.2, resolution: Resolution = 24) -> Prop:
     """Make a smooth little horse of round parts, which looks along +X and stands on the origin.
 
     Args:
         length: from nose to tail [m].
         resolution: segments around a leg in the mesh.
     """
-    check_sizes("horse", length=length)
+    check_arguments(make_horse, locals(), "horse.")
     scale = length / HORSE_LENGTH
     parts: list[Shape] = [
         Capsule(tuple(scale * x for x in start), tuple(scale * x for x in end), scale * radius)
@@ -42,7 +43,9 @@ def make_horse(*, length: float = 0.2, resolution: int = 24) -> Prop:
     return Prop("horse", shape.mesh(resolution), shape)
 
 
-def make_urchin(*, radius: float = 0.04, spike: float = 0.03, spikes: int = 24, resolution: int = 16) -> Prop:
+def make_urchin(
+    *, radius: Positive = 0.04, spike: Positive = 0.03, spikes: Whole = 24, resolution: Resolution = 16
+) -> Prop:
     """Make a ball with round spikes spread evenly over it, its middle at the origin.
 
     Args:
@@ -51,8 +54,7 @@ def make_urchin(*, radius: float = 0.04, spike: float = 0.03, spikes: int = 24, 
         spikes: how many.
         resolution: segments around a spike in the mesh.
     """
-    check_sizes("urchin", radius=radius, spike=spike)
-    check_count("urchin.spikes", spikes, 1)
+    check_arguments(make_urchin, locals(), "urchin.")
     parts: list[Shape] = [Sphere((0.0, 0.0, 0.0), radius)]
     thin = SPIKE_RADIUS * radius
     for k in range(spikes):

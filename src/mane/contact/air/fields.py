@@ -18,7 +18,8 @@ from mane.body.shapes import Vector
 from mane.contact.air.wind import GustingWind, UniformWind, Wind
 from mane.fluid.flow import Drive
 from mane.fluid.grid import FloatArray, Grid
-from mane.geometry.checks import as_array, require_finite, require_positive
+from mane.geometry.checks import as_array, require_finite
+from mane.geometry.limits import Finite, NotNegative, Positive, Seed, check_limits
 from mane.strand.model import Float64Array
 
 REACH = 3.0  # in radii: beyond, a place's pull counts as nothing
@@ -116,9 +117,9 @@ class Fan(PlacedField):
 
     position: Vector
     direction: Vector
-    speed: float = 5.0
-    radius: float = 0.1
-    rate: float = 200.0
+    speed: Finite = 5.0
+    radius: Positive = 0.1
+    rate: Positive = 200.0
 
     def __post_init__(self) -> None:
         _check_placed(self, "direction")
@@ -147,9 +148,9 @@ class Vortex(PlacedField):
 
     position: Vector
     direction: Vector
-    speed: float = 3.0
-    radius: float = 0.15
-    rate: float = 20.0
+    speed: Finite = 3.0
+    radius: Positive = 0.15
+    rate: Positive = 20.0
 
     def __post_init__(self) -> None:
         _check_placed(self, "direction")
@@ -186,9 +187,7 @@ def _check_placed(made: Fan | Vortex, name: str) -> None:
     if length == 0.0:
         raise ValueError(f"{name}: must not be zero")
     object.__setattr__(made, name, getattr(made, name) / length)
-    for number in ("radius", "rate"):
-        require_positive(number, getattr(made, number))
-    require_finite("speed", np.asarray(made.speed, np.float64))
+    check_limits(made)
 
 
 def _uniform(velocity: Vector) -> UniformWind:
@@ -200,7 +199,7 @@ def _uniform(velocity: Vector) -> UniformWind:
     return UniformWind(np.asarray(velocity, np.float64))
 
 
-def _gust(velocity: Vector, intensity: float = 0.3, scale: float = 2.0, seed: int = 0) -> GustingWind:
+def _gust(velocity: Vector, intensity: NotNegative = 0.3, scale: Positive = 2.0, seed: Seed = 0) -> GustingWind:
     """A mean wind that carries eddies along; see `GustingWind`.
 
     Args:

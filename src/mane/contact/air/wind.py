@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mane.contact.air import _kernels_wind as kernels
-from mane.geometry.checks import as_array, require_finite, require_positive
+from mane.geometry.checks import as_array, require_finite
+from mane.geometry.limits import NotNegative, Positive, Seed, check_limits
 from mane.strand.model import Float64Array
 
 MODE_COUNT = 48
@@ -68,16 +69,14 @@ class GustingWind:
     """
 
     mean: Float64Array
-    intensity: float = 0.3
-    scale: float = 2.0
-    seed: int = 0
+    intensity: NotNegative = 0.3
+    scale: Positive = 2.0
+    seed: Seed = 0
     _waves: Float64Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", _vector("wind", self.mean))
-        if not (math.isfinite(self.intensity) and self.intensity >= 0):
-            raise ValueError(f"intensity: must be a finite number, at least zero, got {self.intensity}")
-        require_positive("scale", self.scale)
+        check_limits(self)
         object.__setattr__(self, "_waves", self._make_waves())
 
     @property

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from mane.contact.attraction import _kernels as kernels
 from mane.geometry.checks import as_array, require_choice, require_finite
+from mane.geometry.limits import NotNegative, check_arguments
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.strand.halfway import halfway_points
@@ -49,14 +50,13 @@ class Attraction(Force):
         target: Target = None,
         *,
         rate: Varying = 10.0,
-        damping: float = 1.0,
+        damping: NotNegative = 1.0,
         frame: str = "head",
         guides: Guides | Groom | None = None,
     ) -> None:
         require_choice("frame", frame, FRAMES)
         require_range("rate", rate, at_least=0)
-        if not (np.isfinite(damping) and damping >= 0):
-            raise ValueError(f"damping: must be a finite number, at least zero, got {damping}")
+        check_arguments(Attraction, locals())
         if target is None and frame == "world":
             raise ValueError("target: the groom moves with the head, so it needs frame='head', got 'world'")
         self.target = target

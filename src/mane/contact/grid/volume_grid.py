@@ -26,8 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mane.contact.grid import _kernels as kernels
 from mane.geometry import quaternion
-from mane.geometry.checks import as_array, require_positive
+from mane.geometry.checks import as_array
 from mane.geometry.index import PointIndex
+from mane.geometry.limits import NotNegative, Positive, check_arguments
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import Force, Load, StrandView
 
@@ -67,17 +68,13 @@ class VolumeGrid(Force):
     def __init__(
         self,
         *,
-        friction: float = 5.0,
-        pressure_speed: float = 3.0,
-        looseness: float = 0.1,
-        cell: float | None = None,
+        friction: NotNegative = 5.0,
+        pressure_speed: NotNegative = 3.0,
+        looseness: NotNegative = 0.1,
+        cell: Positive | None = None,
         strands: ArrayLike | None = None,
     ) -> None:
-        for name, value in (("friction", friction), ("pressure_speed", pressure_speed), ("looseness", looseness)):
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name}: must be a finite number, at least zero, got {value}")
-        if cell is not None:
-            require_positive("cell", cell)
+        check_arguments(VolumeGrid, locals())
         self.friction = float(friction)
         self.pressure_speed = float(pressure_speed)
         self.looseness = float(looseness)

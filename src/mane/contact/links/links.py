@@ -41,7 +41,7 @@ from mane.contact.links.find import LinkResponse, LinkTable, find_links, retied
 from mane.contact.links.frames import SegmentFrames
 from mane.contact.links.rows import place_count, rows_of_incoming, rows_of_links
 from mane.geometry import quaternion
-from mane.geometry.checks import require_positive
+from mane.geometry.limits import Count, NotNegative, Positive, check_arguments
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.simd.align import zeros_aligned
@@ -86,29 +86,20 @@ class StaticLinks(Force):
         self,
         *,
         rate: Varying = 30.0,
-        damping: float = 0.5,
-        count: int = 4,
-        reach: float | None = None,
-        weakens_at: float = 0.01,
-        breaks_at: float = 0.03,
-        reforms_after: float | None = None,
-        calm_speed: float = 0.05,
+        damping: NotNegative = 0.5,
+        count: Count = 4,
+        reach: Positive | None = None,
+        weakens_at: Positive = 0.01,
+        breaks_at: Positive = 0.03,
+        reforms_after: Positive | None = None,
+        calm_speed: Positive = 0.05,
         groups: ArrayLike | None = None,
         guides: Guides | Groom | None = None,
     ) -> None:
         require_range("rate", rate, at_least=0)
-        if not (np.isfinite(damping) and damping >= 0):
-            raise ValueError(f"damping: must be a finite number, at least zero, got {damping}")
-        if count < 1:
-            raise ValueError(f"count: must be at least 1, got {count}")
-        if reach is not None:
-            require_positive("reach", reach)
-        require_positive("weakens_at", weakens_at)
-        if not (np.isfinite(breaks_at) and breaks_at > weakens_at):
+        check_arguments(StaticLinks, locals())
+        if breaks_at <= weakens_at:
             raise ValueError(f"breaks_at: must be above weakens_at ({weakens_at}), got {breaks_at}")
-        require_positive("calm_speed", calm_speed)
-        if reforms_after is not None:
-            require_positive("reforms_after", reforms_after)
         self.reforms_after, self.calm_speed = reforms_after, float(calm_speed)
         self.damping = damping
         self.count = count

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,15 +29,17 @@ from mane.body.shapes import Vector
 from mane.contact.ties import _kernels as kernels
 from mane.contact.ties.bundle import INWARD_SPEED, Bundle
 from mane.geometry import quaternion
-from mane.geometry.checks import IntArray, as_array, require_choice, require_finite, require_positive
+from mane.geometry.checks import IntArray, as_array, require_finite, require_positive
+from mane.geometry.limits import Choice, NotNegative, Positive, Range, check_limits
 from mane.groom import styles
 from mane.groom.guides import Guides
 from mane.strand.model import Float64Array, RootKind, StrandModel
 from mane.strand.ports import NO_STRANDS, Force, Load, StrandView
 from mane.strand.roots import RootPose
 
-HOLDS = ("bundle", "head")
-LETS_GO = ("strand", "all")
+Holds = Annotated[str, Choice("bundle", "head")]
+LetsGo = Annotated[str, Choice("strand", "all")]
+AnyPositive = Annotated[float, Range(above=0, finite=False)]  # infinite is allowed
 # Stiffness of a tie to the head, at most, as a multiple of mass / dt^2; as that of a hard contact.
 HARD = 300.0
 # Loads are means over some such time [s], so that a jolt within one substep does not open a tie.
@@ -62,22 +64,20 @@ class Tie:
 
     strands: IntArray
     vertices: IntArray
-    radius: float
-    holds: str = "bundle"
+    radius: Positive
+    holds: Holds = "bundle"
     centre: Float64Array | None = None
-    stiffness: float = math.inf
-    grip: float = 30.0
-    strength: float = math.inf
-    lets_go: str = "strand"
+    stiffness: AnyPositive = math.inf
+    grip: NotNegative = 30.0
+    strength: AnyPositive = math.inf
+    lets_go: LetsGo = "strand"
 
     def __post_init__(self) -> None:
         strands = as_array("tie.strands", self.strands, ("K",), np.int64)
         vertices = as_array("tie.vertices", self.vertices, strands.shape, np.int64)
         if not len(strands):
             raise ValueError("tie.strands: must hold at least one vertex, got none")
-        require_positive("tie.radius", self.radius)
-        require_choice("tie.holds", self.holds, HOLDS)
-        _require_grip("tie.", self)
+        check_limits(self, "tie.")
         if self.centre is not None:
             centre = as_array("tie.centre", self.centre, (3,), np.float64)
             require_finite("tie.centre", centre)
@@ -121,23 +121,24 @@ class TieParams:
         style: name of the style whose ties are meant, in place of point and radius.
         reach: guides that come this close are tied [m]; by default twice the radius.
         holds: "bundle" or "head"; by default what the style says, else a bundle.
-        stiffness: as in `Tie`, and so are the others.
-        grip: [1/s].
-        strength: [N].
-        lets_go: "strand" or "all".
+        stiffness: pull per distance beyond the radius [N/m], of each vertex; infinite is as stiff as a step can be.
+        grip: rate at which hair within it stops moving relative to it [1/s].
+        strength: load at which it lets go of a vertex [N]; infinite holds whatever comes.
+        lets_go: "strand": of that vertex alone; "all": it opens.
     """
 
     point: Vector | None = None
-    radius: float | None = None
+    radius: Positive | None = None
     style: str | None = None
-    reach: float | None = None
-    holds: str | None = None
-    stiffness: float = math.inf
-    grip: float = 30.0
-    strength: float = math.inf
-    lets_go: str = "strand"
+    reach: Positive | None = None
+    holds: Holds | None = None
+    stiffness: AnyPositive = math.inf
+    grip: NotNegative = 30.0
+    strength: AnyPositive = math.inf
+    lets_go: LetsGo = "strand"
 
     def __post_init__(self) -> None:
+        check_limits(self)
         has_place = self.point is not None and self.radius is not None
         if has_place == (self.style is not None) or (self.point is None) != (self.radius is None):
             given = _given(self.point, self.radius, self.style)
@@ -146,27 +147,11 @@ class TieParams:
             raise ValueError(f"style: {self.style!r} has no ties")
         if self.point is not None:
             require_finite("point", as_array("point", self.point, (3,), np.float64))
-        for name in ("radius", "reach"):
-            if getattr(self, name) is not None:
-                require_positive(name, getattr(self, name))
-        if self.holds is not None:
-            require_choice("holds", self.holds, HOLDS)
-        _require_grip("", self)
 
     def of_tie(self) -> dict[str, Any]:
         """Those that `Tie.around` takes besides point and radius."""
         names = ("reach", "holds", "stiffness", "grip", "strength", "lets_go")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-
-
-def _require_grip(prefix: str, tie: Tie | TieParams) -> None:
-    """Check how a tie holds what it holds."""
-    require_choice(f"{prefix}lets_go", tie.lets_go, LETS_GO)
-    for name in ("stiffness", "strength"):
-        if not getattr(tie, name) > 0:
-            raise ValueError(f"{prefix}{name}: must be above zero, got {getattr(tie, name)}")
-    if not (math.isfinite(tie.grip) and tie.grip >= 0):
-        raise ValueError(f"{prefix}grip: must be a finite number, at least zero, got {tie.grip}")
 
 
 class Ties(Force):

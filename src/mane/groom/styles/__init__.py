@@ -129,14 +129,22 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
 
 
 def body_color(name: str) -> FloatArray | None:
-    """Linear RGB and gloss (0 matte, 1 skin) of the body of a style, per vertex (N, 4); None where it has no own."""
+    """Linear RGB and gloss (0 matte, 1 skin) of the body of a style, per vertex (N, 4); None where it has no own.
+
+    Args:
+        name: of a style; see `STYLES`.
+    """
     require_choice("style", name, list(STYLES))
     color = getattr(import_module(f"mane.groom.styles.{STYLES[name].module}"), f"{name}_skin", None)
     return None if color is None else color()
 
 
 def body(name: str) -> Mesh:
-    """Return the mesh that a style grows on [m], to draw or to collide with."""
+    """Return the mesh that a style grows on [m], to draw or to collide with.
+
+    Args:
+        name: of a style; see `STYLES`.
+    """
     require_choice("style", name, list(STYLES))
     if STYLES[name].on_bust:
         from mane.groom.styles.head import load_head

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mane.body.solid import PosedSolid, Solid
 from mane.geometry.checks import FloatArray, IntArray
 from mane.geometry.directions import spread_directions
+from mane.geometry.limits import NotNegative, check_arguments
 from mane.groom.groom import Groom
 from mane.skin.base import require_poses
 from mane.skin.finish.passes import FinishingPass
@@ -51,10 +52,9 @@ class KeepOut(FinishingPass):
         groom: Groom,
         touched: Sequence[int] | None = None,
         body: Solid | None = None,
-        tolerance: float = 3e-4,
+        tolerance: NotNegative = 3e-4,
     ) -> None:
-        if not (np.isfinite(tolerance) and tolerance >= 0):
-            raise ValueError(f"tolerance: must be a finite depth of at least 0 m, got {tolerance}")
+        check_arguments(KeepOut, locals())
         self.solids, self.tolerance = tuple(solids), tolerance
         self._touched = range(len(self.solids)) if touched is None else touched
         rest = groom.as_uniform()

@@ -22,6 +22,7 @@ from mane.body.motion import Pose
 from mane.body.packed import PackedSolid, packed_poses
 from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, as_floats
+from mane.geometry.limits import Count, NotNegative, Whole, check_arguments
 from mane.groom.groom import Groom
 from mane.skin._kernels_lengths import keep_lengths
 from mane.skin.base import require_poses
@@ -87,16 +88,13 @@ class SolidAdjustment(FinishingPass):
         solids: Sequence[Solid],
         *,
         touched: Sequence[int] | None = None,
-        thickness: float = 0.0,
-        rounds: int = 3,
+        thickness: NotNegative = 0.0,
+        rounds: Count = 3,
         strict: bool = False,
         groom: Groom | None = None,
         body: Solid | None = None,
     ) -> None:
-        if not (np.isfinite(thickness) and thickness >= 0):
-            raise ValueError(f"thickness: must be a finite length of at least 0 m, got {thickness}")
-        if rounds < 1:
-            raise ValueError(f"rounds: must be at least 1, got {rounds}")
+        check_arguments(SolidAdjustment, locals())
         self.solids = tuple(solids)
         self.thickness = thickness
         self.rounds, self.strict = rounds, strict
@@ -317,9 +315,8 @@ class HermiteSubdivision(FinishingPass):
 
     name = "subdivide"
 
-    def __init__(self, levels: int = 1) -> None:
-        if levels < 1 or levels != int(levels):
-            raise ValueError(f"levels: must be a whole number of at least 1, got {levels}")
+    def __init__(self, levels: Whole = 1) -> None:
+        check_arguments(HermiteSubdivision, locals())
         self.levels = int(levels)
         self.stride = 2**self.levels
         self._out = np.empty((0, 0, 3), np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mane.geometry.checks import FloatArray
+from mane.geometry.limits import Count, Fraction, check_arguments
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.locks import lock_centres
@@ -32,13 +33,9 @@ class WetLocks(FinishingPass):
     STRENGTH, START = 0.9, 0.1
 
     def __init__(
-        self, groom: Groom, guides: Guides, *, hairs: int = 24, strength: float = STRENGTH, start: float = START
+        self, groom: Groom, guides: Guides, *, hairs: Count = 24, strength: Fraction = STRENGTH, start: Fraction = START
     ) -> None:
-        if hairs < 1:
-            raise ValueError(f"hairs: must be at least 1, got {hairs}")
-        for name, value in (("strength", strength), ("start", start)):
-            if not 0.0 <= value <= 1.0:
-                raise ValueError(f"{name}: must be between 0 and 1, got {value}")
+        check_arguments(WetLocks, locals())
         self.strength, self.start = strength, start
         self._centres = lock_centres(groom.roots, hairs)
         self._values = GuideValues(groom, guides)

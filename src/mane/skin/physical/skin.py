@@ -16,7 +16,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin import _kernels_linear
 from mane.skin.base import Skin
-from mane.skin.binding import Binding
+from mane.skin.binding import Binding, GuidesPerHair
 from mane.skin.inserted import Regrouped
 from mane.skin.linear_blend import LinearBlend
 from mane.skin.physical import _kernels, _kernels_general, _kernels_rest
@@ -89,7 +89,7 @@ class PhysicalSkin(LinearBlend):
         guides: Guides,
         *,
         binding: Binding = "triangle",
-        count: int = 3,
+        count: GuidesPerHair = 3,
         material: Material | None = None,
         guide_model: StrandModel | None = None,
         guide_stiffening: ArrayLike | None = None,

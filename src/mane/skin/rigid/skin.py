@@ -12,7 +12,7 @@ from mane.geometry.frames import segment_frames
 from mane.groom.binding import bind_roots
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
-from mane.skin.binding import Binding
+from mane.skin.binding import Binding, GuidesPerHair
 from mane.skin.bound import BoundSkin
 from mane.skin.bundles import Bundles, make_bundles
 from mane.skin.inserted import Regrouped
@@ -49,7 +49,7 @@ class RigidSkin(BoundSkin):
         guides: Guides,
         *,
         binding: Binding = "single",
-        count: int = 3,
+        count: GuidesPerHair = 3,
         detail: bool = True,
         scalp: Mesh | None = None,
     ) -> None:
