@@ -29,7 +29,9 @@ INDEX = 1.333  # of refraction
 SCATTERED, SCATTERING = np.array([0.03, 0.11, 0.14], np.float32), np.float32(1.2)
 SKY, GROUND = np.array([0.55, 0.62, 0.70], np.float32), np.array([0.06, 0.06, 0.06], np.float32)
 MIRROR_STEPS, BENT_STEPS = 40, 24  # of rays that are mirrored, and of those within the water
-MIRROR_REACH, THICKNESS = 0.6, 0.1  # of mirrored rays, and of what a ray may be in, over the distance of the water
+# Reach of mirrored rays, and how thick a thing may be that a ray is in, over the distance of the water. Hair is known
+# by blocks, one far behind the other; where there is none, bent rays meet a solid where it is or have passed its edge.
+MIRROR_REACH, THICKNESS, SOLID_THICKNESS = 0.6, 0.1, 0.02
 HAIR_BLOCK = 4  # side of the blocks of samples in which hair is before what it hides
 HIGHLIGHT = 0.06  # [rad] least radius of the image of a light: ripples finer than the grid spread it
 PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies at the surface and breaks it; how far from it at most [m]
@@ -99,6 +101,11 @@ class DryScene:
         """Pixels that a sample is wide."""
         return np.float32(len(self.picture) / len(self.nearness))
 
+    @property
+    def has_hair(self) -> bool:
+        """Whether any sample shows hair before solids."""
+        return bool((self.nearness > self.solids.nearness).any())
+
     def met(
         self, points: FloatArray, directions: FloatArray, reach: FloatArray, steps: int, thickness: float, view: View
     ) -> FloatArray:
@@ -140,7 +147,8 @@ def with_water(mesh: Mesh, scene: DryScene, view: View, lights: Sequence[Light |
     share, cover = np.empty(count, np.float32), np.empty(count, np.float32)
     kernels.bend_rays(seen.points, seen.normals, view.origin, np.float32(INDEX), bent, mirrored, share)
     extent = float(np.median(view.depth(seen.points)))
-    looked = scene.met(seen.points, bent, seen.ways, BENT_STEPS, THICKNESS * extent, view)
+    thickness = THICKNESS if scene.has_hair else SOLID_THICKNESS
+    looked = scene.met(seen.points, bent, seen.ways, BENT_STEPS, thickness * extent, view)
     kernels.see_through(
         seen.points, bent, seen.ways, looked, share, scene.picture, scene.scale, scene.nearness,
         np.array(ABSORPTION, np.float32), SCATTERING, SCATTERED, view.arguments, light, cover,
