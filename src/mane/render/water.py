@@ -9,7 +9,7 @@ Limitations: one surface deep; what the picture without water does not show cann
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ MIRROR_STEPS, BENT_STEPS = 40, 24  # of rays that are mirrored, and of those wit
 # by blocks, one far behind the other; where there is none, bent rays meet a solid where it is or have passed its edge.
 MIRROR_REACH, THICKNESS, SOLID_THICKNESS = 0.6, 0.1, 0.02
 HAIR_BLOCK = 4  # side of the blocks of samples in which hair is before what it hides
+CALMED = 3  # rounds of means of normals: markers jog the surface by hundredths of a cell, and lights show it in squares
 HIGHLIGHT = 0.06  # [rad] least radius of the image of a light: ripples finer than the grid spread it
 PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies at the surface and breaks it; how far from it at most [m]
 
@@ -60,6 +61,7 @@ class SeenWater:
         """Find where a mesh is seen; `behind` (H, W) is the nearness of solids."""
         surfaces = Surfaces.of_bodies(mesh)
         assert surfaces is not None
+        surfaces = replace(surfaces, normals=calmed_normals(surfaces.normals, surfaces.faces))
         seen = surfaces.seen_by(view, np.zeros((len(surfaces.points), 0), np.float32))
         samples = np.flatnonzero((seen.owner >= 0) & (seen.nearness > behind))
         found = seen.at(samples)
@@ -70,6 +72,16 @@ class SeenWater:
         away = np.linalg.norm(points - view.origin, axis=1)
         ways = away * (nearness / np.maximum(far, 1e-9) - 1.0)  # nearness is one over the depth
         return cls(samples, nearness, points, normals, np.clip(ways, 0.0, None).astype(np.float32))
+
+
+def calmed_normals(normals: FloatArray, faces: NDArray[np.int32], rounds: int = CALMED) -> FloatArray:
+    """Unit normals (N, 3) without what is shorter than a few triangles: means over the triangles around each vertex."""
+    corners, found = faces.reshape(-1), normals.astype(np.float64)
+    for _ in range(rounds):
+        means = found[faces].sum(axis=1).repeat(3, axis=0)
+        found = np.stack([np.bincount(corners, along, len(normals)) for along in means.T], axis=1)
+        found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+    return found.astype(np.float32)
 
 
 def _exits(surfaces: Surfaces, view: View) -> FloatArray:
