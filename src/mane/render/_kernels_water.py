@@ -16,6 +16,8 @@ from mane.simd.jit import inline, njit, prange
 
 ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 LEAST = np.float32(1e-9)
+EDGE = 4  # [samples] around what is before a ray within which the picture is mixed with it
+BACKWARDS, SHORTER = 8, np.float32(0.75)  # tries to find a place beside such an edge, and by which part each goes back
 
 
 @inline
@@ -78,6 +80,31 @@ def picture_at(picture, column, row, scale):
     return red, green, blue, cover
 
 
+@inline
+def is_hidden(nearness, column, row, depth):
+    """Whether something in the picture, at a place or beside it, is before a ray whose nearness there is `depth`."""
+    height, width = nearness.shape
+    i, j = min(max(int(row), 0), height - 1), min(max(int(column), 0), width - 1)
+    up, down = max(i - EDGE, 0), min(i + EDGE, height - 1)
+    left, right = max(j - EDGE, 0), min(j + EDGE, width - 1)
+    most = max(nearness[up, j], nearness[down, j])
+    return max(most, nearness[i, left], nearness[i, right], nearness[i, j]) > depth
+
+
+@inline
+def beside_edge(point, ray, way, nearness, view):
+    """Column and row of the last place before `way` [m] along a ray where nothing is before it, nor beside it."""
+    column, row = ZERO, ZERO
+    for _ in range(BACKWARDS):
+        column, row, depth = project_point(
+            point[0] + way * ray[0], point[1] + way * ray[1], point[2] + way * ray[2], *view
+        )
+        if not is_hidden(nearness, column, row, depth):
+            break
+        way *= SHORTER
+    return column, row
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def see_through(
     points, bent, ways, found, share, picture, scale, nearness, absorption, scattering, scattered, view,
@@ -101,8 +128,8 @@ def see_through(
             first = project_point(points[i, 0], points[i, 1], points[i, 2], *view)[2]
             if last > ZERO and column >= ZERO and row >= ZERO and column < width and row < height:
                 seen = nearness[int(row), int(column)]
-                if seen > last and found[i, 3] > ZERO:
-                    column, row = found[i, 0], found[i, 1]
+                if found[i, 3] > ZERO and is_hidden(nearness, column, row, last):
+                    column, row = beside_edge(points[i], bent[i], found[i, 3], nearness, view)
                 elif seen > last:
                     depth, whole = ONE / seen - ONE / first, ONE / last - ONE / first
                     way *= min(max(depth / max(whole, LEAST), ZERO), ONE)

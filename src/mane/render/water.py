@@ -9,7 +9,7 @@ Limitations: one surface deep; what the picture without water does not show cann
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,11 @@ INDEX = 1.333  # of refraction
 SCATTERED, SCATTERING = np.array([0.03, 0.11, 0.14], np.float32), np.float32(1.2)
 SKY, GROUND = np.array([0.55, 0.62, 0.70], np.float32), np.array([0.06, 0.06, 0.06], np.float32)
 MIRROR_STEPS, BENT_STEPS = 40, 24  # of rays that are mirrored, and of those within the water
-MIRROR_REACH, THICKNESS = 0.6, 0.1  # of mirrored rays, and of what a ray may be in, over the distance of the water
+# Reach of mirrored rays, and how thick a thing may be that a ray is in, over the distance of the water. Hair is known
+# by blocks, one far behind the other; where there is none, bent rays meet a solid where it is or have passed its edge.
+MIRROR_REACH, THICKNESS, SOLID_THICKNESS = 0.6, 0.1, 0.02
 HAIR_BLOCK = 4  # side of the blocks of samples in which hair is before what it hides
+CALMED = 3  # rounds of means of normals: markers jog the surface by hundredths of a cell, and lights show it in squares
 HIGHLIGHT = 0.06  # [rad] least radius of the image of a light: ripples finer than the grid spread it
 PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies at the surface and breaks it; how far from it at most [m]
 
@@ -58,6 +61,7 @@ class SeenWater:
         """Find where a mesh is seen; `behind` (H, W) is the nearness of solids."""
         surfaces = Surfaces.of_bodies(mesh)
         assert surfaces is not None
+        surfaces = replace(surfaces, normals=calmed_normals(surfaces.normals, surfaces.faces))
         seen = surfaces.seen_by(view, np.zeros((len(surfaces.points), 0), np.float32))
         samples = np.flatnonzero((seen.owner >= 0) & (seen.nearness > behind))
         found = seen.at(samples)
@@ -68,6 +72,16 @@ class SeenWater:
         away = np.linalg.norm(points - view.origin, axis=1)
         ways = away * (nearness / np.maximum(far, 1e-9) - 1.0)  # nearness is one over the depth
         return cls(samples, nearness, points, normals, np.clip(ways, 0.0, None).astype(np.float32))
+
+
+def calmed_normals(normals: FloatArray, faces: NDArray[np.int32], rounds: int = CALMED) -> FloatArray:
+    """Unit normals (N, 3) without what is shorter than a few triangles: means over the triangles around each vertex."""
+    corners, found = faces.reshape(-1), normals.astype(np.float64)
+    for _ in range(rounds):
+        means = found[faces].sum(axis=1).repeat(3, axis=0)
+        found = np.stack([np.bincount(corners, along, len(normals)) for along in means.T], axis=1)
+        found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+    return found.astype(np.float32)
 
 
 def _exits(surfaces: Surfaces, view: View) -> FloatArray:
@@ -98,6 +112,11 @@ class DryScene:
     def scale(self) -> np.float32:
         """Pixels that a sample is wide."""
         return np.float32(len(self.picture) / len(self.nearness))
+
+    @property
+    def has_hair(self) -> bool:
+        """Whether any sample shows hair before solids."""
+        return bool((self.nearness > self.solids.nearness).any())
 
     def met(
         self, points: FloatArray, directions: FloatArray, reach: FloatArray, steps: int, thickness: float, view: View
@@ -140,7 +159,8 @@ def with_water(mesh: Mesh, scene: DryScene, view: View, lights: Sequence[Light |
     share, cover = np.empty(count, np.float32), np.empty(count, np.float32)
     kernels.bend_rays(seen.points, seen.normals, view.origin, np.float32(INDEX), bent, mirrored, share)
     extent = float(np.median(view.depth(seen.points)))
-    looked = scene.met(seen.points, bent, seen.ways, BENT_STEPS, THICKNESS * extent, view)
+    thickness = THICKNESS if scene.has_hair else SOLID_THICKNESS
+    looked = scene.met(seen.points, bent, seen.ways, BENT_STEPS, thickness * extent, view)
     kernels.see_through(
         seen.points, bent, seen.ways, looked, share, scene.picture, scene.scale, scene.nearness,
         np.array(ABSORPTION, np.float32), SCATTERING, SCATTERED, view.arguments, light, cover,

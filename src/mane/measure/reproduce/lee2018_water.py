@@ -131,7 +131,8 @@ def _leap(
     moving = _Placed(Pose.identity())
     parts: dict[str, Remembering] = {"water": tank, "rows": rows, "pose": moving}
     key = {"sizes": asdict(sizes), "cells": cells, "layer": name}
-    camera = _camera(np.concatenate([skin.points, tank.grid.bounds.astype(np.float32)]), sizes)
+    corners = np.stack(np.meshgrid(*tank.grid.bounds.T), axis=-1).reshape(-1, 3).astype(np.float32)
+    camera = _camera(np.concatenate([skin.points, corners]), sizes)
     for number in KeptFrames(frames.folder, key, steps, parts, tell, f"breaching, {name}"):
         time, before = (number + 1) / FRAME_RATE, moving.pose
         rise = max(LEAP * time + 0.5 * GRAVITY[1] * time * time, 0.0)
