@@ -7,6 +7,7 @@ import pytest
 from skin_frames import frame_of
 
 from mane.body.motion import Pose
+from mane.body.props import make_comb
 from mane.body.shapes import Capsule, Sphere
 from mane.body.solid import Solid
 from mane.geometry import quaternion
@@ -133,6 +134,21 @@ def test_hair_that_meets_nothing_keeps_its_bytes_and_the_body_is_left_to_others(
     both = [replace(frame, solid_poses=(Pose.identity(), *frame.solid_poses)) for frame in passing]
     for hairs in carried(SideKeeping([ball, rod()], body=ball), both):
         np.testing.assert_array_equal(hairs, curtain())
+
+
+def test_solids_that_jump_and_hair_that_is_flung_leave_lengths_and_roots():
+    rng = np.random.default_rng(7)
+    comb = make_comb().solid()
+    finish, segments = SideKeeping([comb]), LENGTH / 20
+    for number in range(150):
+        pose = Pose(rng.uniform(-0.06, 0.06, 3) + [0.0, HEIGHT, 0.0], quaternion.random(1, rng)[0].astype(float))
+        head = Pose(rng.uniform(-0.05, 0.05, 3), quaternion.exp(rng.normal(0.0, 0.3, 3)))
+        frame = replace(frames_of([(0, 0, 0)], head)[0], time=STEP * (number + 1), solid_poses=(pose,))
+        target = head.apply(curtain()).astype(np.float32)
+        hairs = finish(target.copy(), frame)
+        np.testing.assert_array_equal(hairs[:, 0], target[:, 0])
+        lengths = np.linalg.norm(np.diff(hairs.astype(np.float64), axis=1), axis=2)
+        np.testing.assert_allclose(lengths, segments, rtol=1e-4)
 
 
 def test_it_goes_on_from_its_memory_while_it_holds_hair():

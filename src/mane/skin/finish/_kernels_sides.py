@@ -239,6 +239,8 @@ def follow_goal(solids, cells, poses, rules, lengths, last, goal, hair, was, kno
             for c in range(3):
                 was[i, c] = hair[i, c]
                 hair[i, c] += part * (goal[i, c] - last[i, c])
+        if k == steps - 1:
+            hair[0] = goal[0]  # to the bit: roots sit on the skin
         before, now = poses[k * stride], poses[(k + 1) * stride]
         swept, is_pushed = np.float32(k + 1) * part * rules.swept, False
         for _ in range(ROUNDS):
