@@ -244,7 +244,7 @@ class FreeSurface:
         """Let `_kernels_advect.correct` leave faces across an axis as they are where they are at the surface.
 
         `ranges` are (2, size). What is in the air there is a guess, and a correction by a guess makes waves as short
-        as a cell that nothing calms: the surface would boil (Selle and others 2008 leave it out there, too).
+        as a cell that nothing calms: the surface would boil.
         """
         low = ranges[0].reshape(self.grid.padded)
         kernels.mark_shallow_faces(

@@ -35,7 +35,7 @@ def mean_bend(water):
 
 
 def test_a_body_that_deforms_takes_no_room_of_cells_that_it_does_not_reach():
-    """Its field ends 15 mm from the skin, within half of a cell of 5 cm."""
+    """Its field ends 4 mm from the skin, within half of a cell of 5 cm."""
     ball, cell = Sphere((0.0, 0.0, 0.0), 0.12).mesh(), 0.05
     body = Solid.animated(ball, [0.0, 1.0], np.stack([ball.points, ball.points]))
     grid = Grid((16, 16, 16), cell, (-0.4, -0.4, -0.4))
