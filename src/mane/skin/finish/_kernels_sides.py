@@ -307,12 +307,14 @@ def keep_sides(
         points: see above.
     """
     hairs, vertices = points.shape[0], points.shape[1]
-    for task in prange((hairs + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
+    tasks = (hairs + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK
+    for task in prange(tasks):
         goal, hair = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
         was, push = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
         known, depth = np.empty((vertices, 5), np.float32), np.empty(vertices, np.float32)
         lengths = np.empty(vertices - 1, np.float32)
-        for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hairs)):
+        # Hairs of a task are far apart, so that those near a solid, which take longest, are shared out.
+        for s in range(task, hairs, tasks):
             there = points[s]
             comes_near = not is_beside_all(boxes, there) or (is_near[s] and not is_beside_all(boxes, last[s]))
             if not (comes_near or is_aside[s]):
