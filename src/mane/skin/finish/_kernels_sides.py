@@ -21,7 +21,7 @@ GONE = np.float32(1e-6)  # [m] hair that is closer to where its skin has it is t
 MOST_PLACES = 64  # of a segment that are asked
 STRETCH = np.float32(1.25)  # of a segment while it is pushed, at most
 ROUNDS = 3  # of pushes in a step: what is pushed out of one solid may be pushed into another
-HAIRS_PER_TASK = 256
+TASKS, BLOCK = 64, 32  # that hairs are shared out in
 
 
 class SideRules(NamedTuple):
@@ -307,30 +307,33 @@ def keep_sides(
         points: see above.
     """
     hairs, vertices = points.shape[0], points.shape[1]
-    tasks = (hairs + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK
-    for task in prange(tasks):
+    blocks = (hairs + BLOCK - 1) // BLOCK
+    for task in prange(TASKS):
         goal, hair = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
         was, push = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
         known, depth = np.empty((vertices, 5), np.float32), np.empty(vertices, np.float32)
         lengths = np.empty(vertices - 1, np.float32)
-        # Hairs of a task are far apart, so that those near a solid, which take longest, are shared out.
-        for s in range(task, hairs, tasks):
-            there = points[s]
-            comes_near = not is_beside_all(boxes, there) or (is_near[s] and not is_beside_all(boxes, last[s]))
-            if not (comes_near or is_aside[s]):
-                is_near[s] = False
-                continue
-            fill_lengths(there, lengths)
-            fill_goal(turn, kept if is_aside[s] else ZERO, there, offset[s], goal)
-            is_hit = False
-            if comes_near:
-                start = last[s] if is_near[s] else goal
-                is_hit = follow_goal(solids, cells, poses, rules, lengths, start, goal, hair, was, known, push, depth)
-            if not is_hit and is_aside[s]:
-                hair[:] = goal
-                restore_lengths(lengths, hair)
-            if is_hit or is_aside[s]:
-                is_aside[s] = note_offset(turn, hair, there, offset[s])
-                there[:] = hair
-            last[s] = there
-            is_near[s] = comes_near
+        # Blocks of a task are far apart, so that hairs near a solid, which take longest, are shared out.
+        for block in range(task, blocks, TASKS):
+            for s in range(BLOCK * block, min(BLOCK * (block + 1), hairs)):
+                there = points[s]
+                comes_near = not is_beside_all(boxes, there) or (is_near[s] and not is_beside_all(boxes, last[s]))
+                if not (comes_near or is_aside[s]):
+                    is_near[s] = False
+                    continue
+                fill_lengths(there, lengths)
+                fill_goal(turn, kept if is_aside[s] else ZERO, there, offset[s], goal)
+                is_hit = False
+                if comes_near:
+                    start = last[s] if is_near[s] else goal
+                    is_hit = follow_goal(
+                        solids, cells, poses, rules, lengths, start, goal, hair, was, known, push, depth
+                    )
+                if not is_hit and is_aside[s]:
+                    hair[:] = goal
+                    restore_lengths(lengths, hair)
+                if is_hit or is_aside[s]:
+                    is_aside[s] = note_offset(turn, hair, there, offset[s])
+                    there[:] = hair
+                last[s] = there
+                is_near[s] = comes_near
