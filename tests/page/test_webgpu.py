@@ -87,7 +87,8 @@ def lengths(points):
 
 def check_pushed_out(stage, frame, before, after):
     """Hairs are where `push_out` has them, and as long as before."""
-    solids, groom = stage.passes[0].solids, stage.skin.groom
+    push_out = next(one for one in stage.passes if one.name == SolidAdjustment.name)
+    solids, groom = push_out.solids, stage.skin.groom
     of_body = SolidAdjustment(solids, touched=[0], rounds=ROUNDS, groom=groom, body=solids[0])
     of_all = SolidAdjustment(solids, rounds=ROUNDS, groom=groom, body=solids[0])
     start = before.astype(np.float32)

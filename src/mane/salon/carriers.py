@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -226,7 +227,11 @@ CARRIERS: dict[str, Any] = {"linear": LinearCarrier, "adaptive": _adaptive}
 def make_carrier(
     side: int, scene: Scene, groom: Groom, source: GuideSource, clock: StageClock, server_strands: int
 ) -> Carrier:
-    """Return what carries the hair of a scene to one side of the page; the server carries `server_strands` at most."""
+    """Return what carries the hair of a scene to one side of the page; the server carries `server_strands` at most.
+
+    Passes that a skin goes with in scenes are left out: a page has none of them, and they would not keep the pace.
+    """
+    scene = replace(scene, finish=replace(scene.finish, of_skin=False))
     pushes = SKINS.find(scene.skin.method).may_return_load and side == 0
     if "model" in scene.skin.settings or pushes:
         order = even_order(groom.strand_count, scene.seed)  # that `groom` is in
