@@ -31,9 +31,10 @@ def kept_truth(
     if not (file.is_file() and said.is_file() and said.read_text(encoding="utf-8") == json.dumps(key)):
         folder.mkdir(parents=True, exist_ok=True)
         said.unlink(missing_ok=True)
-        frames = np.lib.format.open_memmap(file, mode="w+", dtype=np.float32, shape=shape)
-        for number, points in enumerate(simulate()):
-            frames[number] = points
-        frames.flush()
+        with file.open("wb") as out:
+            header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(out, header)
+            for points in simulate():
+                out.write(np.ascontiguousarray(points, "<f4").tobytes())
         said.write_text(json.dumps(key), encoding="utf-8")
     return np.load(file, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
