@@ -1,4 +1,7 @@
-"""All water as triangles: the surface of the level set, drops as small balls, and those on the floor as a film."""
+"""All water as triangles: the surface of the level set, drops as small balls, and those on the floor as a film.
+
+Drops that touch the surface are no balls: they raise it.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,8 @@ VOLUME_PART = 0.6054613829
 LARGEST = 0.003  # radius of a drop [m]; larger ones break up as they fall
 MOST_PARTS = 64  # drops that one is drawn as
 SPREAD = 0.5  # how far from its middle those are, over the edge of a cell
-FLAT, WIDEST = (
-    3.0,
-    0.8,
-)  # radius of a puddle over that of a drop of its volume; the largest one, over the edge of a cell
+FLAT, WIDEST = 3.0, 0.8  # radius of a puddle over that of a drop of its volume; its largest, over the edge of a cell
+TOUCHING = 0.75  # [cells] from the surface within which a drop is part of it
 NO_DROPS: NDArray[np.float64] = np.zeros((0, 4))
 
 
@@ -118,12 +119,37 @@ def with_sharp_sides(mesh: Mesh) -> Mesh:
     return Mesh(np.concatenate(found)[used], index.reshape(-1, 3).astype(np.int32))
 
 
+def is_flying(surface: FreeSurface) -> NDArray[np.bool_]:
+    """Which drops of the spray are seen as such, shape (N,): they touch neither the surface nor the floor."""
+    found: NDArray[np.bool_] = ~surface.spray.is_lying & ~_touches(surface)
+    return found
+
+
+def _touches(surface: FreeSurface) -> NDArray[np.bool_]:
+    """Which drops touch the surface, shape (N,)."""
+    found: NDArray[np.bool_] = surface.level.at(surface.spray.places.astype(np.float32)) < TOUCHING
+    return found
+
+
+def raised_mesh(surface: FreeSurface) -> Mesh | None:
+    """The surface, raised by the volumes of drops that touch it; None where there is no liquid."""
+    touching, shape = _touches(surface) & ~surface.spray.is_lying, np.array(surface.grid.shape)
+    places = surface.spray.places[touching] - 0.5
+    low = np.floor(places).astype(np.int64)
+    part, risen = places - low, np.zeros(surface.grid.shape, np.float32)
+    for corner in np.ndindex(2, 2, 2):
+        share = np.where(corner, part, 1.0 - part).prod(axis=1)
+        at = tuple(np.clip(low + corner, 0, shape - 1).T)
+        np.add.at(risen, at, share * surface.spray.volumes[touching])
+    return surface_mesh(surface.level, risen)
+
+
 def water_mesh(surface: FreeSurface, drops: NDArray[np.float64] = NO_DROPS) -> Mesh | None:
     """Return the surface, its spray, and more drops (N, 4), places [m] and volumes [m^3], as one mesh to be drawn."""
     grid, spray = surface.grid, surface.spray
-    flying = ~spray.is_lying
+    flying = is_flying(surface)
     found = [
-        surface_mesh(surface.level),
+        raised_mesh(surface),
         drop_mesh(*broken_up(spray.points[flying], spray.volumes[flying] * grid.cell**3, grid.cell)),
         puddle_mesh(spray),
         drop_mesh(drops[:, :3], drops[:, 3]),

@@ -57,14 +57,16 @@ def _ticks(count: int) -> NDArray[np.float64]:
     return np.concatenate([[0.0, 0.0], np.arange(count) + 0.5, [count, count]])
 
 
-def surface_mesh(level: LevelSet) -> Mesh | None:
+def surface_mesh(level: LevelSet, risen: FloatArray | None = None) -> Mesh | None:
     """Triangles of the surface, closed at the sides of the box, in the world; None where there is no liquid.
 
     Args:
         level: signed distance to the surface, `Water.surface.level`.
+        risen: how far outside the surface is drawn [cells], of the grid's shape; nowhere by default.
     """
     grid = level.grid
-    phi, outside = _closed(grid.cells(level.phi))
+    cells = grid.cells(level.phi)
+    phi, outside = _closed(cells if risen is None else cells - risen)
     shape = np.array(phi.shape)
     number = np.arange(phi.size).reshape(phi.shape)
     is_liquid = phi < 0.0

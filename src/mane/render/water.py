@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter
 
 from mane.body.mesh import Mesh
 from mane.geometry.checks import FloatArray
@@ -35,7 +36,9 @@ MIRROR_REACH, THICKNESS, SOLID_THICKNESS = 0.6, 0.1, 0.02
 HAIR_BLOCK = 4  # side of the blocks of samples in which hair is before what it hides
 CALMED = 3  # rounds of means of normals: markers jog the surface by hundredths of a cell, and lights show it in squares
 HIGHLIGHT = 0.06  # [rad] least radius of the image of a light: ripples finer than the grid spread it
-PIERCED, COAT = 0.7, 0.02  # [rad] that radius where hair lies at the surface and breaks it; how far from it at most [m]
+# That radius [rad] where hair lies at the surface and breaks it. Waves that hairs raise die out over such a depth [m].
+PIERCED, COAT = 0.7, 0.02
+AROUND = 5  # blocks of hair along a side over which that is a mean: one block may have no point of a hair in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,11 +181,13 @@ def with_water(mesh: Mesh, scene: DryScene, view: View, lights: Sequence[Light |
 
 def _blurs(seen: SeenWater, scene: DryScene) -> FloatArray:
     """Radius of images of lights [rad], shape (M,): a film over a coat is no mirror, hairs come through it."""
-    dry, solid = (field.reshape(-1)[seen.samples] for field in (scene.nearness, scene.solids.nearness))
-    below = 1.0 / np.maximum(dry, 1e-9) - 1.0 / np.maximum(seen.nearness, 1e-9)
-    pierced = np.where(dry > solid, np.clip(1.0 - np.abs(below) / COAT, 0.0, 1.0), 0.0)
-    blurs: FloatArray = (HIGHLIGHT + (PIERCED - HIGHLIGHT) * pierced).astype(np.float32)
-    return blurs
+    dry, solid = scene.nearness, scene.solids.nearness
+    surface = np.zeros_like(dry)
+    surface.reshape(-1)[seen.samples] = seen.nearness
+    below = 1.0 / np.maximum(dry, 1e-9) - 1.0 / np.maximum(surface, 1e-9)
+    pierced = np.where((dry > solid) & (surface > 0.0), np.exp(-np.abs(below) / COAT), 0.0)
+    spread: FloatArray = uniform_filter(pierced, AROUND * HAIR_BLOCK, mode="nearest").reshape(-1)[seen.samples]
+    return (HIGHLIGHT + (PIERCED - HIGHLIGHT) * spread).astype(np.float32)
 
 
 def _surroundings(

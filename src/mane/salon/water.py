@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from mane.body.mesh import Mesh
 from mane.contact.air.waterflow import Waterflow
-from mane.fluid.drop_mesh import NO_DROPS, puddle_mesh
-from mane.fluid.surface_mesh import surface_mesh
+from mane.fluid.drop_mesh import NO_DROPS, is_flying, puddle_mesh, raised_mesh
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.locks import lock_centres
@@ -81,8 +80,8 @@ class WaterView:
 def _pieces(flow: Waterflow) -> tuple[Mesh | None, Float64Array]:
     """Surface of the water with puddles as triangles, and drops, places and volumes [m, m^3], (N, 4)."""
     surface = flow.water.surface
-    spray, found = surface.spray, [surface_mesh(surface.level), puddle_mesh(surface.spray)]
-    flying = ~spray.is_lying
+    spray, found = surface.spray, [raised_mesh(surface), puddle_mesh(surface.spray)]
+    flying = is_flying(surface)
     volumes = spray.volumes[flying] * surface.grid.cell**3
     drops = np.concatenate([np.column_stack([spray.points[flying], volumes]), flow.dripped()])
     meshes = [mesh for mesh in found if mesh is not None]

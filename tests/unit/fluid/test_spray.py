@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from mane.fluid.drop_mesh import puddle_mesh, water_mesh
+from mane.fluid.drop_mesh import is_flying, puddle_mesh, raised_mesh, water_mesh
 from mane.fluid.grid import Grid, Side
 from mane.fluid.sources import Jet
 from mane.fluid.spray import Around, Spray, rank_in_cell
 from mane.fluid.surface import FreeSurface
+from mane.fluid.surface_mesh import surface_mesh
 from mane.fluid.water import Water
 
 DOWN = np.array([0.0, -9.81, 0.0])
@@ -102,3 +103,20 @@ def test_drops_on_the_floor_are_drawn_as_a_film_of_their_volume():
     drawn = water_mesh(water.surface)
     assert drawn is not None
     assert drawn.volume == pytest.approx(3 * 0.002 * 0.1**3, rel=1e-5)
+
+
+def test_drops_at_the_surface_raise_it_and_are_not_drawn_as_balls():
+    """Beads lay all over the water where thin films had broken up into drops that waited to join it."""
+    water = Water(Grid((12, 12, 12), 0.1))
+    water.fill(lambda places: places[..., 1] - 0.5)
+    surface, before = water.surface, surface_mesh(water.surface.level)
+    across = np.random.default_rng(0).uniform(2.0, 10.0, (40, 2))
+    heights = np.concatenate([np.linspace(4.6, 5.6, 40), [9.0]])
+    places = np.column_stack([np.append(across[:, 0], 6.0), heights, np.append(across[:, 1], 6.0)])
+    surface.spray.add(places, np.zeros((41, 3)), 1 / 16)
+    assert is_flying(surface).tolist() == [False] * 40 + [True]
+    raised, volume = raised_mesh(surface), 40 / 16 * 0.1**3
+    assert 0.4 * volume < raised.volume - before.volume < volume
+    assert raised.points[:, 1].max() < 0.55  # a swell, no peaks
+    drawn = water_mesh(surface)
+    assert drawn.volume == pytest.approx(raised.volume + 0.1**3 / 16, rel=1e-4)

@@ -176,6 +176,14 @@ def test_hair_just_below_the_surface_breaks_the_image_of_a_light():
     assert image_of_a_light(0.15, 400) > 5.0 * image_of_a_light(0.002, 400)
 
 
+def test_a_film_over_a_coat_mirrors_the_less_the_thinner_it_is():
+    """White streaks lay on fur under water wherever its film was thicker than 2 cm, with an edge as if cut."""
+    images = [image_of_a_light(below, 400) for below in (0.005, 0.015, 0.018, 0.022, 0.025, 0.05)]
+    assert images == sorted(images)
+    assert images[3] < 1.5 * images[2]  # 2.1 times with the edge
+    assert images[3] < 0.4 * images[-1]  # as bright as that with it
+
+
 def test_hair_far_before_the_surface_leaves_the_image_of_a_light():
     """Eight hairs, a few pixels from each other, hide little of it."""
     assert image_of_a_light(-0.15, 8) > 0.7 * image_of_a_light(0.15, 8)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_studio import SMALL, Page
 
-from mane.fluid.surface_mesh import surface_mesh
+from mane.fluid.drop_mesh import raised_mesh
 from mane.groom.locks import lock_centres
 from mane.salon.programs import SimulationProgram
 from mane.salon.protocol import ProtocolError, encode, read_from_page
@@ -49,7 +49,7 @@ def test_hair_goes_on_from_where_it_was_when_water_comes(poured):
 
 def test_a_page_sees_the_surface_the_simulation_has(poured):
     flow, seen = poured.studio._water, poured.topics["water"]
-    mesh = surface_mesh(flow.water.surface.level)
+    mesh = raised_mesh(flow.water.surface)
     points = seen["low"] + seen["step"] * seen["packed"].reshape(-1, 3)
     assert np.abs(points[: len(mesh.points)] - mesh.points).max() < 1e-5
     assert np.array_equal(seen["faces"].reshape(-1, 3)[: len(mesh.faces)], mesh.faces)
