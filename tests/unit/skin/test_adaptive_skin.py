@@ -56,7 +56,7 @@ def random_graph(seed, count=14, use_solids=True, **settings):
     a, b = rng.uniform(0.02, 0.2, (2, len(pairs)))
     scale = MotionScale(pairs, a, b, np.ones(len(pairs)))
     solid = Solid(Sphere((0.0, 0.0, 0.0), 0.02))
-    params = AdaptiveParams(paper=True, use_solids=use_solids, **settings)
+    params = AdaptiveParams(paper=True, use_solids=use_solids, **settings).decided(has_model=True)
     graph = GuideGraph(scale, count, [solid], [0], params)
     points = (rest + rng.normal(0, 0.02, rest.shape)).astype(np.float32)
     velocity = rng.normal(0, 0.05, rest.shape).astype(np.float32)
@@ -397,3 +397,12 @@ def test_guides_that_are_thrown_and_solids_that_swallow_them_leave_hair_whole(pa
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         AdaptiveParams(**settings)
+
+
+def test_criteria_are_used_where_sets_are_not_learned():
+    """Learned sets stay: chosen anew they are farther from full simulation (decision 43)."""
+    learned, naive = (AdaptiveParams().decided(has_model=has) for has in (True, False))
+    assert (learned.use_motion, learned.use_solids) == (False, False)
+    assert (naive.use_motion, naive.use_solids) == (True, True)
+    printed = AdaptiveParams(paper=True, use_solids=False).decided(has_model=True)
+    assert (printed.use_motion, printed.use_solids) == (True, False)  # what is given is kept

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -118,10 +119,11 @@ class BoundHead:
         self._frames: dict[str, list[GuideFrame]] = {}
         self.groom, self.guides = grown(size)
         self.model = random_model(self.groom, self.guides)
+        chosen: dict[str, Any] = {"solids": [self.teeth], "model": self.model, "use_motion": True, "use_solids": True}
         self.skins = {
             "naive": AdaptiveSkin(self.groom, self.guides, solids=[self.teeth]),
-            PROMISED: AdaptiveSkin(self.groom, self.guides, solids=[self.teeth], model=self.model),
-            LEANING: AdaptiveSkin(self.groom, self.guides, solids=[self.teeth], model=self.model, lean=True),
+            PROMISED: AdaptiveSkin(self.groom, self.guides, **chosen),
+            LEANING: AdaptiveSkin(self.groom, self.guides, **chosen, lean=True),
         }
 
     def frames(self, kind: str) -> list[GuideFrame]:

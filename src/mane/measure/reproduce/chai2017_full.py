@@ -47,9 +47,9 @@ COMPARED = (
     "adaptive",
     "adaptive, physical hair",
     "linear, sides kept",
-    f"{FIXED}, sides kept",
-    "naive, sides kept",
     parting.DEFAULT,
+    "naive, sides kept",
+    "adaptive, sides kept",
     "adaptive, physical hair, sides kept",
 )
 SAMPLE, SAMPLE_SECONDS = 300, 0.1  # of the estimate

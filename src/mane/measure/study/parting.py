@@ -219,15 +219,21 @@ def _skin(name: str, **settings: Any) -> Make:
 
 
 def _learned(**settings: Any) -> Make:
+    """Learned sets, which never change unless a criterion asks for it."""
     return lambda recording: make_skin(
         "adaptive", recording.groom, recording.simulation, model=recording.model, **settings
     )
 
 
+def _chosen(**settings: Any) -> Make:
+    """Learned sets that are chosen anew in every frame, by both criteria."""
+    return _learned(use_motion=True, use_solids=True, **settings)
+
+
 def _adaptive_physical(**settings: Any) -> Make:
     """hsu2024's hair, whose drift correction pulls to where the adaptive sets have it."""
     return lambda recording: make_skin(
-        "physical", recording.groom, recording.simulation, target=_learned()(recording), **settings
+        "physical", recording.groom, recording.simulation, target=_chosen()(recording), **settings
     )
 
 
@@ -244,28 +250,29 @@ def _sided(make: Make) -> Make:
     return made
 
 
-FIXED, DEFAULT = "fixed sets", "adaptive, sides kept"
+FIXED, DEFAULT = "fixed sets", "fixed sets, sides kept"
 METHODS: dict[str, Make] = {
     "linear": _skin("linear"),
     "physical": _skin("physical"),
-    FIXED: _learned(use_motion=False, use_solids=False),
+    FIXED: _learned(),
     "particle-wise [33]": _particle_wise,
     "naive, fixed (eq. 11)": _skin("adaptive", use_motion=False, use_solids=False),
     "naive, adaptive (eq. 11)": _skin("adaptive"),
     "adaptive as printed": _learned(paper=True),
-    "motion alone (4.1)": _learned(use_solids=False),
-    "solids alone (4.2)": _learned(use_motion=False),
-    "tip rule [13], 2 cm": _learned(use_motion=False, use_solids=False, tip_distance=0.02),
-    "no fade": _learned(fade=0.0),
-    "leaning": _learned(lean=True),
-    "adaptive": _learned(),
+    "motion alone (4.1)": _learned(use_motion=True),
+    "solids alone (4.2)": _learned(use_solids=True),
+    "tip rule [13], 2 cm": _learned(tip_distance=0.02),
+    "no fade": _chosen(fade=0.0),
+    "leaning": _chosen(lean=True),
+    "adaptive": _chosen(),
     "adaptive, physical hair": _adaptive_physical(),
     "adaptive, physical hair, forces of the roots' guides": _adaptive_physical(forces_of_sets=False),
     "linear, sides kept": _sided(_skin("linear")),
     "physical, sides kept": _sided(_skin("physical")),
-    f"{FIXED}, sides kept": _sided(_learned(use_motion=False, use_solids=False)),
-    "naive, sides kept": _sided(_skin("adaptive")),
     DEFAULT: _sided(_learned()),
+    "naive, fixed, sides kept": _sided(_skin("adaptive", use_motion=False, use_solids=False)),
+    "naive, sides kept": _sided(_skin("adaptive")),
+    "adaptive, sides kept": _sided(_chosen()),
     "adaptive, physical hair, sides kept": _sided(_adaptive_physical()),
 }
 
@@ -291,7 +298,8 @@ def measure_two_way(recording: Recording, **settings: Any) -> Found:
     scene = recording.scene
     guides = Guides.chosen(recording.groom, recording.model.guides)
     simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
-    skin = make_skin("adaptive_two_way", recording.groom, simulation, model=recording.model, **settings)
+    criteria = {"use_motion": True, "use_solids": True}
+    skin = make_skin("adaptive_two_way", recording.groom, simulation, model=recording.model, **criteria, **settings)
 
     def carried() -> Iterator[tuple[GuideFrame, FloatArray]]:
         for _ in recording.frames:

@@ -37,9 +37,7 @@ def near_errors(recording: Recording) -> Array:
 
     0 in frames in which a hair is not near a solid; infinite where a hair has fewer sets.
     """
-    skin = AdaptiveSkin(
-        recording.groom, recording.simulation.guides, model=recording.model, use_motion=False, use_solids=False
-    )
+    skin = AdaptiveSkin(recording.groom, recording.simulation.guides, model=recording.model)
     model, others, rest = recording.model, recording.others, recording.groom.as_uniform()
     counts = np.diff(model.first)
     errors = np.full((len(recording.frames), len(others), int(counts.max())), np.inf)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Self
 
 from mane.geometry.limits import NotNegative, Positive, Range, check_limits
 
@@ -16,8 +16,9 @@ class AdaptiveParams:
 
     Attributes:
         eligible: guides per hair that its sets are made of, without a model; 1 to 10 (chai2017 7.2 has ten).
-        use_motion: connect two guides only where they move alike (chai2017 4.1).
-        use_solids: connect two guides only where no solid is between them (chai2017 4.2).
+        use_motion: connect two guides only where they move alike (chai2017 4.1). By default without a model, and with
+            `paper`: learned sets that never change are closer to full simulation, and calmer (decision 43).
+        use_solids: connect two guides only where no solid is between them (chai2017 4.2). By default as `use_motion`.
         sigma: weight of velocities against positions in eq. 2.
         delta: guides whose motion differs by more are not connected. With `paper` a bound on d of eq. 2; otherwise
             on d over what it reaches where nothing disturbs the hair (the 99th percentile of training).
@@ -33,8 +34,8 @@ class AdaptiveParams:
     """
 
     eligible: Annotated[int, Range(least=1, most=MAX_ELIGIBLE)] = MAX_ELIGIBLE
-    use_motion: bool = True
-    use_solids: bool = True
+    use_motion: bool | None = None
+    use_solids: bool | None = None
     sigma: NotNegative = 5.0
     delta: Positive = 2.0
     tip_distance: Positive | None = None
@@ -45,3 +46,9 @@ class AdaptiveParams:
 
     def __post_init__(self) -> None:
         check_limits(self)
+
+    def decided(self, *, has_model: bool) -> Self:
+        """Settings with both criteria given: those that were left open are used where sets are not learned."""
+        usual = self.paper or not has_model
+        motion = usual if self.use_motion is None else self.use_motion
+        return replace(self, use_motion=motion, use_solids=usual if self.use_solids is None else self.use_solids)

@@ -70,7 +70,7 @@ class AdaptiveSkin(Skin):
     """
 
     name = "adaptive"
-    version = 4  # ways are followed within the boxes of solids
+    version = 5  # learned sets stay by default
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {},
         {"paper": True},
@@ -94,7 +94,7 @@ class AdaptiveSkin(Skin):
         **settings: Any,
     ) -> None:
         super().__init__(groom, guides)
-        self.params = self._params_class(**settings)
+        self.params = self._params_class(**settings).decided(has_model=model is not None)
         self.sets = self._make_sets(model)
         self._tables = BlendTables(groom, guides, self.sets.slots)
         numbers = range(len(solids)) if touched is None else touched

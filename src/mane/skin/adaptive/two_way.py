@@ -34,8 +34,8 @@ class TwoWayParams(AdaptiveParams):
 
     Attributes:
         eligible: guides per hair that its sets are made of, without a model
-        use_motion: whether guides must move alike
-        use_solids: whether there must be no solid between guides
+        use_motion: whether guides must move alike; by default without a model
+        use_solids: whether there must be no solid between guides; by default without a model
         sigma: weight of velocities in eq. 2
         delta: how differently guides may move
         tip_distance: how far apart tips of guides may be [m]
