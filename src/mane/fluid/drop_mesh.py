@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.mesh import Mesh
-from mane.fluid.spray import Spray
+from mane.fluid.puddle_mesh import puddle_mesh
 from mane.fluid.surface import FreeSurface
 from mane.fluid.surface_mesh import surface_mesh
 
@@ -31,7 +31,6 @@ VOLUME_PART = 0.6054613829
 LARGEST = 0.003  # radius of a drop [m]; larger ones break up as they fall
 MOST_PARTS = 64  # drops that one is drawn as
 SPREAD = 0.5  # how far from its middle those are, over the edge of a cell
-FLAT, WIDEST = 3.0, 0.8  # radius of a puddle over that of a drop of its volume; its largest, over the edge of a cell
 TOUCHING = 0.75  # [cells] from the surface within which a drop is part of it
 NO_DROPS: NDArray[np.float64] = np.zeros((0, 4))
 
@@ -40,36 +39,10 @@ def drop_mesh(places: NDArray[np.float64], volumes: NDArray[np.float64]) -> Mesh
     """Drops as balls of their volumes [m^3], shape (N,), at places [m], shape (N, 3); None for no drop."""
     if not len(places):
         return None
-    return _balls(places, np.repeat(_radii(volumes)[:, None], 3, axis=1))
-
-
-def _radii(volumes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of balls that are drawn with so many corners [m]."""
-    found: NDArray[np.float64] = np.cbrt(3.0 * volumes / (4.0 * math.pi * VOLUME_PART))
-    return found
-
-
-def _balls(places: NDArray[np.float64], radii: NDArray[np.float64]) -> Mesh:
-    """Balls, with a radius along each axis (N, 3)."""
-    points = places[:, None] + radii[:, None] * CORNERS
+    radii = np.cbrt(3.0 * volumes / (4.0 * math.pi * VOLUME_PART))
+    points = places[:, None] + radii[:, None, None] * CORNERS
     faces = TRIANGLES + len(CORNERS) * np.arange(len(places), dtype=np.int32)[:, None, None]
     return Mesh(points.reshape(-1, 3).astype(np.float32), faces.reshape(-1, 3))
-
-
-def puddle_mesh(spray: Spray) -> Mesh | None:
-    """Drops that lie on the floor of the box: those of a cell run together, as flat as their volume is; or None."""
-    lying, edge = spray.is_lying, spray.grid.cell
-    if not lying.any():
-        return None
-    _, cell = np.unique(np.ravel_multi_index(tuple(spray.cells[lying].T), spray.grid.shape), return_inverse=True)
-    volumes: NDArray[np.float64] = np.bincount(cell, spray.volumes[lying]).astype(np.float64)
-    sums = [np.bincount(cell, spray.volumes[lying] * along) for along in spray.points[lying].T]
-    places = np.stack(sums, axis=1) / volumes[:, None]
-    radius = _radii(volumes * edge**3)
-    wide = np.minimum(FLAT * radius, np.maximum(WIDEST * edge, radius))
-    radii = np.repeat(wide[:, None], 3, axis=1)
-    radii[:, spray.upright] = radius**3 / wide**2
-    return _balls(places, radii)
 
 
 def broken_up(

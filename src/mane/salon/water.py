@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from mane.body.mesh import Mesh
 from mane.contact.air.waterflow import Waterflow
-from mane.fluid.drop_mesh import NO_DROPS, is_flying, puddle_mesh, raised_mesh
+from mane.fluid.drop_mesh import NO_DROPS, is_flying, raised_mesh
+from mane.fluid.puddle_mesh import puddle_mesh
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.locks import lock_centres

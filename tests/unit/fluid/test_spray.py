@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mane.fluid.drop_mesh import is_flying, puddle_mesh, raised_mesh, water_mesh
+from mane.fluid.drop_mesh import is_flying, raised_mesh, water_mesh
 from mane.fluid.grid import Grid, Side
+from mane.fluid.puddle_mesh import puddle_mesh
 from mane.fluid.sources import Jet
 from mane.fluid.spray import Around, Spray, rank_in_cell
 from mane.fluid.surface import FreeSurface
@@ -95,14 +96,29 @@ def test_drops_on_the_floor_are_drawn_as_a_film_of_their_volume():
     spray.add(np.array([[4.2, 0.0, 4.4], [4.6, 0.0, 4.4], [2.0, 5.0, 2.0]]), np.zeros((3, 3)), 0.002)
     film = puddle_mesh(spray)
     assert film is not None
-    size = np.ptp(film.points, axis=0)
-    assert len(film.points) == 12  # two of a cell have run together
-    assert film.volume == pytest.approx(2 * 0.002 * 0.1**3, rel=1e-5)
-    assert film.points[:, [0, 2]].mean(axis=0) == pytest.approx([0.44, 0.44], abs=1e-5)
-    assert size[1] < 0.1 * size[0]
+    assert film.volume == pytest.approx(2 * 0.002 * 0.1**3, rel=1e-5)  # two of a cell have run together
+    assert film.points[:, [0, 2]].mean(axis=0) == pytest.approx([0.45, 0.45], abs=1e-5)
+    assert np.ptp(film.points, axis=0) == pytest.approx([0.3, 0.1 * 0.004 / 4, 0.3], rel=1e-4)
     drawn = water_mesh(water.surface)
     assert drawn is not None
     assert drawn.volume == pytest.approx(3 * 0.002 * 0.1**3, rel=1e-5)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("pull", [-9.81, 9.81])
+def test_a_film_is_closed_faces_outwards_and_keeps_its_volume_at_walls(axis, pull):
+    gravity = np.zeros(3)
+    gravity[axis] = pull
+    spray = Spray(Grid((5, 6, 7), 0.1), gravity)
+    rng = np.random.default_rng(1)
+    places = rng.uniform(0.0, 1.0, (60, 3)) * spray.grid.shape
+    places[:, axis] = 0.0 if pull < 0 else spray.grid.shape[axis]
+    spray.add(places, np.zeros((60, 3)), 0.01)
+    film = puddle_mesh(spray)
+    assert film.volume == pytest.approx(spray.volume, rel=3e-3)  # a corner of the box is halved by one diagonal
+    pairs = film.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2).tolist()
+    assert len({tuple(pair) for pair in pairs}) == len(pairs)  # every edge once,
+    assert {tuple(pair) for pair in pairs} == {(b, a) for a, b in pairs}  # and once the other way
 
 
 def test_drops_at_the_surface_raise_it_and_are_not_drawn_as_balls():
