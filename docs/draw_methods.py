@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import mane
-from mane.fluids import Grid, Jet, MovingSolid, Water, surface_mesh
+from mane.fluids import Grid, Jet, MovingSolid, Water, water_mesh
 from mane.forces import AdaptiveGuides, Attraction, StaticLinks, Ties, TriangleStrips, VolumeGrid
 from mane.pictures import contact_sheet, write_jpeg
 from mane.skins import SolidAdjustment
@@ -237,8 +237,8 @@ def draw_water(name: str, folder: Path) -> Path:
     for step in range(1, 16):
         water.step(1 / 24, [still])
         if step in (4, 9, 15):
-            surface = surface_mesh(water.surface.level)
-            picture = mane.render(None, [ball.shape.mesh()], camera=camera, size=SIZE, water=surface)
+            drawn = water_mesh(water.surface)
+            picture = mane.render(None, [ball.shape.mesh()], camera=camera, size=SIZE, water=drawn)
             panels[f"{step / 24:.2f} s"] = picture
     return write_panels(name, folder, panels)
 

@@ -1,5 +1,6 @@
 """The grid fluid by itself, without hair: a `Grid` of cells with its sides, a `Flow` that is stepped on it, `Water`."""
 
+from mane.fluid.drop_mesh import water_mesh
 from mane.fluid.flow import Flow
 from mane.fluid.grid import Grid, Side
 from mane.fluid.porous import permeability
@@ -20,4 +21,5 @@ __all__ = [
     "permeability",
     "streamlines",
     "surface_mesh",
+    "water_mesh",
 ]

@@ -118,7 +118,12 @@ def raised_mesh(surface: FreeSurface) -> Mesh | None:
 
 
 def water_mesh(surface: FreeSurface, drops: NDArray[np.float64] = NO_DROPS) -> Mesh | None:
-    """Return the surface, its spray, and more drops (N, 4), places [m] and volumes [m^3], as one mesh to be drawn."""
+    """Return all water as one mesh to be drawn, None where there is none.
+
+    Args:
+        surface: with its spray, `Water.surface`.
+        drops: more of them, (N, 4), places [m] and volumes [m^3].
+    """
     grid, spray = surface.grid, surface.spray
     flying = is_flying(surface)
     found = [
