@@ -9,7 +9,7 @@ from socket import SO_LINGER, SOL_SOCKET
 
 import numpy as np
 import pytest
-from salon_messages import mutated
+from salon_messages import messages_of_a_page, mutated
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -272,13 +272,12 @@ def test_what_was_let_go_or_taken_over_does_not_end_with_a_page(served):
 def check_cut_connections(served, count):
     """Mutated messages, and sockets cut at random: every connection ends, and the server goes on."""
     rng = np.random.default_rng(2)
-    original = encode("move", **MOVE)
     codes = set()
-    for _ in range(count):
+    for number in range(count):
         with served.connected() as socket:
             for _ in range(int(rng.integers(1, 4))):
                 try:
-                    socket.send(mutated(rng, original))
+                    socket.send(mutated(rng, ORIGINALS[number % len(ORIGINALS)]))
                 except ConnectionClosed:
                     break
             if rng.random() < 0.3:
@@ -297,18 +296,7 @@ def test_mutated_messages_and_cut_sockets_end_one_connection_alone(served):
 
 MESSAGES = int(os.environ.get("MANE_STRESS_MESSAGES", "100000"))
 PAGES = 4  # that send at the same time
-ORIGINALS = [
-    encode("hello", token=""),
-    encode("slide", name="wind", value=1.0, sequence=1),
-    encode("choose", name="look", value="red", sequence=2),
-    encode("command", action="play"),
-    encode("move", **MOVE),
-    encode("turn", position=[0, 0, 0], rotation=[0, 0, 0, 1], sequence=4),
-    encode("grab", is_held=1, point=[0, 0, 0], target=[0, 0, 0.1], sequence=5),
-    encode("blow", origin=[0, 0, 1], velocity=[0, 0, -5], sequence=6),
-    encode("pour", origin=[0, 0.3, 0], velocity=[0, -1, 0], sequence=7),
-    encode("save", kind="scene", name="x", eye=[0, 0, 1], target=[0, 0, 0], fov=30.0),
-]
+ORIGINALS = messages_of_a_page()
 
 
 class Vandal(threading.Thread):
@@ -363,11 +351,11 @@ def test_very_many_mutated_messages_over_sockets(served):
         one.join(3600)
         assert not one.is_alive()
         assert one.error is None
-    assert set().union(*(one.codes for one in vandals)) == {1007}
+    codes = set().union(*(one.codes for one in vandals))
+    assert {1007} <= codes <= {1007, 1008}  # the second where a mutation of hello came first, with another token
     assert sum(one.cut for one in vandals) > MESSAGES // 100
-    names = {name for name, _ in served.worker.events}
-    assert "move" in names  # a mutation may be a message still
-    assert names <= {message.name for message in FROM_PAGE}
+    # A mutation may be a message still: every kind has come through, but for the one that the server keeps to itself.
+    assert {name for name, _ in served.worker.events} == {message.name for message in FROM_PAGE} - {"hello"}
     served.worker.put("state", encode("state", json="{}"))
     with served.connected() as socket:  # and a page that behaves is served
         while socket.recv(timeout=5) != encode("state", json="{}"):
