@@ -194,6 +194,34 @@ def test_a_flood_is_stopped(served):
         assert close_code(socket) == 4008
 
 
+def test_more_pages_than_there_is_room_for_are_told_so(folder, monkeypatch):
+    monkeypatch.setattr(serving, "MOST_PAGES", 2)
+    one, state = Served(folder), encode("state", json="{}")
+    try:
+        one.worker.put("state", state)
+        with one.connected() as first, one.connected() as second:
+            assert first.recv(timeout=5) == second.recv(timeout=5) == state
+            with one.connected() as third:
+                assert close_code(third) == 1013
+            one.worker.put("state", encode("state", json='{"a": 2}'))  # those that were there stay
+            assert first.recv(timeout=5) == second.recv(timeout=5) == encode("state", json='{"a": 2}')
+    finally:
+        one.close()
+
+
+def test_pages_are_told_that_the_simulation_has_ended(folder):
+    one = Served(folder)
+    try:
+        with one.connected() as socket:
+            one.worker.put("state", encode("state", json="{}"))
+            socket.recv(timeout=5)
+            one.worker.is_alive = False
+            one.worker.on_message()
+            assert close_code(socket) == 4011
+    finally:
+        one.close()
+
+
 def test_a_token_is_needed_where_there_is_one(folder):
     one = Served(folder, "right")
     try:
