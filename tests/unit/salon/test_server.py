@@ -22,6 +22,7 @@ from mane.salon.doors import require_page
 from mane.salon.guard import Guard
 from mane.salon.protocol import FROM_PAGE, encode
 from mane.salon.server import Salon, free_port, make_server
+from mane.salon.worker import Worker
 
 RESET = struct.pack("ii", 1, 0)  # lingering for no time: the other side sees a connection that was cut
 MOVE = {"number": 1, "position": [0, 0, 0], "rotation": [0, 0, 0, 1], "sequence": 3}
@@ -400,3 +401,37 @@ def test_a_page_that_is_not_built_is_named(tmp_path):
         require_page(tmp_path)
     (tmp_path / "index.html").write_text("<!doctype html>")
     require_page(tmp_path)
+
+
+class DyingStudio:
+    """A process that is seen as alive for a while after its pipe has closed."""
+
+    def is_alive(self):
+        return True
+
+    def terminate(self):
+        pass
+
+    def join(self, seconds):
+        pass
+
+
+class DyingWorker(Worker):
+    def _start(self, other, arguments):
+        self._studio, self.other = DyingStudio(), other
+
+
+def test_a_simulation_is_over_as_soon_as_its_pipe_has_closed():
+    """Pages are woken once: what they are told then must be so already."""
+    seen, woken = [], threading.Event()
+
+    def wake():
+        seen.append(worker.is_alive)
+        woken.set()
+
+    worker = DyingWorker(None, on_message=wake)
+    assert worker.is_alive
+    worker.other.close()
+    assert woken.wait(5.0)
+    assert seen == [False]
+    worker.close()
