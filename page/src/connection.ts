@@ -66,6 +66,7 @@ export function explain(code: number): string {
     1007: "the server did not understand this page; load it again",
     1008: "the server refuses this page: its address needs the token that the server printed",
     1009: "the page sent too much at once",
+    1013: "as many pages as the server has room for look at it already; close one",
     4008: "the page sent too many messages",
     4011: "the simulation has ended",
   };

@@ -247,7 +247,8 @@ export class Hands {
 
   private key(event: KeyboardEvent): void {
     const axis = TURN_KEYS[event.key.toLowerCase()];
-    if (!axis || this.held === null || event.target instanceof HTMLInputElement) return;
+    const isTyped = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (!axis || this.held === null || isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
     const turn = new THREE.Quaternion().setFromAxisAngle(new THREE.Vector3(...axis), TURN_STEP);
     this.pose.rotation.multiply(turn);
     this.happened = event.timeStamp;

@@ -15,6 +15,7 @@ import { WetPass } from "./wet";
 
 const PARTS = 4; // pictures in which all hairs are shaded once, where the processor draws
 const SHADOWS = 6; // likewise, pictures that a shadow map serves
+const DRAWN = 2; // number of the points that are drawn, for `readPoints`
 
 /** Whether pixels are computed by the processor. */
 export function isSoftware(): boolean {
@@ -216,10 +217,15 @@ export class WebGL2Backend implements Backend {
     return carrier instanceof AdaptiveCarrier ? carrier.masks : [];
   }
 
+  /** Points as they are carried (0), what is left of jumps (1), or out of solids (2), numbered as WebGPU numbers them. */
   readPoints(side: number, frame: Frame, texture: number): number[] {
     const carrier = this.carriers[side];
     if (!carrier) return [];
     carrier.carry(this.renderer, frame, carrier.strands);
+    if (texture === DRAWN && this.hair && this.fields.target) {
+      this.fields.push(this.renderer, this.hair, carrier.target.textures[0], carrier.strands, frame, true, false);
+      return this.read(carrier, this.fields.target, [0, 1, 2]);
+    }
     return this.read(carrier, carrier.target, [0, 1, 2], texture);
   }
 

@@ -310,9 +310,18 @@ def put_the_ball_beside(tab):
     tab.wait("salon.stage.solids.pose(2).position.x < -0.23", "to its place")
 
 
-def test_what_was_done_is_recorded_and_saved_as_a_scene(tab, salon):
+# Keep the guides of every frame that arrives from now on, by time.
+KEEP_FRAMES = (
+    "(() => { window.seen = []; const take = salon.stage.take.bind(salon.stage);"
+    "salon.stage.take = (one) => { take(one); if (one.kind === 'frame') seen.push([one.time, [...one.points]]); }; })()"
+)
+
+
+def test_what_was_done_is_recorded_and_saved_as_a_scene_of_the_same_motion(tab, salon):
     """After all sliders were moved and two views were shown, as a person does it."""
     put_the_ball_beside(tab)
+    settled(tab)
+    tab.get(KEEP_FRAMES)
     tab.press("record")
     tab.wait("document.querySelector('#command-record').getAttribute('aria-pressed') === 'true'")
     x, y = tab.place_of(BALL)
@@ -328,10 +337,16 @@ def test_what_was_done_is_recorded_and_saved_as_a_scene(tab, salon):
     tab.wait("document.querySelector('.notice').textContent.includes('saved')", "saved")
     scene = read_scene(salon.folder / "by_hand.toml")
     source = build(scene).source
-    source.reset()
+    again = [source.reset(), *(source.step() for _ in range(scene.frames.count - 1))]
     start = source.solids[BALL].motion.pose(0.0).position
     end = source.solids[BALL].motion.pose(1e3).position
     assert np.linalg.norm(end - start) > 0.02
+    seen = [(round(one * scene.frames.rate), points) for one, points in tab.get("seen")]
+    same = [(again[number].points, points) for number, points in seen if number < len(again)]
+    assert len(same) > 8
+    assert max(np.abs(one.reshape(-1) - points).max() for one, points in same) < 1e-6
+    assert np.abs(again[-1].points - again[0].points).max() > 1e-4  # they moved
+    tab.get("delete salon.stage.take")
 
 
 def touch(tab, kind, points):

@@ -85,6 +85,22 @@ def lengths(points):
     return np.linalg.norm(np.diff(points, axis=1), axis=2)
 
 
+# Cosine to the way into a solid. Of segments that a ball of the salon is put before in NumPy, all that have not come
+# out with their length after 32 rounds, and are off by more than 1e-5, have more than 0.62.
+AIMED = 0.6
+
+
+def aims(solids, frame, start, end):
+    """Cosine between a segment and the way into the solid that it ends nearest to."""
+    nudged = (end + 1e-4 * np.vstack([np.zeros(3), np.eye(3)])).astype(np.float32)
+    poses = frame.solid_poses
+    near = min(
+        (one.placed(pose, frame.time).distance(nudged) for one, pose in zip(solids, poses, strict=True)), key=min
+    )
+    out = near[1:] - near[0]
+    return float((start - end) @ out / np.linalg.norm(start - end) / np.linalg.norm(out))
+
+
 def check_pushed_out(stage, frame, before, after):
     """Hairs are where `push_out` has them, and as long as before."""
     push_out = next(one for one in stage.passes if one.name == SolidAdjustment.name)
@@ -101,8 +117,11 @@ def check_pushed_out(stage, frame, before, after):
     assert (inside & ~touches_body).sum() > 10  # there was something to push out
     assert np.linalg.norm(after - ball, axis=2)[:, 1:].min() > 0.035 - 1e-4
     longer = np.abs(lengths(after) / lengths(before) - 1)
-    assert (longer > 1e-4).sum() <= 3  # hair that points straight at a solid is as long as it must be to get out
+    off = np.argwhere(longer > 1e-5)
+    assert len(off) <= 3
     assert longer.max() < 0.01
+    for hair, vertex in off:  # hair that points at a solid is as long as it must be to get out
+        assert aims(solids, frame, after[hair, vertex], after[hair, vertex + 1]) > AIMED
 
 
 def test_linear_hair_is_that_of_the_skin_and_keeps_its_lengths_out_of_solids(tab):

@@ -25,7 +25,7 @@ TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": 
 HELLO_SECONDS = 5.0
 MOST_PAGES = 16
 # Codes that a connection is closed with (RFC 6455; 4000 and up are ours).
-BAD_MESSAGE, FORBIDDEN, TOO_MANY, TOO_FAST, GONE, FULL = 1007, 1008, 1013, 4008, 4011, 1013
+BAD_MESSAGE, FORBIDDEN, FULL, TOO_FAST, GONE = 1007, 1008, 1013, 4008, 4011
 
 
 class Salon:
@@ -97,7 +97,7 @@ class Salon:
     async def _socket(self, socket: WebSocket) -> None:
         from starlette.websockets import WebSocketDisconnect
 
-        if not self._guard.accepts_origin(socket.headers) or len(self._pages) >= MOST_PAGES:
+        if not self._guard.accepts_origin(socket.headers):
             await socket.close(FORBIDDEN)
             return
         await socket.accept()
@@ -121,6 +121,8 @@ class Salon:
 
     async def _talk(self, socket: WebSocket) -> int:
         """Send what is new and take what comes, until either ends; returns the code to close with."""
+        if len(self._pages) >= MOST_PAGES:
+            return FULL
         news = asyncio.Event()
         news.set()
         self._pages.add(news)

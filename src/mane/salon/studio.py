@@ -132,7 +132,7 @@ class Studio:
 
     def _show_everything(self) -> None:
         self._display.hair(self.groom, self.source)
-        self._show_look()
+        self._show_look(self.scene)
         self._show_solids()
         self._show_carriers()
 
@@ -141,8 +141,8 @@ class Studio:
         names += ["solid"] * (len(self.source.solids) - len(names))
         self._display.solids(self.source, names, () if self.holding is None else self.holding.props)
 
-    def _show_look(self) -> None:
-        self._display.look(self.groom, shown.look_of(self.scene))
+    def _show_look(self, scene: Scene) -> None:
+        self._display.look(self.groom, shown.look_of(scene))
 
     def _show_carriers(self) -> None:
         self._display.carriers(self.carriers)
@@ -357,11 +357,11 @@ class Studio:
         if scene.groom != old.groom or scene.seed != old.seed or not same_guides:
             self._make_anew(scene)
             return
+        if scene.camera != old.camera:
+            self._show_look(scene)  # first: it may be none for this hair, and is not taken then
         if dataclasses.replace(scene, skin=old.skin, camera=old.camera) != old:
             self._rebuild(scene)
         self.scene = scene
-        if scene.camera != old.camera:
-            self._show_look()
         if scene.solids != old.solids:
             self._show_solids()
         if any(getattr(scene, table) != getattr(old, table) for table in CARRIED):

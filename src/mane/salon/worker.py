@@ -130,7 +130,7 @@ class Worker:
         self.on_message = on_message
         self._events: list[Event] = []
         self._ready = threading.Condition()
-        self._closed = False
+        self._closed = self._is_over = False
         self._receiver, sender = (threading.Thread(target=one, daemon=True) for one in (self._receive, self._send))
         self._receiver.start()
         sender.start()
@@ -150,7 +150,7 @@ class Worker:
     @property
     def is_alive(self) -> bool:
         """Whether the simulation is there."""
-        return bool(self._studio.is_alive())
+        return not self._is_over and bool(self._studio.is_alive())
 
     def send(self, name: str, values: Mapping[str, Any]) -> None:
         """Hand an event to the studio; never waits. Of positions only the newest is kept."""
@@ -188,6 +188,7 @@ class Worker:
             self.board.put(topic.decode(), message)
             if self.on_message is not None:
                 self.on_message()
+        self._is_over = True  # said here: a process that was killed is alive for a moment after its pipe has closed
         if self.on_message is not None:
             self.on_message()
 

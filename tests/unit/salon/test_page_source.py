@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mane.salon import server
+
 PAGE = Path(__file__).parents[3] / "page"
 BUILT = Path(__file__).parents[3] / "src" / "mane" / "salon" / "page" / "salon.js"
 pytestmark = pytest.mark.skipif(not PAGE.is_dir(), reason="the page's source is in a checkout alone")
@@ -67,3 +69,10 @@ def test_floats_are_drawn_to_without_blending():
     assert "HalfFloatType" in shadow
     assert "FloatType," not in shadow.replace("HalfFloatType,", "")
     assert "NoBlending" in (PAGE / "src" / "texels.ts").read_text(encoding="utf-8")
+
+
+def test_every_code_that_the_server_closes_with_is_explained():
+    """1009 is said by the library, of a message that is too large."""
+    codes = {server.BAD_MESSAGE, server.FORBIDDEN, server.FULL, server.TOO_FAST, server.GONE, 1009}
+    text = (PAGE / "src" / "connection.ts").read_text(encoding="utf-8")
+    assert {int(code) for code in re.findall(r"^ +(\d{4}): ", text, re.MULTILINE)} == codes

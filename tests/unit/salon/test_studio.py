@@ -4,10 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import mane
 from mane.salon.carriers import AdaptiveCarrier, LinearCarrier, PointsCarrier
 from mane.salon.protocol import TO_PAGE, decode
 from mane.salon.recording import checked_path
 from mane.salon.scenes import salon_program, salon_scene
+from mane.salon.settings import CHOICES, SIDE_SKINS
 from mane.salon.shown import has_field
 from mane.salon.studio import Studio
 from mane.scene.build import build
@@ -157,6 +159,51 @@ def test_settings_of_the_salon_itself_are_told_to_pages(shared, name, values, sh
     shared.studio.speed = 1.0
 
 
+PAINTED = ("look", "painted")  # for hair that has a colour of its own
+ENTRIES = [(one.name, entry) for one in CHOICES if one.name != "style" for entry in one.entries]
+ENTRIES = [*(one for one in ENTRIES if one != PAINTED), *(("second", name) for name in SIDE_SKINS)]
+
+
+@pytest.mark.parametrize(("name", "entry"), ENTRIES)
+def test_every_entry_of_every_choice_is_taken(shared, name, entry):
+    """Styles of a head need a bust, on which `tests/page` tries them."""
+    shared.notices.clear()
+    shared.studio.apply("choose", {"name": name, "value": entry, "sequence": 1})
+    shared.studio.step()
+    assert shared.notices == []
+    assert shared.settings()[name]["value"] == entry
+    assert np.isfinite(shared.studio.frame.points).all()
+
+
+def test_choices_are_put_back(shared):
+    for name, entry in (("model", "cosserat"), ("skin", "linear"), ("prop", "comb"), ("second", "none")):
+        shared.studio.apply("choose", {"name": name, "value": entry, "sequence": 1})
+    assert isinstance(shared.studio.carriers[0], LinearCarrier)
+
+
+def test_a_look_that_hair_has_no_colours_for_is_not_taken():
+    """Hair that was made anew after that had no look, and no page saw it."""
+    page = Page()
+    name, entry = PAINTED
+    page.studio.apply("choose", {"name": name, "value": entry, "sequence": 1})
+    assert "has no attribute 'color'" in page.notices[-1]
+    assert page.settings()[name]["value"] == "light_brown"
+    page.topics.clear()
+    page.studio.apply("slide", {"name": "length", "value": 0.06, "sequence": 1})
+    assert {"hair", "look", "carrier 0", "frame"} <= page.topics.keys()
+
+
+def test_time_stands_still_but_for_single_steps(shared):
+    studio = shared.studio
+    studio.apply("command", {"action": "pause"})
+    before = studio.frame.time
+    studio.apply("command", {"action": "step"})
+    assert studio.frame.time == pytest.approx(before + studio.dt)
+    assert not studio.is_playing
+    assert shared.topics["frame"]["time"] == studio.frame.time
+    studio.apply("command", {"action": "play"})
+
+
 def test_a_softer_hair_moves_on_from_where_it_was(shared):
     shared.studio.apply("turn", {"position": [0, 0, 0], "rotation": [0, 0.3, 0, 0.95], "sequence": 1})
     for _ in range(6):
@@ -246,6 +293,44 @@ def test_a_recording_is_a_scene_with_the_same_motion(tmp_path):
     for one, other in zip(again, seen, strict=False):
         assert np.abs(one - other).max() < 1e-7
     assert np.abs(seen[-1] - seen[0]).max() > 0.005
+
+
+def test_hair_is_saved_as_it_is_and_as_a_picture(tmp_path):
+    page = Page(tmp_path, settings=["camera.size=[64, 48]"])
+    studio = page.studio
+    studio.apply("turn", {"position": [0.02, 0, 0], "rotation": [0, 0.2, 0, 0.98], "sequence": 1})
+    for _ in range(8):
+        studio.step()
+    eye = {"eye": [0.0, 0.1, 0.8], "target": [0.0, 0.0, 0.0], "fov": 30.0}
+    for kind in ("usd", "picture"):
+        studio.apply("save", {"kind": kind, "name": "now", **eye})
+    assert page.notices == ["saved now.usdc", "saved now.png"]
+    from PIL import Image
+
+    hairs = studio.carriers[0].stage(studio.frame)
+    assert np.abs(mane.read_groom(tmp_path / "now.usdc").as_uniform() - hairs).max() < 1e-6
+    picture = np.asarray(Image.open(tmp_path / "now.png").convert("RGB"), np.float64)
+    assert picture.shape == (48, 64, 3)
+    assert (np.abs(picture - picture[0, 0]).max(axis=2) > 20).mean() > 0.05  # there is hair in it
+
+
+def test_numbers_of_a_step_are_told():
+    """Time by stage, what hair is stretched, how deep it is inside, and hairs that changed their guides."""
+    page = Page(settings=["skin.method=adaptive"])
+    told = []
+    for step in range(25):
+        page.hold(2, [0.1 - 0.012 * step, 0.02, 0.1])  # the ball goes into the hair
+        page.studio._told = 0.0
+        page.studio.step()
+        told.append(json.loads(page.topics["metrics"]["json"]))
+    for name in ("simulate [ms]", "carry and send [ms]"):
+        assert all(one[name] > 0 for one in told), name
+    assert all("steps per second" in one for one in told)
+    report = page.studio.source.report
+    assert told[-1]["penetration [mm]"] == pytest.approx(1e3 * report.penetration, abs=1e-4)
+    assert told[-1]["stretch [%]"] == pytest.approx(100 * report.stretch, abs=1e-4)
+    assert any(one["hairs that changed guides"] > 0 for one in told)
+    assert sum(name.endswith("[ms]") for name in told[-1]) > 3  # stages by name
 
 
 def test_a_scene_is_written_and_read_again():
