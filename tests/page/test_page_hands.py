@@ -214,7 +214,7 @@ def test_from_far_away_fewer_hairs_are_drawn_and_wider(tab):
     tab.wait("salon.stage.isFull && salon.stage.drawn === 750", "near again")
 
 
-def test_hair_is_kept_out_of_the_ball_by_its_distances(tab):
+def test_hair_is_kept_out_of_the_ball_by_its_distances_and_penetration_is_what_it_was_in_it(tab):
     """3D textures of WebGL2 in half floats; lengths are WebGPU's business."""
     tab.press("reset")
     tab.press("play")
@@ -227,8 +227,13 @@ def test_hair_is_kept_out_of_the_ball_by_its_distances(tab):
     away = [np.linalg.norm(points - ball, axis=2)[:, 1:] for points in (carried, drawn)]
     assert (away[0] < 0.034).sum() > 10  # there is something to push out
     assert away[1].min() > 0.035 - 2e-4
-    beyond = (away[0] > 0.05) & (np.linalg.norm(carried, axis=2)[:, 1:] > 0.16)  # far from ball and head
-    assert np.abs(carried - drawn)[:, 1:][beyond].max() < 1e-5
+    deep = np.array(tab.get("salon.depths(0)")).reshape(1500, -1)[:, 1:]  # [mm], of the view of penetration
+    inside = away[0] < 0.034
+    assert (deep[inside] - 1e3 * (0.035 - away[0][inside])).min() > -0.2
+    free = deep == 0
+    assert free.mean() > 0.5
+    assert away[0][free].min() > 0.035 - 2e-4
+    assert np.abs(carried - drawn)[:, 1:][free].max() < 1e-5
 
 
 # -- pages in frames, and servers that end ---------------------------------------------------------------------------
