@@ -85,8 +85,8 @@ def lengths(points):
     return np.linalg.norm(np.diff(points, axis=1), axis=2)
 
 
-# Cosine to the way into a solid. Of segments that a ball of the salon is put before in NumPy, all that have not come
-# out with their length after 32 rounds, and are off by more than 1e-5, have more than 0.62.
+# Cosine to the way into a solid. Of four million segments before a ball, pushed out in NumPy by the same rule, all that
+# were off by more than 1e-5 after 32 rounds had more than 0.62 (measured once).
 AIMED = 0.6
 
 
