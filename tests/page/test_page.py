@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -31,14 +32,21 @@ PATIENCE = 240.0  # [s]; the machine may be busy, kernels are compiled, and movi
 COMB, BALL = 1, 2
 
 
-@pytest.fixture(scope="module")
-def browser():
+@contextmanager
+def chromium(*arguments):
+    """The browser of this machine, drawing in software; skips the test where there is none."""
     if BROWSER is None or not os.path.exists(BROWSER):
         pytest.skip("there is no Chromium")
     with playwright.sync_playwright() as driver:
-        one = driver.chromium.launch(executable_path=BROWSER, args=SOFTWARE)
+        one = driver.chromium.launch(executable_path=BROWSER, args=[*SOFTWARE, *arguments])
         yield one
         one.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as one:
+        yield one
 
 
 @pytest.fixture(scope="module")

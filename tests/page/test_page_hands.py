@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
-from test_page import BALL, BROWSER, COMB, PATIENCE, SCENE, SOFTWARE, Tab, kept, settled
+from test_page import BALL, COMB, PATIENCE, SCENE, Tab, chromium, kept, settled
 
 import mane
 from mane.geometry import quaternion
@@ -21,7 +21,6 @@ from mane.salon.doors import OpenSalon
 from mane.salon.scenes import salon_scene
 from mane.salon.server import free_port
 
-playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.page
 SMALL = ["groom.style=ball", "groom.strands=600", "groom.vertices=10", "guides.count=16", "head.motion=still"]
 DRAWN = 2  # points that are drawn, as a page reads them back
@@ -30,12 +29,8 @@ KEY_TURN = 0.12  # [rad] per key
 
 @pytest.fixture(scope="module")
 def browser():
-    if BROWSER is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as driver:
-        one = driver.chromium.launch(executable_path=BROWSER, args=SOFTWARE)
+    with chromium() as one:
         yield one
-        one.close()
 
 
 @pytest.fixture(scope="module")

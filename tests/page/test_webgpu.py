@@ -4,13 +4,12 @@ import time
 
 import numpy as np
 import pytest
-from test_page import BALL, BROWSER, PATIENCE, SCENE, SOFTWARE, Tab, reference, settled
+from test_page import BALL, PATIENCE, SCENE, Tab, chromium, reference, settled
 
 from mane.salon.doors import OpenSalon
 from mane.salon.scenes import salon_scene
 from mane.skin.finish.passes import SolidAdjustment
 
-playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.page
 
 # Chromium's own adapter in software; without Vulkan for the browser too, its canvas cannot show what WebGPU drew.
@@ -26,12 +25,8 @@ LEANING = ["skin.method=adaptive", "skin.lean=true"]
 
 @pytest.fixture(scope="module")
 def browser():
-    if BROWSER is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as driver:
-        one = driver.chromium.launch(executable_path=BROWSER, args=[*SOFTWARE, *WEBGPU])
+    with chromium(*WEBGPU) as one:
         yield one
-        one.close()
 
 
 @pytest.fixture(scope="module")

@@ -37,4 +37,5 @@ def kept_truth(
             for points in simulate():
                 out.write(np.ascontiguousarray(points, "<f4").tobytes())
         said.write_text(json.dumps(key), encoding="utf-8")
-    return np.load(file, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
+    kept: FloatArray = np.load(file, mmap_mode="r", allow_pickle=False)
+    return kept
