@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 from mane.body.motion import Pose
 from mane.cli import main
 from mane.dataset.learn import _kernels_weights as kernels
+from mane.dataset.learn import choice
 from mane.dataset.learn.choice import METHODS, motion_features, sparse_codes
 from mane.dataset.learn.report import guide_frame
 from mane.dataset.learn.weights import fit_matrix, learn_sets
@@ -152,6 +153,15 @@ def test_a_graph_of_hairs_that_move_alike_is_cut_between_those_that_do_not():
     middle = np.stack([features[crowd == k].mean(axis=0) for k in range(9)])
     away = np.linalg.norm(features - middle[crowd], axis=1)[shuffled]
     assert away[guides].mean() < 0.9 * away.mean()
+
+
+def test_hairs_that_are_read_in_parts_have_the_same_features(monkeypatch):
+    motion = moving(strands(80))
+    at_once = motion_features(motion)
+    monkeypatch.setattr(choice, "HAIRS_AT_ONCE", 33)
+    in_parts = motion_features(motion)
+    between = [np.linalg.norm(one[:, None] - one, axis=2) for one in (at_once, in_parts)]
+    np.testing.assert_allclose(between[1], between[0], atol=2e-5 * between[0].max())
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -7,7 +7,7 @@ distances between hairs. `k_medoids` is the default: as good as sparse coding an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ Float64Array = NDArray[np.float64]
 
 COMPONENTS = 64
 SAMPLE = 20_000  # hairs that suffice to choose by
+HAIRS_AT_ONCE = 20_000  # whose motion is copied
 SPREAD_ITERATIONS = 30
 BETA = 0.15  # chai2017 6.3
 EPSILON = 0.01
@@ -31,16 +32,40 @@ def motion_features(motion: FloatArray, seed: int = 0, components: int = COMPONE
 
     Found by a randomised projection: distances between hairs are kept but for what is beyond D components.
     """
-    flat = motion.reshape(len(motion), -1)
+    hairs, length = len(motion), int(np.prod(motion.shape[1:]))
     rng = np.random.default_rng(seed)
-    width = min(components + 8, *flat.shape)
-    probe = flat @ rng.normal(size=(flat.shape[1], width)).astype(np.float32)
+    width = min(components + 8, hairs, length)
+    probe = _projected(motion, rng.normal(size=(length, width)).astype(np.float32))
     for _ in range(2):
-        basis = np.linalg.qr(flat.T @ np.linalg.qr(probe)[0])[0]
-        probe = flat @ basis
+        basis = np.linalg.qr(_summed(motion, np.linalg.qr(probe)[0]))[0]
+        probe = _projected(motion, basis)
     left, size, _ = np.linalg.svd(probe.astype(np.float64), full_matrices=False)
     features: Float64Array = (left * size)[:, : min(components, width)]
     return features
+
+
+def _blocks(motion: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+    """Some hairs after the other, flat: a copy of the motion of a full head would not fit into memory beside it."""
+    for start in range(0, len(motion), HAIRS_AT_ONCE):
+        some = slice(start, min(start + HAIRS_AT_ONCE, len(motion)))
+        yield some, motion[some].reshape(some.stop - start, -1)
+
+
+def _projected(motion: FloatArray, basis: FloatArray) -> FloatArray:
+    """Every hair in a basis (L, W): shape (S, W)."""
+    out = np.empty((len(motion), basis.shape[1]), np.float32)
+    for some, flat in _blocks(motion):
+        out[some] = flat @ basis
+    return out
+
+
+def _summed(motion: FloatArray, left: FloatArray) -> FloatArray:
+    """Sums over hairs of what each has on the left (S, W): shape (L, W)."""
+    parts = (flat.T @ left[some] for some, flat in _blocks(motion))
+    first = next(parts)
+    for part in parts:
+        first += part
+    return first
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,15 +48,15 @@ def read_motion(dataset: Dataset, split: str) -> TrainingMotion:
     if not readers:
         raise ValueError(f"{dataset.store.path}: has no sequence of split {split!r} to learn from")
     rest = np.asarray(readers[0].rest["guides"], np.float32)
-    parts = [local_displacement(reader, rest) for reader in readers]
-    begins = np.concatenate([np.arange(len(part)) == 0 for part in parts])
-    # Hair by hair, since everything is learned for one hair after the other.
+    counts = [len(reader.times) for reader in readers]
+    begins = np.concatenate([np.arange(count) == 0 for count in counts])
+    # Hair by hair, since everything is learned for one hair after the other; sequence by sequence, since the motion of
+    # a full head is 9 GB, which memory should hold once.
     whole = np.empty((len(rest), len(begins), *rest.shape[1:]), np.float32)
-    start = 0
-    for part in parts:
+    for reader, stop in zip(readers, np.cumsum(counts), strict=True):
+        part = local_displacement(reader, rest)
         for a in range(0, len(rest), HAIRS_AT_ONCE):
-            whole[a : a + HAIRS_AT_ONCE, start : start + len(part)] = part[:, a : a + HAIRS_AT_ONCE].swapaxes(0, 1)
-        start += len(part)
+            whole[a : a + HAIRS_AT_ONCE, stop - len(part) : stop] = part[:, a : a + HAIRS_AT_ONCE].swapaxes(0, 1)
     times = readers[0].times
     return TrainingMotion(rest, whole, begins, float(times[1] - times[0]) if len(times) > 1 else 1.0)
 
@@ -64,10 +64,9 @@ def read_motion(dataset: Dataset, split: str) -> TrainingMotion:
 def local_displacement(reader: SequenceReader, rest: FloatArray) -> FloatArray:
     """How the hairs of a sequence moved from rest, as seen from the head [m], (F, S, V, 3)."""
     points, head = reader["points"], reader["head"]
-    out = np.empty_like(points)
     for number, row in enumerate(head):
-        out[number] = seen_from(Pose(row[:3], row[3:]), points[number]) - rest
-    return out
+        points[number] = seen_from(Pose(row[:3], row[3:]), points[number]) - rest
+    return points
 
 
 def seen_from(head: Pose, points: FloatArray) -> FloatArray:

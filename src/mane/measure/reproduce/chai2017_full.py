@@ -1,6 +1,6 @@
-"""chai2017's scenes at the sizes of table 2, every hair simulated as the truth, streamed; and table 1's materials.
+"""chai2017's scenes at the sizes of table 2, hairs simulated one by one as truth, streamed; and table 1's materials.
 
-Minutes to hours each: what a scene will take is told before it begins. A scene that was finished in the same folder is
+Tens of minutes each: what a scene will take is told before it begins. A scene that was finished in the same folder is
 not run again, and hairs that were simulated there are not simulated again.
 """
 
@@ -92,8 +92,8 @@ def _run(report: Report, size: FullSize, *, quick: bool, tell: Tell) -> None:
         chai2017.add_found(report, f"{case}, {name}", one, streamed.found, streamed.full, is_promised=is_promised)
     _draw(report, size, streamed, quick)
     report.note(
-        f"All {size.hairs:,} hairs are simulated; learned of and measured are {min(size.sample, size.hairs):,} of "
-        "them, drawn at random, guides among them."
+        f"Of {size.hairs:,} hairs {min(size.sample, size.hairs):,}, drawn at random, are simulated, learned of and "
+        "measured, guides among them. Simulated hairs do not meet each other: the rest would change nothing."
     )
     rows = [asdict(row) for row in report.figures.rows]
     finished = {"key": key, "rows": rows, "pictures": report.pictures, "notes": report.notes}
@@ -117,11 +117,10 @@ def _is_finished(report: Report, key: str) -> bool:
 
 
 def _estimate(size: FullSize) -> float:
-    """Seconds of one thread that the full simulation and learning take, scaled from a few hairs."""
-    truth = parting.truth_seconds(size.scene, size.hairs, size.vertices, SAMPLE, SAMPLE_SECONDS)
-    part = size.seconds / size.scene.seconds
-    learned = len(parting.TRAINING_SEEDS) * size.train_seconds / size.scene.seconds * size.sample / size.hairs
-    return truth * (part + learned)
+    """Seconds that simulating the sample and what is learned from it take, scaled from a few hairs."""
+    truth = parting.truth_seconds(size.scene, min(size.sample, size.hairs), size.vertices, SAMPLE, SAMPLE_SECONDS)
+    learned = len(parting.TRAINING_SEEDS) * size.train_seconds
+    return truth * (size.seconds + learned) / size.scene.seconds
 
 
 def _draw(report: Report, size: FullSize, streamed: Streamed, quick: bool) -> None:

@@ -1,8 +1,9 @@
-"""Scenes at the sizes of chai2017 table 2: every hair simulated, and skins measured against each frame as it comes.
+"""Scenes at the sizes of chai2017 table 2: hairs simulated one by one, skins measured against each frame as it comes.
 
 All frames of 150,000 hairs would be 7 GB. Learning and measuring takes a sample of the hairs, drawn at random; guides
-are some of it. The simulated hairs of the sample are kept in a file, so that other methods are measured against them
-without simulating again; of skins nothing is kept but sums, and the frames that are drawn.
+are some of it. Hairs of the full simulation meet solids and not each other, so those of the sample move as they would
+among all others, and the others are not simulated. The sample is kept in a file, so that other methods are measured
+against it without simulating again; of skins nothing is kept but sums, and the frames that are drawn.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Streamed:
 
 
 def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], folder: Path, done: Done) -> Streamed:
-    """Simulate every hair, unless `folder` has that, learn of a sample, and carry it through the scene by all methods.
+    """Simulate a sample, unless `folder` has that, learn of it, and carry it through the scene by all methods.
 
     `drawn` are methods that pictures show.
     """
@@ -85,7 +86,7 @@ def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], 
         scene, parting.Sizes(size.hairs, size.guides, size.vertices, size.seconds, size.train_seconds)
     )
     part = groom.take(sampled(size))
-    truth = _truth_of(size, groom, folder, lambda text, share: done(text, 0.7 * share))
+    truth = _truth_of(size, part, folder, lambda text, share: done(text, 0.7 * share))
     recording = _recorded(size, part, lambda text, share: done(text, 0.7 + 0.15 * share))
     solids, others = recording.simulation.solids, recording.others
     skins = {name: make(recording) for name, make in methods.items()}
@@ -112,19 +113,19 @@ def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], 
     return Streamed({name: meter.found() for name, meter in meters.items()}, own.found(), recording, frames)
 
 
-def _truth_of(size: FullSize, groom: Groom, folder: Path, done: Done) -> FloatArray:
-    """Hairs of the sample in every frame, simulated among all others [m], shape (F, S, V, 3)."""
-    sample, scene = sampled(size), size.scene
+def _truth_of(size: FullSize, part: Groom, folder: Path, done: Done) -> FloatArray:
+    """Hairs of the sample in every frame, simulated [m], shape (F, S, V, 3)."""
+    scene = size.scene
 
     def simulate() -> Iterator[FloatArray]:
-        every = Guides.chosen(groom, np.arange(groom.strand_count))
+        every = Guides.chosen(part, np.arange(part.strand_count))
         full = parting.simulation_of(scene, every, make_motion("still"), scene.solids())
         for number in range(size.steps):
-            done(f"every hair beside the solids, step {number + 1} of {size.steps}", number / size.steps)
-            yield full.step().points[sample]
+            done(f"hairs beside the solids, step {number + 1} of {size.steps}", number / size.steps)
+            yield full.step().points
 
-    key = f"{scene.name}, {size.hairs} x {size.vertices}, {len(sample)} kept, {size.steps} steps"
-    return kept_truth(folder, key, (size.steps, len(sample), size.vertices, 3), simulate)
+    key = f"{scene.name}, {size.hairs} x {size.vertices}, {part.strand_count} kept, {size.steps} steps"
+    return kept_truth(folder, key, (size.steps, part.strand_count, size.vertices, 3), simulate)
 
 
 def _recorded(size: FullSize, part: Groom, done: Done) -> Recording:
