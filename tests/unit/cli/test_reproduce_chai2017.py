@@ -112,5 +112,5 @@ def test_the_bench_has_every_stage(capsys):
     }
     assert any("a plain kernel" in stage for stage in stages)
     timed = {row["case"].rpartition(", ")[2] for row in rows if row["metric"] == "blend"}
-    assert timed == {"naive", "sets of a model", bench.LEANING}
+    assert timed == {"naive", bench.STAYING, bench.CHOSEN, bench.LEANING}
     assert all(row["value"] > 0 for row in rows if row["unit"] == "ms" and row["metric"] != "lean")

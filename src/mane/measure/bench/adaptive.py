@@ -84,7 +84,8 @@ TARGET_FULL = 3.0  # [s] of a calm step of 150,000 hairs
 FULL_SHARE = 15  # of the hairs, one in so many is simulated, and the time scaled
 # [s] that the frames of one row may take, of which there are at least two: rows of seconds are as steady after a few.
 BUDGET = 2.0
-PROMISED, LEANING = "sets of a model", "leaning sets of a model"
+STAYING, CHOSEN, LEANING = "sets of a model that stay", "sets of a model", "leaning sets of a model"
+PROMISED = (STAYING, CHOSEN)  # the default, and what the paper times
 COMB_REACH, COMB_SPEED, COMBED_FRAMES = 0.08, 0.25, 12  # [m], [m/s]: it is in the middle of the frames that are timed
 COMB_AT = {"straight": (0.135, -0.1, 0.0), "ball": (0.12, 0.0, 0.0)}  # [m] where the comb stands in the hair
 
@@ -122,7 +123,8 @@ class BoundHead:
         chosen: dict[str, Any] = {"solids": [self.teeth], "model": self.model, "use_motion": True, "use_solids": True}
         self.skins = {
             "naive": AdaptiveSkin(self.groom, self.guides, solids=[self.teeth]),
-            PROMISED: AdaptiveSkin(self.groom, self.guides, **chosen),
+            STAYING: AdaptiveSkin(self.groom, self.guides, solids=[self.teeth], model=self.model),
+            CHOSEN: AdaptiveSkin(self.groom, self.guides, **chosen),
             LEANING: AdaptiveSkin(self.groom, self.guides, **chosen, lean=True),
         }
 
@@ -162,12 +164,12 @@ def _measure_threads(figures: Figures, case: str, head: BoundHead, volume: Volum
             points = skin(frames[0])
             stages["hair against hair"] = best_seconds(partial(volume, points.copy(), frames[0]), repeats, BUDGET)
             stages["push-out"] = best_seconds(partial(adjustment, points, frames[0]), repeats, BUDGET)
-            if skin is head.skins[PROMISED]:
+            if name == STAYING:
                 stages["sides kept"] = sides_seconds(skin, head.teeth, frames, repeats)
             for stage, seconds in stages.items():
                 figures.add(f"{case}, {kind}, {name}", stage, 1e3 * seconds, "ms")
             whole = 1e3 * (total + stages["skin"] + stages["push-out"])
-            is_promised = size.name == "hair salon" and "2 threads" in case and name == PROMISED
+            is_promised = size.name == "hair salon" and "2 threads" in case and name in PROMISED
             target = TARGETS.get(kind) if is_promised else None
             figures.add(
                 f"{case}, {kind}, {name}", "guides, skin and push-out", whole, "ms",
@@ -205,7 +207,7 @@ def _growth(figures: Figures, head: BoundHead, repeats: int, say: Progress) -> N
     size = head.size
 
     def seconds_of(one: BoundHead) -> float:
-        return stage_seconds(one.skins[PROMISED], one.frames("combed"), repeats)["skin"]
+        return stage_seconds(one.skins[CHOSEN], one.frames("combed"), repeats)["skin"]
 
     whole = seconds_of(head)
     for what, smaller in (
