@@ -96,6 +96,22 @@ def test_times_of_the_truth_are_estimated_at_the_paper_s_sizes(tmp_path, capsys)
     assert all(row["value"] > 0 and row["reference"] > 0 for row in found.values())
 
 
+def test_the_head_of_the_salon_is_learned_and_its_seconds_are_printed(tmp_path, capsys):
+    words = ["reproduce", "chai2017", "--scene", "full_training", "--quick", "-o", str(tmp_path)]
+    found = {row["metric"]: row["value"] for row in rows_of(words, capsys)}
+    stages = ("simulation", "reading", "choosing guides", "comparing guides", "weights")
+    total = next(value for metric, value in found.items() if metric.startswith("all stages"))
+    assert total == pytest.approx(sum(found[stage] for stage in stages))
+    assert all(found[stage] > 0 for stage in stages)
+    assert found["part of full simulation"] == pytest.approx(100 * found["simulation"] / total)
+    error = {name.rpartition(", ")[2]: value for name, value in found.items() if name.startswith("distance")}
+    assert set(error) == {"learned", "linear", "naive"}
+    assert (tmp_path / "full_training" / "salon.png").is_file()
+    again = rows_of(words, capsys)  # nothing is simulated twice
+    assert next(row["value"] for row in again if row["metric"] == "simulation") < found["simulation"]
+    assert "went on from an earlier one" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
 def test_the_bench_has_every_stage(capsys):
     rows = rows_of(["bench", "adaptive", "--quick"], capsys)
     stages = {row["metric"] for row in rows}

@@ -46,6 +46,7 @@ PAPERS: dict[str, Paper] = {
             },
             "hairs": "reproduce.chai2017_hairs",
             "times": "reproduce.chai2017_times",
+            "full_training": "reproduce.chai2017_training",
             "materials": "reproduce.chai2017_full:materials",
             **{
                 f"full_{name}": f"reproduce.chai2017_full:full_{name}"
