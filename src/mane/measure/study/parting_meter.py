@@ -41,22 +41,28 @@ class Found:
     """What a method did, over all frames, hairs that are no guides.
 
     Attributes:
-        near_error: mean distance of hairs near a solid from the truth [m].
-        error: of all hairs [m].
-        rate: part of the vertices of hairs near a solid that are inside it, before push-out.
+        near_error: mean distance of hairs near a solid from the truth [m], as they come from the method.
+        near_error_finished: after push-out with lengths kept, as a frame is drawn.
+        error: of all hairs, before push-out [m].
+        rate: part of the vertices of hairs near a solid that are deeper in it than `INSIDE`, before push-out.
         rate_finished: after push-out with lengths kept.
-        deepest: mean over frames of the deepest penetration [m], after push-out.
+        deepest: deepest penetration of all frames [m], after push-out.
+        deepest_mean: mean over frames of the deepest penetration [m], after push-out.
         flicker: of what is drawn, after push-out [m].
+        flicker_alone: before push-out [m].
         length_error: mean of the skin alone.
         kink: mean of the skin alone [rad].
     """
 
     near_error: float
+    near_error_finished: float
     error: float
     rate: float
     rate_finished: float
     deepest: float
+    deepest_mean: float
     flicker: float
+    flicker_alone: float
     length_error: float
     kink: float
 
@@ -73,7 +79,7 @@ class FrameMeter:
     def __init__(self, groom: Groom, solids: Sequence[Solid], others: IntArray) -> None:
         self._solids, self._others, self._rest = solids, others, groom.as_uniform()
         self._adjustment = SolidAdjustment(solids, touched=range(1, len(solids)))
-        self._lengths, self._flicker = LengthKeeping(groom), FlickerMeter()
+        self._lengths, self._flicker, self._flicker_alone = LengthKeeping(groom), FlickerMeter(), FlickerMeter()
         self._rows: list[tuple[float, ...]] = []
 
     def add(self, frame: GuideFrame, truth: FloatArray, is_near: NDArray[np.bool_], made: FloatArray | None) -> None:
@@ -81,7 +87,8 @@ class FrameMeter:
         others, rest = self._others, self._rest
         points = truth.copy() if made is None else made
         near = others[is_near[others]]
-        apart = np.linalg.norm(points - truth, axis=2).mean(axis=1)
+        apart = _apart(points, truth)
+        self._flicker_alone.add(points[others])
         before = self._distance(frame, points, near)
         of_shape = (
             np.abs(length_error(points[others], rest[others])).mean(),
@@ -95,6 +102,7 @@ class FrameMeter:
         self._rows.append(
             (
                 apart[near].sum(),
+                _apart(points[near], truth[near]).sum(),
                 len(near),
                 apart[others].mean(),
                 (before < -INSIDE).sum(),
@@ -113,14 +121,23 @@ class FrameMeter:
     def found(self) -> Found:
         """What all frames came to."""
         table = np.array(self._rows, np.float64)
-        hairs, vertices = max(table[:, 1].sum(), 1), max(table[:, 5].sum(), 1)
+        near, finished, hairs, error, inside, inside_finished, vertices, deepest, stretch, bend = table.T
         return Found(
-            near_error=table[:, 0].sum() / hairs,
-            error=table[:, 2].mean(),
-            rate=table[:, 3].sum() / vertices,
-            rate_finished=table[:, 4].sum() / vertices,
-            deepest=table[:, 6].mean(),
+            near_error=near.sum() / max(hairs.sum(), 1),
+            near_error_finished=finished.sum() / max(hairs.sum(), 1),
+            error=error.mean(),
+            rate=inside.sum() / max(vertices.sum(), 1),
+            rate_finished=inside_finished.sum() / max(vertices.sum(), 1),
+            deepest=deepest.max(),
+            deepest_mean=deepest.mean(),
             flicker=self._flicker.value,
-            length_error=table[:, 7].mean(),
-            kink=table[:, 8].mean(),
+            flicker_alone=self._flicker_alone.value,
+            length_error=stretch.mean(),
+            kink=bend.mean(),
         )
+
+
+def _apart(points: FloatArray, truth: FloatArray) -> FloatArray:
+    """Mean distance of the vertices of each hair from where they should be [m], (S,)."""
+    distance: FloatArray = np.linalg.norm(points - truth, axis=2).mean(axis=1)
+    return distance
