@@ -7,10 +7,12 @@ import pytest
 
 from mane.body.motion_presets import make_motion
 from mane.cli import main
+from mane.groom import styles
 from mane.groom.guides import Guides
 from mane.measure.bench import adaptive as bench
 from mane.measure.reproduce import chai2017, chai2017_full
 from mane.measure.study import parting
+from mane.measure.study import parting_scenes as scenes
 from mane.measure.study.parting import METHODS, Sizes
 from mane.measure.study.parting_scenes import COMB
 
@@ -40,7 +42,7 @@ def test_every_method_stands_beside_the_full_simulation(tmp_path, capsys):
     error = {row["case"].rpartition("guides, ")[2]: row["value"] for row in near}
     best, held, kept = (value for case, value in error.items() if case.startswith("in hindsight"))
     assert 0 <= best <= held <= kept <= error["fixed sets"] * (1 + 1e-6)
-    assert (tmp_path / "comb" / "parting.png").is_file()
+    assert {file.stem for file in (tmp_path / "comb").glob("*.png")} == {"parting", "correction", "naive"}
 
 
 def test_a_streamed_scene_stands_beside_the_full_simulation_and_is_not_run_twice(tmp_path, capsys, monkeypatch):
@@ -71,10 +73,47 @@ def test_hairs_of_a_sample_move_as_they_do_among_all_others():
 
 def test_guides_are_chosen_in_every_way(tmp_path, capsys):
     rows = rows_of(["reproduce", "chai2017", "--scene", "choice", "--quick", "-o", str(tmp_path)], capsys)
-    distinct = {row["case"].split(", ")[-1]: row["value"] for row in rows if row["metric"] == "distinct guides"}
+    distinct = {row["case"].split(", ")[-1]: row["value"] for row in rows if row["metric"] == "guides"}
     assert distinct["k_medoids"] == distinct["sparse_coding"] == distinct["graph"] == distinct["random"] == 10
     assert 1 <= distinct["sparse_coding_printed"] <= 10
+    metric = "distinct hairs that it finds by itself"
+    by_itself = {row["case"].split(", ")[-1]: row["value"] for row in rows if row["metric"] == metric}
+    assert all(1 <= by_itself[name] <= distinct[name] for name in distinct)
     assert sum("weights of degree 2" in row["case"] for row in rows) == 5
+    assert (tmp_path / "choice" / "choice.png").is_file()
+
+
+def test_what_the_method_is_explained_by_is_drawn(tmp_path, capsys):
+    rows = rows_of(["reproduce", "chai2017", "--scene", "figures", "--quick", "-o", str(tmp_path)], capsys)
+    assert {file.stem for file in (tmp_path / "figures").glob("*.png")} == {"weights", "parted", "flicker", "sets"}
+    depth = {row["case"].partition(", ")[2]: row["value"] for row in rows if row["metric"] == "deepest in the ball"}
+    # Figure 4: a hair that hangs on guides on both sides of the ball is drawn into it.
+    assert depth["fixed sets"] > 2.0
+    assert depth["sets that are chosen anew"] < 0.5 * depth["fixed sets"]
+    assert depth["every hair simulated"] < 0.5
+
+
+@pytest.mark.parametrize("scene", [scenes.FINGERS, scenes.HORSE, scenes.HAND, scenes.URCHIN])
+def test_solids_of_a_scene_come_into_the_hair_and_not_into_the_body(scene):
+    body = styles.body(scene.style).points
+    solids = scene.solids()
+    distance = [
+        min(float(solid.at(time).distance(body).min()) for solid in solids)
+        for time in np.linspace(0.0, scene.seconds, 8)
+    ]
+    assert 0 < min(distance) < 0.05
+
+
+def test_a_hand_whose_fingers_move_begins_as_the_one_whose_do_not():
+    moving, stiff = scenes.FINGERS.solids(), scenes.HAND.solids()
+    points = np.random.default_rng(2).uniform([0.05, -0.15, -0.15], [0.3, 0.15, 0.15], (300, 3)).astype(np.float32)
+
+    def apart(time):
+        nearest = np.min([solid.at(time).distance(points) for solid in moving], axis=0)
+        return np.abs(nearest - stiff[0].at(time).distance(points)).max()
+
+    assert apart(0.3) < 1e-3
+    assert apart(0.7) > 0.01
 
 
 def test_keeping_hair_from_hair_is_measured_beside_not_doing_so(tmp_path, capsys):
@@ -94,6 +133,10 @@ def test_times_of_the_truth_are_estimated_at_the_paper_s_sizes(tmp_path, capsys)
     found = {row["case"]: row for row in rows if row["metric"] == "every hair beside the solids"}
     assert len(found) == 3
     assert all(row["value"] > 0 and row["reference"] > 0 for row in found.values())
+    # Table 2: steps by stage and memory, calm and combed.
+    metrics = {row["metric"] for row in rows}
+    assert {"skin", "guides", "skin that holds it, constant weights", "model, quadratic weights"} <= metrics
+    assert {row["case"].split(", ")[-2] for row in rows if row["metric"] == "blend"} == set(bench.TABLE_2)
 
 
 def test_the_head_of_the_salon_is_learned_and_its_seconds_are_printed(tmp_path, capsys):
@@ -122,11 +165,32 @@ def test_the_bench_has_every_stage(capsys):
         "blend",
         "lean",
         "skin",
-        "hair against hair",
+        bench.AGAINST_HAIR,
         "push-out",
         "guides, skin and push-out",
+        "lengths kept",
+        "sides kept",
+        "push-out behind them",
+        "skin that holds it, quadratic weights",
     }
     assert any("a plain kernel" in stage for stage in stages)
     timed = {row["case"].rpartition(", ")[2] for row in rows if row["metric"] == "blend"}
     assert timed == {"naive", bench.STAYING, bench.CHOSEN, bench.LEANING}
     assert all(row["value"] > 0 for row in rows if row["unit"] == "ms" and row["metric"] != "lean")
+    found = {(row["case"], row["metric"]): row["value"] for row in rows}
+    whole = "guides, skin, lengths and sides kept and push-out"
+    cases = [case for case, metric in found if metric == whole]
+    assert len(cases) == 2 * len(bench.FRAMES) * len(bench.SKINS)
+    for case in cases:
+        own = sum(found[case, stage] for stage in ("skin", "lengths kept", "sides kept", "push-out behind them"))
+        assert found[case, whole] == pytest.approx(own + found[case.rpartition(", ")[0], "guides"])
+    target = {row["metric"]: row["target"] for row in rows if row["metric"].startswith("growth")}
+    assert target == {"growth of the skin in hairs, power": 1.1, "growth of the skin in guides, power": 1.5}
+
+
+def test_quadratic_weights_take_three_times_the_room_of_constant_ones():
+    groom, guides = bench.grown(bench.QUICK[0])
+    constant, quadratic = (bench.random_model(groom, guides, degree) for degree in (0, 2))
+    assert (constant.degree, quadratic.degree) == (0, 2)
+    assert quadratic.nbytes - constant.nbytes == 2 * constant.coefficients.nbytes
+    np.testing.assert_array_equal(quadratic.masks, constant.masks)

@@ -174,6 +174,18 @@ def test_guides_are_strands_chosen_alike_every_time(method):
         assert len(chosen) == 12
 
 
+def test_hairs_that_a_method_found_are_counted_before_others_fill_up():
+    """Three kinds of hair, of which there can be no twelve: only what is counted after filling up is twelve."""
+    features = np.repeat(np.eye(3), 20, axis=0)
+    for method in ("k_medoids", "sparse_coding"):
+        chosen = METHODS[method](features, 12, 3)
+        assert len(chosen.guides) == 12
+        assert chosen.found <= 3
+    printed = METHODS["sparse_coding_printed"](features, 12, 3)
+    assert printed.found == len(printed.guides) <= 3
+    assert METHODS["random"](features, 12, 3).found == 12
+
+
 def small_model(degree=0):
     groom = strands(30)
     guides, _, slots, sets = learned(degree, groom)

@@ -52,6 +52,10 @@ def test_vertices_between_guides_that_span_their_motion_are_found_exactly():
     share, height = np.linspace(0, 1, 12)[:, None, None], np.linspace(0, 1, 5)[:, None]
     truth = motion.rest + ((1 - share) * unseen[0] + share * unseen[1]) * height
     np.testing.assert_allclose(made, truth, atol=2e-5)
+    slot, vertex, weight = skin.sources(5)
+    np.testing.assert_allclose(weight.sum(axis=1), 1, rtol=1e-5)
+    moved = guides[slot, vertex] - motion.rest[[0, 11]][slot, vertex]
+    np.testing.assert_allclose(made[5] - motion.rest[5], np.einsum("vm,vmc->vc", weight, moved), atol=1e-6)
     # Of the four that moved most like a vertex near a guide all are on that guide: it follows no other.
     alone = ParticleSkin(motion, np.array([0, 11]), count=4)(SimpleNamespace(points=guides, head=Pose.identity()))
     assert np.abs(alone - truth).max() > 1e-3

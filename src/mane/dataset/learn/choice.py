@@ -75,10 +75,18 @@ class GuideChoice:
     Attributes:
         guides: strands, rising, shape (G,).
         codes: of every hair in the guides, where the method makes them, shape (S, G); else None.
+        distinct: how many different hairs the method found by itself (chai2017 eq. 10), before any that were taken
+            twice were replaced by others to have as many as were asked for; None where it cannot take one twice.
     """
 
     guides: IntArray
     codes: Float64Array | None = None
+    distinct: int | None = None
+
+    @property
+    def found(self) -> int:
+        """How many different hairs the method found by itself."""
+        return len(self.guides) if self.distinct is None else self.distinct
 
 
 def k_medoids(features: Float64Array, count: int, seed: int) -> GuideChoice:
@@ -88,7 +96,7 @@ def k_medoids(features: Float64Array, count: int, seed: int) -> GuideChoice:
     rng = np.random.default_rng(seed)
     sample = _sample(len(features), rng)
     centres, _ = kmeans2(features[sample], count, iter=SPREAD_ITERATIONS, minit="++", seed=rng, missing="warn")
-    return GuideChoice(_nearest_hairs(features, centres))
+    return GuideChoice(_nearest_hairs(features, centres), distinct=len(_nearest_hairs(features, centres, fills=False)))
 
 
 def random(features: Float64Array, count: int, seed: int) -> GuideChoice:
@@ -131,13 +139,16 @@ def _sample(count: int, rng: np.random.Generator) -> IntArray:
     return np.sort(rng.choice(count, min(count, SAMPLE), replace=False))
 
 
-def _nearest_hairs(features: Float64Array, goals: Float64Array, *, is_distinct: bool = True) -> IntArray:
-    """The hair nearest to each goal (chai2017 eq. 10), rising; a hair that is taken already leaves it to the next."""
+def _nearest_hairs(features: Float64Array, goals: Float64Array, *, fills: bool = True) -> IntArray:
+    """The hair nearest to each goal (chai2017 eq. 10), rising.
+
+    With `fills` a hair that is taken already leaves the goal to the next nearest, so that there are as many as goals.
+    """
     from scipy.spatial import cKDTree
 
-    reach = min(len(features), 64) if is_distinct else 1
+    reach = min(len(features), 64) if fills else 1
     _, near = cKDTree(features).query(goals, k=np.arange(1, reach + 1))
-    if not is_distinct:
+    if not fills:
         return np.unique(near)
     taken: list[int] = []
     free = np.ones(len(features), np.bool_)
@@ -157,8 +168,10 @@ def _coded(features: Float64Array, count: int, seed: int, *, is_positive: bool, 
     for _ in range(LEARNING_ROUNDS):
         codes = sparse_codes(sample, atoms, BETA, is_positive=is_positive)
         atoms = _updated(atoms, codes, sample)
-    guides = _nearest_hairs(features, atoms, is_distinct=fills)
-    return GuideChoice(guides, sparse_codes(features, features[guides], BETA, is_positive=is_positive))
+    distinct = _nearest_hairs(features, atoms, fills=False)
+    guides = _nearest_hairs(features, atoms) if fills else distinct
+    codes = sparse_codes(features, features[guides], BETA, is_positive=is_positive)
+    return GuideChoice(guides, codes, len(distinct))
 
 
 def sparse_codes(data: Float64Array, atoms: Float64Array, beta: float, *, is_positive: bool) -> Float64Array:

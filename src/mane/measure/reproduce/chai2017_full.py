@@ -13,6 +13,7 @@ import numpy as np
 
 from mane.measure.pictures import stack_rows
 from mane.measure.reproduce import chai2017
+from mane.measure.reproduce.chai2017_pictures import PARTED, PICTURE, QUICK_PICTURE
 from mane.measure.reproduce.reproduce import Report, Tell
 from mane.measure.study import parting
 from mane.measure.study import parting_scenes as scenes
@@ -83,7 +84,7 @@ def _run(report: Report, size: FullSize, *, quick: bool, tell: Tell) -> None:
         tell(f"about {spent / 60:.0f} min of processor time", 0.0)
         report.add(size.name, "processor time, estimated before", spent / 60, "min")
     methods = {name: METHODS[name] for name in COMPARED}
-    streamed = stream(size, methods, chai2017.SHOWN_METHODS, report.folder, tell)
+    streamed = stream(size, methods, tuple(PARTED.shown), report.folder, tell)
     case = f"{size.hairs:,} x {size.vertices}, {size.guides} guides, {size.seconds:g} s"
     report.add(f"{case}, full simulation", "flicker", 1e3 * streamed.full.flicker, "mm")
     report.add(f"{case}, full simulation", "mean kink", streamed.full.kink, "rad")
@@ -124,7 +125,7 @@ def _estimate(size: FullSize) -> float:
 
 
 def _draw(report: Report, size: FullSize, streamed: Streamed, quick: bool) -> None:
-    shape, scene = chai2017.QUICK_PICTURE if quick else chai2017.PICTURE, size.scene
+    shape, scene = QUICK_PICTURE if quick else PICTURE, size.scene
     rows = []
     for number, (frame, pictures) in streamed.drawn.items():
         solids = [solid.at(frame.time).mesh() for solid in streamed.recording.simulation.solids]

@@ -42,8 +42,9 @@ PAPERS: dict[str, Paper] = {
         {
             **{
                 name: f"reproduce.chai2017:{name}"
-                for name in ("comb", "curly", "criteria", "hand", "gears", "toys", "choice")
+                for name in ("comb", "curly", "criteria", "hand", "fingers", "gears", "toys", "horse", "choice")
             },
+            "figures": "reproduce.chai2017_figures",
             "hairs": "reproduce.chai2017_hairs",
             "times": "reproduce.chai2017_times",
             "full_training": "reproduce.chai2017_training",

@@ -31,7 +31,7 @@ from mane.measure.study.parting_scenes import PartingScene
 from mane.scene.simulation import Simulation
 from mane.skin.adaptive.model import AdaptiveModel
 from mane.skin.base import Skin
-from mane.skin.finish.passes import LengthKeeping
+from mane.skin.finish.passes import LengthKeeping, SolidAdjustment
 from mane.skin.finish.sides import SideKeeping
 from mane.skin.table import make_skin
 from mane.strand.frame import GuideFrame
@@ -116,17 +116,21 @@ def motions(scene: PartingScene, sizes: Sizes, done: Done) -> tuple[Groom, Train
     return groom, learned, motion_of(scene, groom, UNSEEN_SEEDS, sizes.train_seconds, done)
 
 
-def unseen_error(groom: Groom, motion: TrainingMotion, unseen: TrainingMotion, training: AdaptiveTraining) -> float:
-    """Mean distance of vertices from where they were in unseen motion [m], by the best sets of a model."""
-    model = learn_from_motion(motion, training)
+def unseen_hairs(groom: Groom, unseen: TrainingMotion, model: AdaptiveModel) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Every hair of each frame of unseen motion [m], shape (S, V, 3), as simulated and by the best sets of a model."""
     guides = Guides.chosen(groom, model.guides)
     skin = make_skin("adaptive", groom, guides, model=model)
-    others = np.setdiff1d(np.arange(groom.strand_count), model.guides)
-    errors = []
     for number in range(unseen.displacement.shape[1]):
         truth = groom.as_uniform() + unseen.displacement[:, number]
         frame = guide_frame(guides, np.ascontiguousarray(truth[model.guides]), Pose.identity(), 0.0)
-        errors.append(float(np.linalg.norm(skin(frame)[others] - truth[others], axis=2).mean()))
+        yield truth, skin(frame, copy=True)
+
+
+def unseen_error(groom: Groom, unseen: TrainingMotion, model: AdaptiveModel) -> float:
+    """Mean distance of vertices from where they were in unseen motion [m], by the best sets of a model."""
+    others = np.setdiff1d(np.arange(groom.strand_count), model.guides)
+    pairs = unseen_hairs(groom, unseen, model)
+    errors = [float(np.linalg.norm(made[others] - truth[others], axis=2).mean()) for truth, made in pairs]
     return float(np.mean(errors))
 
 
@@ -277,12 +281,42 @@ METHODS: dict[str, Make] = {
 }
 
 
+Carried = Iterator[tuple[GuideFrame, FloatArray]]  # frames, each with every hair [m], shape (S, V, 3)
+
+
+def carried(recording: Recording, make: Make) -> Carried:
+    """Every hair in every frame, by a method."""
+    skin = make(recording)
+    for frame in recording.frames:
+        yield frame, skin(frame, copy=True)
+
+
+def carried_two_way(recording: Recording, **settings: Any) -> Carried:
+    """The same by a skin whose hairs push their guides (chai2017 section 5), which are simulated anew with it."""
+    scene = recording.scene
+    guides = Guides.chosen(recording.groom, recording.model.guides)
+    simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
+    criteria = {"use_motion": True, "use_solids": True}
+    skin = make_skin("adaptive_two_way", recording.groom, simulation, model=recording.model, **criteria, **settings)
+    for _ in recording.frames:
+        frame = simulation.step()
+        yield frame, skin(frame, copy=True)
+        simulation.receive(skin.world_load(frame))
+
+
+def pushed_out(recording: Recording, hairs: Carried) -> Carried:
+    """The same hairs with their lengths and out of the solids: position correction, as `FrameMeter` finishes them."""
+    solids = recording.simulation.solids
+    lengths, adjustment = LengthKeeping(recording.groom), SolidAdjustment(solids, touched=range(1, len(solids)))
+    for frame, points in hairs:
+        yield frame, adjustment(lengths(points), frame)
+
+
 def measure(recording: Recording, make: Make | None) -> Found:
     """Carry every frame by a method and compare with the truth; None measures the truth itself."""
     if make is None:
         return _measured(recording, ((frame, None) for frame in recording.frames))
-    skin = make(recording)
-    return _measured(recording, ((frame, skin(frame, copy=True)) for frame in recording.frames))
+    return _measured(recording, carried(recording, make))
 
 
 def measure_follow_the_leader(recording: Recording) -> Found:
@@ -294,20 +328,8 @@ def measure_follow_the_leader(recording: Recording) -> Found:
 
 
 def measure_two_way(recording: Recording, **settings: Any) -> Found:
-    """The same for a skin whose hairs push their guides (chai2017 section 5), which are simulated anew with it."""
-    scene = recording.scene
-    guides = Guides.chosen(recording.groom, recording.model.guides)
-    simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
-    criteria = {"use_motion": True, "use_solids": True}
-    skin = make_skin("adaptive_two_way", recording.groom, simulation, model=recording.model, **criteria, **settings)
-
-    def carried() -> Iterator[tuple[GuideFrame, FloatArray]]:
-        for _ in recording.frames:
-            frame = simulation.step()
-            yield frame, skin(frame, copy=True)
-            simulation.receive(skin.world_load(frame))
-
-    return _measured(recording, carried())
+    """The same for a skin whose hairs push their guides (chai2017 section 5)."""
+    return _measured(recording, carried_two_way(recording, **settings))
 
 
 def _measured(recording: Recording, carried: Iterable[tuple[GuideFrame, FloatArray | None]]) -> Found:

@@ -47,6 +47,13 @@ class ParticleSkin:
         gram = np.einsum("pmd,pnd->pmn", basis, basis)
         self._weights = convex_weights(gram, np.einsum("pmd,pd->pm", basis, features)).astype(np.float32)
 
+    def sources(self, hair: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """Slots of guides that the vertices of a hair follow, vertices of those, and weights, shape (V, M) each."""
+        vertices = self._rest.shape[1]
+        rows = slice(hair * vertices, (hair + 1) * vertices)
+        guide, vertex = np.divmod(self._near[rows], vertices)
+        return guide, vertex, self._weights[rows]
+
     def __call__(self, frame: GuideFrame, *, copy: bool = True) -> FloatArray:
         """All hairs (S, V, 3) [m] of a frame; always a new array."""
         moved = frame.head.inverse_apply(frame.points) - self._guides

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mane.body.motion import Motion, Pose
 from mane.body.motion_keys import KeyframedMotion
-from mane.body.props import make_comb, make_gears, make_hand, make_rod, make_urchin
+from mane.body.props import make_comb, make_gears, make_hand, make_horse, make_moving_hand, make_rod, make_urchin
 from mane.body.solid import Solid
 from mane.geometry import quaternion
 
@@ -19,6 +19,11 @@ KEYS_OF_GEARS = 57  # 40 per second
 # [s, m]: gears come up into the hair, stay, and go down again; their middle is below the ball.
 LIFT = ((0.0, -0.30), (0.4, -0.155), (1.0, -0.155), (1.4, -0.30))
 FASTEST_GEAR = 4.0  # [rad/s]
+# [s, m]: the wrist of a hand that goes through the hair beside the face.
+HAND_ROWS = ((0.0, 0.42, -0.04, 0.12), (0.3, 0.27, -0.04, 0.09), (1.1, 0.26, -0.06, -0.08), (1.4, 0.42, -0.06, -0.2))
+CURLS = ((0.0, 0.1), (0.3, 0.1), (0.7, 0.5), (1.0, 0.2), (1.4, 0.1))  # [s], and how far fingers are closed
+SPREAD = 0.15  # [rad]
+HORSE_TOP = -0.22  # [m] its hooves where its back is highest
 
 
 def _upright(angle: float) -> NDArray[np.float64]:
@@ -44,15 +49,25 @@ def rod_through() -> list[Solid]:
 
 def hand_through() -> list[Solid]:
     """A hand with spread fingers goes through the hair beside the face, to the back."""
-    rows = [[0.0, 0.42, -0.04, 0.12], [0.3, 0.27, -0.04, 0.09], [1.1, 0.26, -0.06, -0.08], [1.4, 0.42, -0.06, -0.2]]
-    hand = make_hand(curl=0.1, spread=0.15)
-    return [hand.solid(_keyed(rows, _upright(-0.5 * np.pi)))]
+    return [make_hand(curl=0.1, spread=SPREAD).solid(_keyed(HAND_ROWS, _upright(-0.5 * np.pi)))]
+
+
+def fingers_through() -> list[Solid]:
+    """The same hand, whose fingers close in the hair and open again: palm and fifteen bones."""
+    motion = _keyed(HAND_ROWS, _upright(-0.5 * np.pi))
+    return make_moving_hand(*np.array(CURLS).T, motion, spread=SPREAD)
 
 
 def urchin_below() -> list[Solid]:
     """A spiky ball comes up into a ball of hair and goes away again (chai2017 fig. 12)."""
     rows = [[0.0, 0.0, -0.26, 0.0], [0.4, 0.01, -0.155, 0.0], [0.9, -0.02, -0.155, 0.01], [1.3, 0.0, -0.30, 0.0]]
     return [make_urchin().solid(_keyed(rows, np.array([0.0, 0.0, 0.0, 1.0])))]
+
+
+def horse_below() -> list[Solid]:
+    """A smooth little horse comes up under a ball of hair, which comes to lie on its back (chai2017 fig. 12)."""
+    rows = [[0.0, 0.0, -0.36, 0.0], [0.4, 0.0, HORSE_TOP, 0.0], [0.9, -0.01, HORSE_TOP, 0.02], [1.3, 0.0, -0.38, 0.0]]
+    return [make_horse().solid(_keyed(rows, np.array([0.0, 0.0, 0.0, 1.0])))]
 
 
 def gears_below() -> list[Solid]:
@@ -103,6 +118,7 @@ COMB = PartingScene("comb through straight hair (fig. 13)", "straight", comb_thr
 CURLY_COMB = PartingScene("comb through curly hair (fig. 13)", "curly", comb_through, 1.5)
 ROD = PartingScene("a rod lifts hair and lets it fall (fig. 6)", "straight", rod_through, 1.6, shown=(0.7, 1.4))
 HAND = PartingScene("hand through straight hair (fig. 13)", "straight", hand_through, 1.5)
+FINGERS = PartingScene("hand whose fingers move, through straight hair (fig. 13)", "straight", fingers_through, 1.5)
 URCHIN = PartingScene(
     "hairy ball on a spiky toy (fig. 12)",
     "ball",
@@ -112,6 +128,7 @@ URCHIN = PartingScene(
     shown=(0.6, 1.2),
     view=(0.3, 0.0, 1.0),
 )
+HORSE = replace(URCHIN, name="hairy ball on a smooth toy (fig. 12)", solids=horse_below)
 GEARS = PartingScene(
     "hair on gears that turn (section 7.3)",
     "ball",
