@@ -1,4 +1,7 @@
-"""chai2017 with hair against hair: what the position correction of all hairs does to volume, lengths and time."""
+"""chai2017 with hair against hair, as a finishing pass: what `keep_volume` does to volume, lengths and time.
+
+It stands where the paper has the position correction of its reference [33], which is not here (decision 32).
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,9 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
         finish = VolumeKeeping(recording.groom, compression=compression)
         _measure(report, recording, f"{case}, adaptive, keep_volume, compression {compression:g}", finish, carried)
     report.note(
-        "The text of the paper's reference [33] is not at hand: `keep_volume` corrects positions after skinning and "
-        "without friction, as chai2017 says of it; that it looks at densities is ours."
+        "The paper keeps hair from hair by the position correction of [33], of which it prints no equation and whose "
+        "text is not at hand. `keep_volume` is a method of ours in its place, by densities: a finishing pass, too, and "
+        "without friction. Nothing here says how well [33]'s own would do."
     )
     tell("done", 1.0)
 
