@@ -5,9 +5,11 @@
 import numpy as np
 
 from mane.simd.jit import njit, prange
-from mane.skin.adaptive._kernels_blend import SCRATCH, bit_count, sum_listed, sum_near
+from mane.skin.adaptive._kernels_blend import SCRATCH, Carried, add_carried, bit_count, sum_listed, sum_near
 
 U = np.uint64
+ZERO = np.float32(0.0)
+ONE = np.float32(1.0)
 MASKS = 1024  # of ten guides
 NO_SET = -1
 
@@ -90,6 +92,20 @@ def choose_printed_near(
         chosen[s] = best
 
 
+@njit(cache=True, error_model="numpy")
+def carried_by_each(carried, rows, s, scratch):
+    """What each of the guides `rows (M,)` carries of hair s, as `Carried` with a row for each that turns nothing more.
+
+    Every set of a hair is tried, and the same guides are in many.
+    """
+    vertices = carried.rest.shape[2]
+    moved = np.zeros((len(rows), 3, vertices), np.float32)
+    for a in range(len(rows)):
+        scratch[0], scratch[1], scratch[2] = ONE, ZERO, ZERO
+        add_carried(carried, s, rows[a], scratch[0], ONE, scratch, moved[a])
+    return Carried(carried.rest, carried.guide_rest, moved, carried.rotation[:0])
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def choose_printed_listed(
     slots,
@@ -123,11 +139,16 @@ def choose_printed_listed(
             number[own[k]] = k
             start[k + 1] = start[k] + bit_count(np.int64(own[k]))
         k = chosen[s]
+        places, there = np.arange(rows.shape[1]), np.empty(rows.shape[1], np.float32)
+        for a in range(rows.shape[1]):
+            there[a] = present[rows[s, a]]
+        moved = carried_by_each(carried, rows[s], s, scratch)
+        turned = carried_by_each(tangents, rows[s], s, scratch) if has_tangents else moved
         if k >= 0:
             mask, weights = np.int64(own[k]), coefficients[start[k] : start[k + 1]]
-            sum_listed(mask, weights, scale, least_weight, rows[s], carried, s, present, scratch, held)
+            sum_listed(mask, weights, scale, least_weight, places, moved, s, there, scratch, held)
             if has_tangents:
-                sum_listed(mask, weights, scale, least_weight, rows[s], tangents, s, present, scratch, held_tangent)
+                sum_listed(mask, weights, scale, least_weight, places, turned, s, there, scratch, held_tangent)
         best, least = NO_SET, np.inf
         seen = np.zeros(MASKS, np.bool_)
         for j in range(len(own)):
@@ -140,10 +161,10 @@ def choose_printed_listed(
                 if k == NO_SET:  # without weights: nobody has estimated them
                     continue
                 weights = coefficients[start[k] : start[k + 1]]
-                sum_listed(mask, weights, scale, least_weight, rows[s], carried, s, present, scratch, acc)
+                sum_listed(mask, weights, scale, least_weight, places, moved, s, there, scratch, acc)
                 way = squared_way(acc, held)
                 if has_tangents:
-                    sum_listed(mask, weights, scale, least_weight, rows[s], tangents, s, present, scratch, acc)
+                    sum_listed(mask, weights, scale, least_weight, places, turned, s, there, scratch, acc)
                     way += squared_way(acc, held_tangent)
                 if way < least or (way == least and k < best):
                     best, least = k, way
