@@ -8,11 +8,19 @@ import pytest
 from ball_head import ELSEWHERE, few_guides, groom, guides, make_simulation, run, variants
 
 from mane.groom.groom import Groom
+from mane.measure.bench.adaptive import random_model
 from mane.scene.options import stage_options
 from mane.scene.values import VARYING
 from mane.skin.table import SKINS, make_skin
 
-skins = pytest.mark.parametrize(("stage", "settings"), variants(SKINS))
+# A model belongs to one groom and its guides: one of random sets is made for each (see `with_model`).
+LEARNED = [
+    pytest.param(SKINS["adaptive"], {"model": None, **settings}, id=f"adaptive-model{number or ''}")
+    for number, settings in enumerate(
+        ({}, {"use_motion": True, "use_solids": True}, {"paper": True}, {"use_motion": True, "use_frames": True})
+    )
+]
+skins = pytest.mark.parametrize(("stage", "settings"), [*variants(SKINS), *LEARNED])
 # A segment's direction is rounded by a few times 6e-8 rad and turns all that lies beyond; points lie within 0.6 m.
 ROUNDING = 1e-6
 
@@ -24,8 +32,14 @@ def simulated():
     return simulation, tuple(run(simulation, 6))
 
 
+def with_model(settings, hair, of):
+    """Settings with a model of this groom and these guides, where they ask for one."""
+    return {**settings, "model": random_model(hair, of)} if "model" in settings else settings
+
+
 def bound(stage, settings, hair=None):
-    return make_skin(stage.name, groom() if hair is None else hair, simulated()[0], **settings)
+    hair, simulation = groom() if hair is None else hair, simulated()[0]
+    return make_skin(stage.name, hair, simulation, **with_model(settings, hair, simulation.guides))
 
 
 @skins
@@ -66,7 +80,7 @@ def test_one_hair_and_none(stage, settings):
 @skins
 def test_one_guide_and_an_empty_slot(stage, settings):
     simulation = make_simulation(of=few_guides(1))
-    skin = make_skin(stage.name, groom(), simulation, **settings)
+    skin = make_skin(stage.name, groom(), simulation, **with_model(settings, groom(), simulation.guides))
     np.testing.assert_allclose(skin(simulation.rest), groom().as_uniform(), atol=ROUNDING)
     assert np.isfinite(skin(run(simulation, 3)[-1])).all()
 
@@ -161,6 +175,7 @@ def test_it_writes_where_it_is_told_and_only_there(stage, settings):
 @skins
 def test_a_simulation_tells_it_more_than_guides_do(stage, settings):
     """What the skin needs of the scene comes from the simulation, by the same names for all skins."""
+    settings = with_model(settings, groom(), guides())
     skin = make_skin(stage.name, groom(), guides(), **settings)
     assert skin.guides is guides()
     provided = {need: simulated()[0].provide(need) for need in stage.needs}

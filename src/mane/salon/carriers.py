@@ -218,7 +218,8 @@ def can_carry(stage: HairStage, source: GuideSource) -> bool:
 def _adaptive(side: int, stage: HairStage) -> Carrier | None:
     skin = stage.skin
     assert isinstance(skin, AdaptiveSkin)
-    return AdaptiveCarrier(side, stage) if isinstance(skin.sets, NearSets) and not skin.params.paper else None
+    is_known = isinstance(skin.sets, NearSets) and not skin.params.paper and not skin.params.use_frames
+    return AdaptiveCarrier(side, stage) if is_known else None
 
 
 CARRIERS: dict[str, Any] = {"linear": LinearCarrier, "adaptive": _adaptive}

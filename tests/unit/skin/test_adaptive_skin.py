@@ -111,11 +111,14 @@ def test_cliques_are_those_of_algorithm_1(seed):
         assert all(edges[a, b] for a, b in combinations(one, 2))
 
 
+@pytest.mark.parametrize("tangents", [0.0, 1.0])
+@pytest.mark.parametrize("use_frames", [False, True])
 @pytest.mark.parametrize("amount", [0.0, 0.02])
-def test_the_printed_choice_moves_hairs_least(amount):
+def test_the_printed_choice_moves_hairs_least(amount, use_frames, tangents):
     groom = curtain()
     guides = every(groom, 4)
-    skin = AdaptiveSkin(groom, guides, solids=[TOOTH], paper=True, eligible=6)
+    settings = {"paper": True, "eligible": 6, "tangents": tangents, "use_frames": use_frames}
+    skin = AdaptiveSkin(groom, guides, solids=[TOOTH], **settings)
     before = skin.chosen.copy()
     frame = swung(guides, amount)
     points = skin(frame).astype(np.float64)
@@ -124,7 +127,7 @@ def test_the_printed_choice_moves_hairs_least(amount):
     i, j = skin.graph.scale.pairs.T
     d[i, j] = d[j, i] = skin.graph.difference
     groups = reference.cliques(edges, d)
-    rest, moved = guides.rest.astype(np.float64), (frame.points - guides.rest).astype(np.float64)
+    rest, now = guides.rest.astype(np.float64), frame.points.astype(np.float64)
     singles = 0
     for s, hair in enumerate(groom.as_uniform().astype(np.float64)):
         slots = skin.sets.slots[s]
@@ -134,15 +137,16 @@ def test_the_printed_choice_moves_hairs_least(amount):
 
         def of_set(one, hair=hair):
             near = {g: rest[g] + np.where(np.abs(rest[g] - hair).max() < 1e-9, 1e-5, 0) for g in one}
-            return reference.interpolated(hair, {g: moved[g] for g in one}, reference.near_weights(hair, near))
+            states = {g: np.hstack(reference.carried(hair, rest[g], now[g], use_frames=use_frames)) for g in one}
+            return reference.interpolated(states, reference.near_weights(hair, near)) * [1, 1, 1, *3 * [tangents]]
 
         sets = reference.candidates([guides_in(before[s])], groups)
         expected = reference.closest_to_last(of_set, sets, guides_in(before[s]))
         chosen = guides_in(skin.chosen[s])
         way = [((of_set(one) - of_set(guides_in(before[s]))) ** 2).sum() for one in (chosen, expected)]
         assert chosen in sets
-        assert way[0] == pytest.approx(way[1], rel=1e-4, abs=1e-12)
-        np.testing.assert_allclose(points[s], of_set(chosen), atol=2e-5)
+        assert way[0] == pytest.approx(way[1], rel=1e-4, abs=1e-12 + 1e-11 * tangents)
+        np.testing.assert_allclose(points[s], of_set(chosen)[:, :3], atol=2e-5)
         singles += len(chosen) < len(slots)
     assert singles > 5
 

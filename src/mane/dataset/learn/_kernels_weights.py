@@ -12,8 +12,11 @@ import numpy as np
 
 from mane.simd.jit import njit, prange
 from mane.skin.adaptive._kernels_blend import bit_count
+from mane.skin.adaptive._kernels_frames import fill_change
 
 SINGULAR = 1e-12  # of the largest product: guides that did not move apart
+STILL = 1e-8  # of the largest product along a hair: rounding of a vertex that did not move
+NO_SUM = 1e-20  # of weights: the head carries the hair there
 
 
 @njit(cache=True, error_model="numpy")
@@ -24,9 +27,9 @@ def fill_rows(
     # out
     rows,
 ):
-    """Fill `rows (M, V, F, 3)` with displacements of the guides `slots (M,)` at the places that go with a hair.
+    """Fill `rows (M, V, K, 3)` with what changed of the guides `slots (M,)` at the places that go with a hair.
 
-    `guide_motion (G, F, U, 3)` are displacements of their vertices, `parameter (M, V)` the places.
+    `guide_motion (G, K, U, 3)` is that at their vertices, `parameter (M, V)` the places.
     """
     last = guide_motion.shape[2] - 2
     for a in range(len(slots)):
@@ -37,6 +40,48 @@ def fill_rows(
             for f in range(motion.shape[0]):
                 for c in range(3):
                     rows[a, i, f, c] = motion[f, j, c] + u * (motion[f, j + 1, c] - motion[f, j, c])
+
+
+@njit(cache=True, error_model="numpy")
+def turn_rows(
+    rotation,
+    guide_rest,
+    hair_rest,
+    hair_tangent,
+    slots,
+    parameter,
+    # in and out
+    rows,
+):
+    """Turn what guides carry with them: B_g of chai2017 eq. 5 and 7 as a frame.
+
+    Args:
+        rotation: of the guides at their vertices, quaternions (G, F, U, 4).
+        guide_rest: guides at rest [m] (G, U, 3).
+        hair_rest: the hair at rest [m] (V, 3).
+        hair_tangent: its tangents there, as lengths (V, 3).
+        slots: the guides (M,).
+        parameter: places on them (M, V).
+        rows: as of `fill_rows`; frames of tangents, where there are any, come after those of positions.
+    """
+    frames, last = rotation.shape[1], guide_rest.shape[1] - 2
+    change = np.empty(9, np.float32)
+    for a in range(len(slots)):
+        g = slots[a]
+        for i in range(len(hair_rest)):
+            j = min(int(parameter[a, i]), last)
+            u = parameter[a, i] - np.float32(j)
+            start, end, own, tangent = guide_rest[g, j], guide_rest[g, j + 1], hair_rest[i], hair_tangent[i]
+            x = own[0] - (start[0] + u * (end[0] - start[0]))
+            y = own[1] - (start[1] + u * (end[1] - start[1]))
+            z = own[2] - (start[2] + u * (end[2] - start[2]))
+            for f in range(frames):
+                fill_change(rotation[g, f], parameter[a, i], change)
+                for c in range(3):
+                    p, q, r = change[3 * c], change[3 * c + 1], change[3 * c + 2]
+                    rows[a, i, f, c] += p * x + q * y + r * z
+                    if rows.shape[2] > frames:
+                        rows[a, i, frames + f, c] = p * tangent[0] + q * tangent[1] + r * tangent[2]
 
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
@@ -52,31 +97,35 @@ def product(a, b):
 def fill_products(
     rows,
     hair,
+    frames,
     by_vertex,
     # out
     gram,
     right,
     square,
 ):
-    """Fill K, b and c of the objective w K w - 2 b w + c; the root, which does not move, is left out.
+    """Fill K, b and c of the objective w K w - 2 b w + c.
 
     Args:
-        rows: displacements of the guides (M, V, F, 3).
-        hair: of the hair (V, F, 3).
-        by_vertex: a problem for each vertex, or one for all.
+        rows: what guides carry (M, V, K, 3).
+        hair: what became of the hair (V, K, 3).
+        frames: how many of the K count, from the first on.
+        by_vertex: a problem for each vertex, or one for all but the root, which does not move.
         gram: K (P, M, M), P the vertices or 1; `right`: b (P, M); `square`: c (P,).
     """
-    vertices = hair.shape[0]
-    for p in range(len(gram)):
-        start = p if by_vertex else 1
-        end = p + 1 if by_vertex else vertices
-        own = hair[start:end].reshape(-1)
-        square[p] = product(own, own)
+    gram[:], right[:], square[:] = 0.0, 0.0, 0.0
+    for i in range(0 if by_vertex else 1, hair.shape[0]):
+        p = i if by_vertex else 0
+        own = hair[i, :frames].reshape(-1)
+        square[p] += product(own, own)
         for a in range(len(rows)):
-            first = rows[a, start:end].reshape(-1)
-            right[p, a] = product(first, own)
+            first = rows[a, i, :frames].reshape(-1)
+            right[p, a] += product(first, own)
             for b in range(a + 1):
-                gram[p, a, b] = product(first, rows[b, start:end].reshape(-1))
+                gram[p, a, b] += product(first, rows[b, i, :frames].reshape(-1))
+    for p in range(len(gram)):
+        for a in range(len(rows)):
+            for b in range(a):
                 gram[p, b, a] = gram[p, a, b]
 
 
@@ -158,17 +207,72 @@ def solve_subsets(
         weights[mask], error[mask] = weights[best], error[best]
 
 
+@njit(cache=True, error_model="numpy")
+def share_evenly(
+    count,
+    largest,
+    # out
+    weights,
+):
+    """Fill `weights (2^M, M)` with those of least norm: where nothing moves, all weights of sum 1 solve eq. 7."""
+    for mask in range(1, 1 << count):
+        size = bit_count(mask)
+        if size > largest:
+            continue
+        for a in range(count):
+            weights[mask, a] = 1.0 / size if mask >> a & 1 else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def weights_as_played(mask, coefficients, powers, least, weight):
+    """Fill `weight (M,)` with the weights at a vertex that are played.
+
+    They are polynomials, `coefficients (M, D)` of the `powers (D,)` there, clipped at `least` and scaled to a sum of 1.
+    """
+    total = 0.0
+    for a in range(len(weight)):
+        weight[a] = 0.0
+        if mask >> a & 1:
+            for d in range(len(powers)):
+                weight[a] += np.float64(coefficients[a, d]) * powers[d]
+            weight[a] = max(weight[a], least)
+            total += weight[a]
+    scale = 1.0 / total if abs(total) > NO_SUM else 0.0
+    for a in range(len(weight)):
+        weight[a] *= scale
+
+
+@njit(cache=True, error_model="numpy")
+def squared_error(gram, right, square, weight):
+    """w K w - 2 b w + c."""
+    error = square
+    for a in range(len(weight)):
+        row = -2.0 * right[a]
+        for b in range(len(weight)):
+            row += gram[a, b] * weight[b]
+        error += weight[a] * row
+    return error
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def learn_sets(
     guide_motion,
     hair_motion,
+    rotation,
+    guide_rest,
+    hair_rest,
+    hair_tangent,
+    frames,
     slots,
     counts,
     row_of,
     parameter,
     fit,
+    powers,
+    fits_root,
     largest,
     least,
+    least_weight,
     # out
     coefficients,
     error,
@@ -176,57 +280,84 @@ def learn_sets(
     """Weights of all subsets of all hairs (chai2017 algorithm 2).
 
     Args:
-        guide_motion: displacements of the guides as seen from the head [m] (G, F, U, 3).
-        hair_motion: of the hairs (S, F, V, 3).
+        guide_motion: what changed of the guides as seen from the head [m] (G, K, U, 3): their displacement in F frames,
+            and where states have tangents, that of them in the F frames after.
+        hair_motion: of the hairs (S, K, V, 3).
+        rotation: how guides have turned, quaternions (G, F, U, 4); (0, F, U, 4) where B_g is a translation.
+        guide_rest: guides at rest [m] (G, U, 3).
+        hair_rest: hairs at rest [m] (S, V, 3).
+        hair_tangent: their tangents there, as lengths [m] (S, V, 3).
+        frames: F.
         slots: eligible guides (S, M).
         counts: how many (S,).
         row_of: row of `parameter` of each of them (S, M).
         parameter: places on guides (R, V).
         fit: what takes weights at the vertices to the coefficients of a polynomial (D, V); for D of 1 the weights are
             constant and found in one solve.
+        powers: what takes coefficients to weights at the vertices (V, D).
+        fits_root: the weights of the root count in the fit.
         largest: guides in a set at most.
         least: a set with a guide whose weight is nowhere as large is left out (epsilon of algorithm 2).
+        least_weight: a weight below counts as that, when it is played.
         coefficients: of the guides of every set (S, 2^M, M, D), float32.
-        error: sum of squares of every set (S, 2^M), infinite for one that is left out.
+        error: sum of squares of every set as it is played, of positions alone (S, 2^M) [m^2]; infinite for one that is
+            left out.
     """
     vertices = hair_motion.shape[2]
-    degrees, width = fit.shape[0], slots.shape[1]
+    degrees = fit.shape[0]
     problems = vertices if degrees > 1 else 1
     for s in prange(len(slots)):
-        count = counts[s]
-        rows = np.empty((count, vertices, hair_motion.shape[1], 3), np.float32)
-        hair = np.empty((vertices, hair_motion.shape[1], 3), np.float32)
+        count, every = counts[s], hair_motion.shape[1]
+        rows = np.empty((count, vertices, every, 3), np.float32)
+        hair = np.empty((vertices, every, 3), np.float32)
         for i in range(vertices):
             hair[i] = hair_motion[s, :, i]
         places = np.empty((count, vertices), np.float32)
         for a in range(count):
             places[a] = parameter[row_of[s, a]]
         fill_rows(guide_motion, slots[s, :count], places, rows)
+        if len(rotation) > 0:
+            turn_rows(rotation, guide_rest, hair_rest[s], hair_tangent[s], slots[s, :count], places, rows)
         gram, right = np.empty((problems, count, count)), np.empty((problems, count))
         square = np.empty(problems)
-        fill_products(rows, hair, degrees > 1, gram, right, square)
+        fill_products(rows, hair, every, degrees > 1, gram, right, square)
         weights, own = np.zeros((1 << count, count)), np.zeros(1 << count)
-        peak = np.zeros((1 << count, count))
         error[s] = np.inf
         coefficients[s] = 0.0
-        error[s, 1 : 1 << count] = 0.0
+        still = STILL * gram.max()
         for p in range(problems):
             if degrees > 1 and p == 0:
-                continue  # the root
-            solve_subsets(gram[p], right[p], square[p], count, largest, weights, own)
+                if not fits_root:
+                    continue
+                if gram[p].max() <= still:
+                    share_evenly(count, largest, weights)
+                else:
+                    solve_subsets(gram[p], right[p], square[p], count, largest, weights, own)
+            else:
+                solve_subsets(gram[p], right[p], square[p], count, largest, weights, own)
             for mask in range(1, 1 << count):
                 if bit_count(mask) > largest:
                     continue
-                error[s, mask] += own[mask]
                 for a in range(count):
                     w = weights[mask, a]
-                    peak[mask, a] = max(peak[mask, a], w)
                     for d in range(degrees):
                         coefficients[s, mask, a, d] += np.float32(w if degrees == 1 else fit[d, p] * w)
+        if every > frames:  # tangents count in weights, and not in what is seen
+            fill_products(rows, hair, frames, degrees > 1, gram, right, square)
+        weight, peak = np.empty(count), np.empty(count)
         for mask in range(1, 1 << count):
             if bit_count(mask) > largest:
-                error[s, mask] = np.inf
                 continue
-            for a in range(width):
-                if mask >> a & 1 and peak[mask, a] < least:
+            total, peak[:] = 0.0, 0.0
+            for p in range(problems):
+                if degrees > 1 and p == 0 and not fits_root:
+                    continue  # the root
+                weights_as_played(mask, coefficients[s, mask], powers[p], least_weight, weight)
+                if degrees == 1 or p > 0:
+                    total += max(squared_error(gram[p], right[p], square[p], weight), 0.0)
+                for a in range(count):
+                    peak[a] = max(peak[a], weight[a])
+            error[s, mask] = total
+            for a in range(count):
+                if mask >> a & 1 and peak[a] < least:
                     error[s, mask] = np.inf

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.dataset.dataset import Dataset, open_dataset
-from mane.dataset.learn.choice import METHODS, GuideChoice, motion_features
-from mane.dataset.learn.motion import TrainingMotion, mean_and_percentile, read_motion
+from mane.dataset.learn.choice import METHODS, OF_WHOLE_STATES, GuideChoice, motion_features
+from mane.dataset.learn.motion import HairStates, TrainingMotion, mean_and_percentile, read_motion
 from mane.dataset.learn.weights import learn_sets
 from mane.dataset.run import run_dataset
 from mane.dataset.spec import MotionTable, Spec, StoreTable
@@ -49,6 +49,13 @@ class AdaptiveTraining:
         epsilon: sets with a guide of less weight are left out
         most_sets: of a hair that are kept
         degree: of the weights along a hair: 0, 1 or 2
+        use_frames: guides turn the hairs that they carry, as frames at their vertices (B_g of eq. 5 and 7), and do not
+            only move them
+        tangents: what a unit tangent counts as in the states of hairs, by which guides are chosen and weights learned
+            [m]; the paper's states have them as they are, which is 1 m. 0 for states without
+        negative_weights: polynomials below zero are played as they are, and not as zero
+        fit_root: polynomials are fitted to the weights of the root as well (eq. 8), which nothing determines
+        sigma: of eq. 2, for what d reaches in training
         train: motions to learn from
         test: motions that are kept back to measure errors on
         seconds: of each motion [s]
@@ -63,6 +70,11 @@ class AdaptiveTraining:
     epsilon: float = 0.1
     most_sets: int = 80
     degree: int = 0
+    use_frames: bool = False
+    tangents: float = 0.0
+    negative_weights: bool = False
+    fit_root: bool = False
+    sigma: float = AdaptiveParams.sigma
     train: int = 4
     test: int = 2
     seconds: float = 3.0
@@ -85,12 +97,16 @@ class AdaptiveTraining:
         require_positive("seconds", self.seconds)
         if not 0 <= self.epsilon < 1:
             raise ValueError(f"epsilon: must be at least 0 and below 1, got {self.epsilon}")
+        for name in ("tangents", "sigma"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"{name}: must be finite and at least 0, got {getattr(self, name)}")
 
     @classmethod
     def printed(cls, **settings: Any) -> AdaptiveTraining:
-        """As chai2017 prints it: sparse coding in metres, all subsets, quadratic weights, epsilon of 0.01."""
+        """As chai2017 prints it: sparse coding of states, frames, all subsets, quadratic weights, epsilon of 0.01."""
         given = {"method": "sparse_coding_printed", "largest": 9, "eligible": 9, "epsilon": 0.01, "degree": 2}
-        return cls(**{**given, "most_sets": 511, **settings})
+        states = {"use_frames": True, "tangents": 1.0, "negative_weights": True, "fit_root": True}
+        return cls(**{**given, **states, "most_sets": 511, **settings})
 
 
 def training_spec(scene: Scene, training: AdaptiveTraining) -> Spec:
@@ -182,17 +198,19 @@ def learn_from_motion(
     if training.guides > groom.strand_count:
         raise ValueError(f"guides: must be at most {groom.strand_count} (= number of strands), got {training.guides}")
     with stage("choosing guides"):
-        features = motion_features(motion.displacement[:, :, 1:], training.seed)
+        states = HairStates(motion, training.tangents, are_whole=training.method in OF_WHOLE_STATES)
+        features = motion_features(states, training.seed)
         choice = METHODS[training.method](features, training.guides, training.seed)
     guides = Guides.chosen(groom, choice.guides)
     slots, counts = eligible_guides(features, choice, training.eligible)
     with stage("comparing guides"):
         pairs = shared_pairs(slots, counts, guides.capacity)
-        scale = motion_scale(motion, choice.guides, pairs)
+        scale = motion_scale(motion, choice.guides, pairs, training.sigma)
     rows, row_of = GuideRows.of(groom, guides, slots)
     with stage("weights"):
         sets = learn_sets(
-            np.ascontiguousarray(motion.displacement[choice.guides]),
+            choice.guides,
+            motion.rest,
             motion.displacement,
             slots,
             counts,
@@ -202,6 +220,10 @@ def learn_from_motion(
             largest=training.largest,
             epsilon=training.epsilon,
             most_sets=training.most_sets,
+            use_frames=training.use_frames,
+            tangents=training.tangents,
+            negative_weights=training.negative_weights,
+            fit_root=training.fit_root,
             done=lambda share: tell("weights", share),
         )
     frames, vertices = motion.displacement.shape[1:3]
@@ -213,6 +235,9 @@ def learn_from_motion(
         "frames": frames,
         "method": training.method,
         "degree": training.degree,
+        "use_frames": training.use_frames,
+        "negative_weights": training.negative_weights,
+        "sigma": training.sigma,
         "sets_per_hair": len(sets.masks) / groom.strand_count,
         "training_error": float(np.sqrt(sets.best_error.sum() / (groom.strand_count * frames * (vertices - 1)))),
     }
@@ -238,7 +263,8 @@ def eligible_guides(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Eligible guides of every hair, (S, M), and how many there are, (S,).
 
-    With codes those that count for a hair (chai2017 6.3), at least one; without, those that move most like it.
+    With codes those that count for a hair (chai2017 6.3): above a threshold, so that none below zero is left. A hair
+    with none has the guide that moves most like it, and without codes it has those that do.
     """
     from scipy.spatial import cKDTree
 
@@ -246,18 +272,20 @@ def eligible_guides(
     if choice.codes is None:
         _, near = cKDTree(features[choice.guides]).query(features, k=np.arange(1, places + 1))
         return near.astype(np.int32), np.full(len(features), places, np.int32)
-    size = np.abs(choice.codes)
-    order = np.argsort(-size, axis=1, kind="stable")[:, :places]
-    counts = np.maximum((np.take_along_axis(size, order, axis=1) > CODE_EPSILON).sum(axis=1), 1)
-    return order.astype(np.int32), counts.astype(np.int32)
+    order = np.argsort(-choice.codes, axis=1, kind="stable")[:, :places]
+    counts = (np.take_along_axis(choice.codes, order, axis=1) >= CODE_EPSILON).sum(axis=1)
+    alone = np.flatnonzero(counts == 0)
+    if len(alone):
+        _, order[alone, 0] = cKDTree(features[choice.guides]).query(features[alone])
+    return order.astype(np.int32), np.maximum(counts, 1).astype(np.int32)
 
 
 def motion_scale(
-    motion: TrainingMotion, guides: NDArray[np.int64], pairs: NDArray[np.int64]
+    motion: TrainingMotion, guides: NDArray[np.int64], pairs: NDArray[np.int64], sigma: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """A and B of chai2017 eq. 2 for pairs of guides, and what d reaches in training."""
     position = motion.displacement[guides] + motion.rest[guides][:, None]
-    return mean_and_percentile(position, motion.velocity(guides), pairs, AdaptiveParams().sigma, PERCENTILE)
+    return mean_and_percentile(position, motion.velocity(guides), ~motion.begins, pairs, sigma, PERCENTILE)
 
 
 class _Stages:

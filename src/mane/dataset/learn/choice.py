@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +28,23 @@ EPSILON = 0.01
 CODING_STEPS, LEARNING_ROUNDS = 60, 12
 
 
-def motion_features(motion: FloatArray, seed: int = 0, components: int = COMPONENTS) -> Float64Array:
+class Rows(Protocol):
+    """An array of hairs, or what makes its rows when they are asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array, hairs first."""
+
+    def __getitem__(self, some: slice, /) -> FloatArray:
+        """Rows of some hairs."""
+
+
+def motion_features(motion: Rows, seed: int = 0, components: int = COMPONENTS) -> Float64Array:
     """Coordinates of hairs (S, ...) among the principal components of their motion, (S, D) [m], not centred.
 
     Found by a randomised projection: distances between hairs are kept but for what is beyond D components.
     """
-    hairs, length = len(motion), int(np.prod(motion.shape[1:]))
+    hairs, length = motion.shape[0], int(np.prod(motion.shape[1:]))
     rng = np.random.default_rng(seed)
     width = min(components + 8, hairs, length)
     probe = _projected(motion, rng.normal(size=(length, width)).astype(np.float32))
@@ -44,22 +56,22 @@ def motion_features(motion: FloatArray, seed: int = 0, components: int = COMPONE
     return features
 
 
-def _blocks(motion: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+def _blocks(motion: Rows) -> Iterator[tuple[slice, FloatArray]]:
     """Some hairs after the other, flat: a copy of the motion of a full head would not fit into memory beside it."""
-    for start in range(0, len(motion), HAIRS_AT_ONCE):
-        some = slice(start, min(start + HAIRS_AT_ONCE, len(motion)))
+    for start in range(0, motion.shape[0], HAIRS_AT_ONCE):
+        some = slice(start, min(start + HAIRS_AT_ONCE, motion.shape[0]))
         yield some, motion[some].reshape(some.stop - start, -1)
 
 
-def _projected(motion: FloatArray, basis: FloatArray) -> FloatArray:
+def _projected(motion: Rows, basis: FloatArray) -> FloatArray:
     """Every hair in a basis (L, W): shape (S, W)."""
-    out = np.empty((len(motion), basis.shape[1]), np.float32)
+    out = np.empty((motion.shape[0], basis.shape[1]), np.float32)
     for some, flat in _blocks(motion):
         out[some] = flat @ basis
     return out
 
 
-def _summed(motion: FloatArray, left: FloatArray) -> FloatArray:
+def _summed(motion: Rows, left: FloatArray) -> FloatArray:
     """Sums over hairs of what each has on the left (S, W): shape (L, W)."""
     parts = (flat.T @ left[some] for some, flat in _blocks(motion))
     first = next(parts)
@@ -133,6 +145,7 @@ METHODS: dict[str, Callable[[Float64Array, int, int], GuideChoice]] = {
     "graph": graph,
     "random": random,
 }
+OF_WHOLE_STATES = ("sparse_coding_printed",)  # chai2017's u_s has where hairs are, and not how far they came from rest
 
 
 def _sample(count: int, rng: np.random.Generator) -> IntArray:

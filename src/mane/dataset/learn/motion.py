@@ -12,6 +12,7 @@ from mane.body.motion import Pose
 from mane.dataset.dataset import Dataset, SequenceReader
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray
+from mane.skin.adaptive.frames import vertex_tangents
 
 HAIRS_AT_ONCE = 20_000
 
@@ -77,14 +78,48 @@ def seen_from(head: Pose, points: FloatArray) -> FloatArray:
     return turned
 
 
+class HairStates:
+    """States of hairs as guides are chosen by, u_s of chai2017 6.3, hair by hair when they are asked for; no roots.
+
+    Args:
+        motion: of the hairs.
+        tangents: what a unit tangent counts as [m]; 0 for states of positions alone.
+        are_whole: states as they are, not how they changed since rest.
+
+    Attributes:
+        shape: (S, F or 2 F, V - 1, 3).
+    """
+
+    def __init__(self, motion: TrainingMotion, tangents: float = 0.0, *, are_whole: bool = False) -> None:
+        self._motion, self._tangents, self._are_whole = motion, np.float32(tangents), are_whole
+        hairs, frames, vertices = motion.displacement.shape[:3]
+        self.shape = (hairs, 2 * frames if tangents else frames, vertices - 1, 3)
+
+    def __getitem__(self, some: slice) -> FloatArray:
+        """States of some hairs, float32."""
+        rest, moved = self._motion.rest[some], self._motion.displacement[some]
+        if not self._tangents:
+            return (rest[:, None] + moved if self._are_whole else moved)[:, :, 1:]
+        points = rest[:, None] + moved
+        tangents, still = self._tangents * vertex_tangents(points), self._tangents * vertex_tangents(rest)[:, None]
+        parts = [points, tangents] if self._are_whole else [moved, tangents - still]
+        return np.concatenate(parts, axis=1)[:, :, 1:]
+
+
 def mean_and_percentile(
-    position: FloatArray, velocity: FloatArray, pairs: NDArray[np.int64], sigma: float, percentile: float
+    position: FloatArray,
+    velocity: FloatArray,
+    moving: NDArray[np.bool_],
+    pairs: NDArray[np.int64],
+    sigma: float,
+    percentile: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """A and B of chai2017 7.1 for pairs of guides, and a percentile of d of eq. 2 over training, each (P,).
 
     Args:
         position: of the guides, shape (G, F, V, 3).
-        velocity: shape (G, F', V, 3).
+        velocity: in the frames that have one, shape (G, F', V, 3).
+        moving: whether a frame has a velocity, F' of them have, shape (F,).
         pairs: shape (P, 2).
         sigma: of eq. 2.
         percentile: of d, in percent.
@@ -94,7 +129,7 @@ def mean_and_percentile(
         gap = _squares(position[i] - position[j])
         rush = _squares(velocity[i] - velocity[j])
         a, b = max(float(gap.mean()), 1e-12), max(float(rush.mean()), 1e-12)
-        d = np.percentile(gap / a, percentile) + sigma * np.percentile(rush / b, percentile)
+        d = np.percentile(gap[moving] / a + sigma * rush / b, percentile)
         results.append((a, b, max(float(d), 1.0)))
     found = np.array(results, np.float64).reshape(-1, 3)
     return found[:, 0], found[:, 1], found[:, 2]

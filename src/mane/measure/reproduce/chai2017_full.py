@@ -40,7 +40,7 @@ COMPARED = (
     "physical",
     FIXED,
     "naive, adaptive (eq. 11)",
-    "adaptive as printed",
+    "default model, played as printed",
     "motion alone (4.1)",
     "solids alone (4.2)",
     "tip rule [13], 2 cm",

@@ -8,7 +8,7 @@ carries the same guides. Hairs near a solid are those with a vertex within `NEAR
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -68,6 +68,7 @@ class Recording:
         truth: every hair, frame by frame [m], shape (F, S, V, 3).
         is_near: whether a hair is near a solid in the truth, shape (F, S).
         others: hairs that are no guides.
+        learned: other models of the same motion, by how they were learned; see `learned_by`.
     """
 
     scene: PartingScene
@@ -79,6 +80,13 @@ class Recording:
     truth: FloatArray
     is_near: NDArray[np.bool_]
     others: NDArray[np.int64]
+    learned: dict[AdaptiveTraining, AdaptiveModel] = field(default_factory=dict)
+
+    def learned_by(self, training: AdaptiveTraining) -> AdaptiveModel:
+        """Another model of the same motion, learned when it is first asked for."""
+        if training not in self.learned:
+            self.learned[training] = learn_from_motion(self.motion, training)
+        return self.learned[training]
 
 
 Done = Callable[[str, float], None]
@@ -205,7 +213,7 @@ class SidedSkin:
         recording: whose solids hair keeps its side of.
     """
 
-    def __init__(self, skin: Skin | ParticleSkin, recording: Recording) -> None:
+    def __init__(self, skin: Skin | ParticleSkin | PrintedSkin, recording: Recording) -> None:
         solids = recording.simulation.solids
         self._skin, self._lengths = skin, LengthKeeping(recording.groom)
         self._sides = SideKeeping(solids, body=solids[0])
@@ -215,7 +223,30 @@ class SidedSkin:
         return self._sides(self._lengths(self._skin(frame, copy=copy)), frame)
 
 
-Make = Callable[[Recording], Skin | ParticleSkin | SidedSkin]
+class PrintedSkin:
+    """The adaptive skin learned and played as printed, on guides of its own, which are simulated beside.
+
+    Those of its guides that are no guides of the recording count among the hairs that are measured.
+
+    Args:
+        recording: what it learns from, and whose scene it plays.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        scene, groom = recording.scene, recording.groom
+        model = recording.learned_by(AdaptiveTraining.printed(guides=len(recording.model.guides)))
+        guides = Guides.chosen(groom, model.guides)
+        self._simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
+        self._skin = make_skin("adaptive", groom, self._simulation, model=model, paper=True)
+
+    def __call__(self, frame: GuideFrame, *, copy: bool = True) -> FloatArray:
+        """Every hair at the next frame [m], shape (S, V, 3)."""
+        own = self._simulation.step()
+        assert own.time == frame.time
+        return self._skin(own, copy=copy)
+
+
+Make = Callable[[Recording], Skin | ParticleSkin | SidedSkin | PrintedSkin]
 
 
 def _skin(name: str, **settings: Any) -> Make:
@@ -232,6 +263,16 @@ def _learned(**settings: Any) -> Make:
 def _chosen(**settings: Any) -> Make:
     """Learned sets that are chosen anew in every frame, by both criteria."""
     return _learned(use_motion=True, use_solids=True, **settings)
+
+
+def _framed(**settings: Any) -> Make:
+    """Learned sets on the same guides, which turn the hairs that they carry: B_g of chai2017 eq. 5 and 7 as a frame."""
+
+    def made(recording: Recording) -> Skin:
+        model = recording.learned_by(AdaptiveTraining(guides=len(recording.model.guides), use_frames=True))
+        return make_skin("adaptive", recording.groom, recording.simulation, model=model, **settings)
+
+    return made
 
 
 def _adaptive_physical(**settings: Any) -> Make:
@@ -262,7 +303,10 @@ METHODS: dict[str, Make] = {
     "particle-wise [33]": _particle_wise,
     "naive, fixed (eq. 11)": _skin("adaptive", use_motion=False, use_solids=False),
     "naive, adaptive (eq. 11)": _skin("adaptive"),
-    "adaptive as printed": _learned(paper=True),
+    "adaptive as printed": PrintedSkin,
+    "default model, played as printed": _learned(paper=True),
+    "fixed sets, frames": _framed(),
+    "adaptive, frames": _framed(use_motion=True, use_solids=True),
     "motion alone (4.1)": _learned(use_motion=True),
     "solids alone (4.2)": _learned(use_solids=True),
     "tip rule [13], 2 cm": _learned(tip_distance=0.02),

@@ -4,13 +4,15 @@ With x0 the hair at rest and u_k the displacement of guide k, both as seen from 
 
     x = T (x0 + sum_k w_k u_k + offset)
 
-Rows of the tables are guides at the places that go with a hair's vertices: `shift (R, 3, V)` holds u_k. Weights are
-those of chai2017 eq. 11 (`blend_near`), or polynomials along the hair, eq. 6 (`blend_listed`).
+Rows of the tables are guides at the places that go with a hair's vertices: `shift (R, 3, V)` holds u_k. Where B_g is a
+frame, u_k + (R_k - 1) (x0 - g0_k) takes the place of u_k, with the guide g0_k at rest and R_k how it has turned there.
+Weights are those of chai2017 eq. 11 (`blend_near`), or polynomials along the hair, eq. 6 (`blend_listed`).
 """
 
 # mypy: allow-untyped-defs
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +31,23 @@ LEAST_PRESENCE = np.float32(0.05)
 GONE = np.float32(1e-5)  # [m] of a jump: nobody sees what is left
 HAIRS_PER_TASK = 64
 NO_SET = -1
+SCRATCH = 6  # rows of V numbers that a sum over guides needs
+
+
+class Carried(NamedTuple):
+    """What guides carry: positions, or tangents.
+
+    Attributes:
+        rest: of the hairs at rest (S, 3, V).
+        guide_rest: of the guides at rest (R, 3, V).
+        shift: change of the guides since (R, 3, V).
+        rotation: R - 1 of the guides (R, 9, V); none where they do not turn what they carry.
+    """
+
+    rest: Any
+    guide_rest: Any
+    shift: Any
+    rotation: Any
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -55,19 +74,41 @@ def clear(total, whole, acc):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def add_carried(carried, s, r, weight, present, scratch, acc):
+    """Add what guide row r carries of hair s with weights (V,)."""
+    total, whole, turned = scratch[1], scratch[2], scratch[3:6]
+    if len(carried.rotation) == 0:
+        add_guide(weight, carried.shift[r], present, total, whole, acc)
+        return
+    rest, guide_rest, shift, rotation = carried.rest[s], carried.guide_rest[r], carried.shift[r], carried.rotation[r]
+    for c in range(3):
+        for i in range(len(weight)):
+            x, y, z = rest[0, i] - guide_rest[0, i], rest[1, i] - guide_rest[1, i], rest[2, i] - guide_rest[2, i]
+            turned[c, i] = (
+                shift[c, i] + rotation[3 * c, i] * x + rotation[3 * c + 1, i] * y + rotation[3 * c + 2, i] * z
+            )
+    add_guide(weight, turned, present, total, whole, acc)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
 def normalize(total, whole, acc):
     """Divide by the sum of weights; where next to nothing of the guides is there, the head takes over."""
     for i in range(len(total)):
-        share = min(total[i] / max(whole[i] * LEAST_PRESENCE, TINY), ONE)
-        scale = share / max(total[i], TINY)
+        size = abs(total[i])
+        share = min(size / max(abs(whole[i]) * LEAST_PRESENCE, TINY), ONE)
+        scale = share / max(size, TINY)
+        scale = scale if total[i] >= ZERO else -scale  # a sum below 0 comes of weights that are not clipped
         acc[0, i] *= scale
         acc[1, i] *= scale
         acc[2, i] *= scale
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def sum_near(mask, rows, rest, guide_rest, shift, present, scratch, acc):
-    """Fill `acc (3, V)` with the displacement of a hair by the guides of a mask, weights of eq. 11 at rest."""
+def sum_near(mask, rows, rest, guide_rest, carried, s, present, scratch, acc):
+    """Fill `acc (3, V)` with the change of hair s by the guides of a mask, weights of eq. 11 at rest.
+
+    `rest (3, V)` of the hair and `guide_rest (R, 3, V)` say how far it is from guides; `scratch (6, V)` is overwritten.
+    """
     weight, total, whole = scratch[0], scratch[1], scratch[2]
     clear(total, whole, acc)
     for a in range(len(rows)):
@@ -78,7 +119,7 @@ def sum_near(mask, rows, rest, guide_rest, shift, present, scratch, acc):
                 y = rest[1, i] - guide_rest[r, 1, i]
                 z = rest[2, i] - guide_rest[r, 2, i]
                 weight[i] = ONE / max(math.sqrt(x * x + y * y + z * z), NEAR)
-            add_guide(weight, shift[r], present[r], total, whole, acc)
+            add_carried(carried, s, r, weight, present[r], scratch, acc)
     normalize(total, whole, acc)
 
 
@@ -102,11 +143,11 @@ def coefficients_before(masks, number):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def sum_listed(mask, coefficients, scale, rows, shift, present, scratch, acc):
-    """Fill `acc (3, V)` with the displacement of a hair by the guides of a set with weights that are polynomials.
+def sum_listed(mask, coefficients, scale, least, rows, carried, s, present, scratch, acc):
+    """Fill `acc (3, V)` with the change of hair s by the guides of a set with weights that are polynomials.
 
     `coefficients (k, degree + 1)` are those of the guides of the mask in rising order, as parts of `scale`; the
-    variable is 0 at the root and 1 at the tip. A weight below zero counts as zero.
+    variable is 0 at the root and 1 at the tip. A weight below `least` counts as that.
     """
     weight, total, whole = scratch[0], scratch[1], scratch[2]
     clear(total, whole, acc)
@@ -122,8 +163,8 @@ def sum_listed(mask, coefficients, scale, rows, shift, present, scratch, acc):
                 for i in range(len(weight)):
                     weight[i] = c + np.float32(i) * step * weight[i]
             for i in range(len(weight)):
-                weight[i] = max(weight[i], ZERO)
-            add_guide(weight, shift[r], present[r], total, whole, acc)
+                weight[i] = max(weight[i], least)
+            add_carried(carried, s, r, weight, present[r], scratch, acc)
             member += 1
     normalize(total, whole, acc)
 
@@ -156,12 +197,12 @@ def sum_constant(mask, coefficients, scale, rows, shift, present, own, weights, 
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def sum_set(mask, coefficients, scale, rows, shift, present, scratch, members, weights, acc):
-    """Fill `acc (3, V)` with the displacement of a hair by a set whose weights are constant, or polynomials."""
-    if coefficients.shape[1] == 1:
-        sum_constant(mask, coefficients, scale, rows, shift, present, members, weights, acc)
+def sum_set(mask, coefficients, scale, least, rows, carried, s, present, scratch, members, weights, acc):
+    """Fill `acc (3, V)` with the displacement of hair s by a set whose weights are constant, or polynomials."""
+    if coefficients.shape[1] == 1 and len(carried.rotation) == 0:
+        sum_constant(mask, coefficients, scale, rows, carried.shift, present, members, weights, acc)
     else:
-        sum_listed(mask, coefficients, scale, rows, shift, present, scratch, acc)
+        sum_listed(mask, coefficients, scale, least, rows, carried, s, present, scratch, acc)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -212,10 +253,8 @@ def place_hair(rest, acc, turn, move, out):
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def blend_near(
-    rest,
+    carried,
     rows,
-    guide_rest,
-    shift,
     present,
     before,
     now,
@@ -231,10 +270,8 @@ def blend_near(
     """Fill `out (S, 3 V)` with hairs whose weights are those of chai2017 eq. 11.
 
     Args:
-        rest: hairs at rest from the pivot [m] (S, 3, V).
+        carried: positions [m], those at rest from the pivot, as `Carried`.
         rows: of the tables, for the eligible guides of each hair (S, M).
-        guide_rest: guides at rest from the pivot [m] (R, 3, V).
-        shift: displacement of each row as seen from the head [m] (R, 3, V).
         present: how far the guide of each row is there (R,).
         before: masks of the frame before (S,); 0 for none.
         now: masks of this frame (S,); 0 for none, and the head alone carries the hair.
@@ -245,14 +282,15 @@ def blend_near(
         is_fading: whether a hair has an offset (S,).
         out: see above.
     """
+    rest, guide_rest = carried.rest, carried.guide_rest
     hair_count, vertices = rest.shape[0], rest.shape[2]
     for task in prange((hair_count + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
-        scratch = np.empty((3, vertices), np.float32)
+        scratch = np.empty((SCRATCH, vertices), np.float32)
         acc, old = np.empty((3, vertices), np.float32), np.empty((3, vertices), np.float32)
         for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hair_count)):
-            sum_near(np.int64(now[s]), rows[s], rest[s], guide_rest, shift, present, scratch, acc)
+            sum_near(np.int64(now[s]), rows[s], rest[s], guide_rest, carried, s, present, scratch, acc)
             if before[s] != now[s] and before[s] != 0 and decay > ZERO:
-                sum_near(np.int64(before[s]), rows[s], rest[s], guide_rest, shift, present, scratch, old)
+                sum_near(np.int64(before[s]), rows[s], rest[s], guide_rest, carried, s, present, scratch, old)
                 add_jump(old, acc, offset[s])
                 is_fading[s] = True
             if is_fading[s]:
@@ -262,14 +300,14 @@ def blend_near(
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH, parallel=True)
 def blend_listed(
-    rest,
+    carried,
     rows,
     first,
     first_coefficient,
     masks,
     coefficients,
     scale,
-    shift,
+    least,
     present,
     before,
     now,
@@ -290,12 +328,14 @@ def blend_listed(
         masks: of all sets (N,).
         coefficients: of all guides of all sets (C, degree + 1), int16.
         scale: what one of their units is.
+        least: a weight below counts as that.
         before: numbers of the sets of the frame before (S,); -1 for none.
         now: numbers of the sets of this frame (S,); -1 for none.
     """
+    rest = carried.rest
     hair_count, vertices = rest.shape[0], rest.shape[2]
     for task in prange((hair_count + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
-        scratch = np.empty((3, vertices), np.float32)
+        scratch = np.empty((SCRATCH, vertices), np.float32)
         members, weights = np.empty(rows.shape[1] + 3, np.int32), np.empty(rows.shape[1] + 3, np.float32)
         acc, old = np.empty((3, vertices), np.float32), np.empty((3, vertices), np.float32)
         for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, hair_count)):
@@ -304,7 +344,9 @@ def blend_listed(
                 start = first_coefficient[s] + coefficients_before(own, k)
                 mask = np.int64(own[k])
                 own_weights = coefficients[start : start + bit_count(mask)]
-                sum_set(mask, own_weights, scale, rows[s], shift, present, scratch, members, weights, acc)
+                sum_set(
+                    mask, own_weights, scale, least, rows[s], carried, s, present, scratch, members, weights, acc,
+                )  # fmt: skip
             else:
                 clear(scratch[1], scratch[2], acc)
             k = before[s]
@@ -312,7 +354,9 @@ def blend_listed(
                 start = first_coefficient[s] + coefficients_before(own, k)
                 mask = np.int64(own[k])
                 own_weights = coefficients[start : start + bit_count(mask)]
-                sum_set(mask, own_weights, scale, rows[s], shift, present, scratch, members, weights, old)
+                sum_set(
+                    mask, own_weights, scale, least, rows[s], carried, s, present, scratch, members, weights, old,
+                )  # fmt: skip
                 add_jump(old, acc, offset[s])
                 is_fading[s] = True
             if is_fading[s]:

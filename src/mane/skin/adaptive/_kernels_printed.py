@@ -5,9 +5,11 @@
 import numpy as np
 
 from mane.simd.jit import njit, prange
-from mane.skin.adaptive._kernels_blend import bit_count, sum_listed, sum_near
+from mane.skin.adaptive._kernels_blend import SCRATCH, Carried, add_carried, bit_count, sum_listed, sum_near
 
 U = np.uint64
+ZERO = np.float32(0.0)
+ONE = np.float32(1.0)
 MASKS = 1024  # of ten guides
 NO_SET = -1
 
@@ -54,10 +56,9 @@ def choose_printed_near(
     slots,
     counts,
     cliques,
-    rest,
+    carried,
+    tangents,
     rows,
-    guide_rest,
-    shift,
     present,
     # in and out
     chosen,
@@ -65,21 +66,44 @@ def choose_printed_near(
     """Choose for every hair what a clique leaves of its eligible guides, such that it moves least (chai2017 eq. 3).
 
     Arguments as in `_kernels_choose.choose_near` and `_kernels_blend.blend_near`; cliques as of `fill_cliques`.
+    `tangents` are carried as positions are, as lengths: the other half of the states that are compared; or no hairs.
     """
-    vertices = rest.shape[2]
+    rest, guide_rest = carried.rest, carried.guide_rest
+    vertices, has_tangents = rest.shape[2], len(tangents.rest) > 0
     for s in prange(len(slots)):
-        scratch = np.empty((3, vertices), np.float32)
-        held, acc = np.empty((3, vertices), np.float32), np.empty((3, vertices), np.float32)
+        scratch = np.empty((SCRATCH, vertices), np.float32)
+        held, held_tangent = np.empty((3, vertices), np.float32), np.empty((3, vertices), np.float32)
+        acc = np.empty((3, vertices), np.float32)
         found = np.empty(MASKS, np.int64)
         distinct = fill_clique_masks(slots[s], counts[s], cliques, found)
-        sum_near(np.int64(chosen[s]), rows[s], rest[s], guide_rest, shift, present, scratch, held)
+        last = np.int64(chosen[s])
+        sum_near(last, rows[s], rest[s], guide_rest, carried, s, present, scratch, held)
+        if has_tangents:
+            sum_near(last, rows[s], rest[s], guide_rest, tangents, s, present, scratch, held_tangent)
         best, least = 0, np.inf
         for k in range(distinct):
-            sum_near(found[k], rows[s], rest[s], guide_rest, shift, present, scratch, acc)
+            sum_near(found[k], rows[s], rest[s], guide_rest, carried, s, present, scratch, acc)
             way = squared_way(acc, held)
+            if has_tangents:
+                sum_near(found[k], rows[s], rest[s], guide_rest, tangents, s, present, scratch, acc)
+                way += squared_way(acc, held_tangent)
             if way < least or (way == least and found[k] > best):
                 best, least = found[k], way
         chosen[s] = best
+
+
+@njit(cache=True, error_model="numpy")
+def carried_by_each(carried, rows, s, scratch):
+    """What each of the guides `rows (M,)` carries of hair s, as `Carried` with a row for each that turns nothing more.
+
+    Every set of a hair is tried, and the same guides are in many.
+    """
+    vertices = carried.rest.shape[2]
+    moved = np.zeros((len(rows), 3, vertices), np.float32)
+    for a in range(len(rows)):
+        scratch[0], scratch[1], scratch[2] = ONE, ZERO, ZERO
+        add_carried(carried, s, rows[a], scratch[0], ONE, scratch, moved[a])
+    return Carried(carried.rest, carried.guide_rest, moved, carried.rotation[:0])
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
@@ -92,17 +116,20 @@ def choose_printed_listed(
     masks,
     coefficients,
     scale,
-    vertices,
+    least_weight,
+    carried,
+    tangents,
     rows,
-    shift,
     present,
     # in and out
     chosen,
 ):
     """The same among what cliques leave of the sets of a hair, where that is a set with weights of its own."""
+    vertices, has_tangents = carried.rest.shape[2], len(tangents.rest) > 0
     for s in prange(len(slots)):
-        scratch = np.empty((3, vertices), np.float32)
-        held, acc = np.zeros((3, vertices), np.float32), np.empty((3, vertices), np.float32)
+        scratch = np.empty((SCRATCH, vertices), np.float32)
+        held, held_tangent = np.zeros((3, vertices), np.float32), np.zeros((3, vertices), np.float32)
+        acc = np.empty((3, vertices), np.float32)
         found, number = np.empty(MASKS, np.int64), np.full(MASKS, NO_SET, np.int64)
         distinct = fill_clique_masks(slots[s], counts[s], cliques, found)
         own = masks[first[s] : first[s + 1]]
@@ -112,10 +139,16 @@ def choose_printed_listed(
             number[own[k]] = k
             start[k + 1] = start[k] + bit_count(np.int64(own[k]))
         k = chosen[s]
+        places, there = np.arange(rows.shape[1]), np.empty(rows.shape[1], np.float32)
+        for a in range(rows.shape[1]):
+            there[a] = present[rows[s, a]]
+        moved = carried_by_each(carried, rows[s], s, scratch)
+        turned = carried_by_each(tangents, rows[s], s, scratch) if has_tangents else moved
         if k >= 0:
-            sum_listed(
-                np.int64(own[k]), coefficients[start[k] : start[k + 1]], scale, rows[s], shift, present, scratch, held,
-            )  # fmt: skip
+            mask, weights = np.int64(own[k]), coefficients[start[k] : start[k + 1]]
+            sum_listed(mask, weights, scale, least_weight, places, moved, s, there, scratch, held)
+            if has_tangents:
+                sum_listed(mask, weights, scale, least_weight, places, turned, s, there, scratch, held_tangent)
         best, least = NO_SET, np.inf
         seen = np.zeros(MASKS, np.bool_)
         for j in range(len(own)):
@@ -127,10 +160,12 @@ def choose_printed_listed(
                 k = number[mask]
                 if k == NO_SET:  # without weights: nobody has estimated them
                     continue
-                sum_listed(
-                    mask, coefficients[start[k] : start[k + 1]], scale, rows[s], shift, present, scratch, acc,
-                )  # fmt: skip
+                weights = coefficients[start[k] : start[k + 1]]
+                sum_listed(mask, weights, scale, least_weight, places, moved, s, there, scratch, acc)
                 way = squared_way(acc, held)
+                if has_tangents:
+                    sum_listed(mask, weights, scale, least_weight, places, turned, s, there, scratch, acc)
+                    way += squared_way(acc, held_tangent)
                 if way < least or (way == least and k < best):
                     best, least = k, way
         chosen[s] = best

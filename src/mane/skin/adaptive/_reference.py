@@ -52,13 +52,62 @@ def candidates(eligible: Iterable[GuideSet], groups: Iterable[GuideSet]) -> set[
     return {a & b for a in eligible for b in groups} - {frozenset()}
 
 
-def interpolated(
-    rest: Float64Array, displacement: Mapping[int, Float64Array], weights: Mapping[int, Float64Array]
-) -> Float64Array:
-    """chai2017 eq. 5 with B_g a translation: a hair (V, 3) from displacements (V, 3) and weights (V,) of its guides."""
+def tangents(points: Float64Array) -> Float64Array:
+    """Unit tangents at the vertices of a strand (V, 3), by central differences."""
+    way = np.gradient(points, axis=0)
+    return np.asarray(way / np.linalg.norm(way, axis=1, keepdims=True))
+
+
+def smallest_rotation(a: Float64Array, b: Float64Array) -> Float64Array:
+    """The matrix that takes the unit vector a to b (Rodrigues), (3, 3)."""
+    axis, cosine = np.cross(a, b), float(a @ b)
+    cross = np.cross(axis, np.eye(3)).T
+    return np.asarray(np.eye(3) + cross + cross @ cross / (1 + cosine))
+
+
+def frames(rest: Float64Array, points: Float64Array) -> Float64Array:
+    """How a guide (V, 3) has turned at its vertices, without twist, matrices (V, 3, 3); the root does not."""
+    turned = [np.eye(3)]
+    for before, now in zip(tangents(rest)[1:], tangents(points)[1:], strict=True):
+        turned.append(smallest_rotation(turned[-1] @ before, now) @ turned[-1])
+    return np.asarray(turned)
+
+
+def carried(
+    rest: Float64Array, guide_rest: Float64Array, guide: Float64Array, *, use_frames: bool
+) -> tuple[Float64Array, Float64Array]:
+    """Where B_g of chai2017 eq. 5 has a hair (V, 3), and its tangents: guide and hair of the same vertices.
+
+    A frame turns positions and tangents with the guide; a translation adds to either what the guide's have changed by.
+    """
+    if not use_frames:
+        return rest + guide - guide_rest, tangents(rest) + tangents(guide) - tangents(guide_rest)
+    turned = frames(guide_rest, guide)
+    return (
+        guide + np.einsum("vij,vj->vi", turned, rest - guide_rest),
+        np.einsum("vij,vj->vi", turned, tangents(rest)),
+    )
+
+
+def polynomial_weights(weights: Float64Array, degree: int, *, fit_root: bool) -> Float64Array:
+    """chai2017 eq. 8: coefficients (M, D), lowest power first, fitted to weights at the vertices (M, V)."""
+    along = np.linspace(0, 1, weights.shape[1])
+    start = 0 if fit_root else 1
+    fitted = np.polynomial.polynomial.polyfit(along[start:], weights[:, start:].T, degree)
+    return np.asarray(fitted.T)
+
+
+def played_weights(coefficients: Float64Array, vertices: int, *, negative_weights: bool) -> Float64Array:
+    """Weights at the vertices (M, V) of polynomials (M, D), of sum 1 (chai2017 6.2), clipped at zero or not."""
+    along = np.linspace(0, 1, vertices)[:, None] ** np.arange(coefficients.shape[1])
+    weights = coefficients @ along.T if negative_weights else np.maximum(coefficients @ along.T, 0)
+    return np.asarray(weights / weights.sum(axis=0))
+
+
+def interpolated(states: Mapping[int, Float64Array], weights: Mapping[int, Float64Array]) -> Float64Array:
+    """chai2017 eq. 5: a hair (V, C) from where its guides carry it, states (V, C), with weights (V,)."""
     total = np.sum(list(weights.values()), axis=0)[:, None]
-    moved = sum(weights[g][:, None] * displacement[g] for g in weights)
-    return np.asarray(rest + moved / total)
+    return np.asarray(sum(weights[g][:, None] * states[g] for g in weights) / total)
 
 
 def near_weights(rest: Float64Array, guides: Mapping[int, Float64Array]) -> dict[int, Float64Array]:

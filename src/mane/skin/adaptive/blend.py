@@ -12,6 +12,9 @@ from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.simd.align import empty_aligned
+from mane.skin.adaptive._kernels_blend import Carried
+from mane.skin.adaptive._kernels_frames import fill_changes
+from mane.skin.adaptive.frames import vertex_rotations, vertex_tangents
 from mane.skin.adaptive.rows import GuideRows
 
 
@@ -22,6 +25,8 @@ class BlendTables:
         groom: the hairs.
         guides: what carries them.
         slots: eligible guides of each hair, shape (S, M).
+        use_frames: B_g of chai2017 eq. 5 is a frame, which turns hairs with their guides, and not a translation alone.
+        tangents: what a unit tangent counts as in the states of eq. 3 [m]; 0 for states without.
 
     Attributes:
         pivot: that `rest` is seen from [m], shape (3,): numbers near zero keep float32 exact.
@@ -29,9 +34,19 @@ class BlendTables:
         rows: row of each eligible guide, shape (S, M), int32.
         guide_rest: guides at rest [m], shape (R, 3, V), float32.
         shift: displacements of this frame as seen from the head [m], shape (R, 3, V), float32.
+        rotation: R - 1 of every row, with R how its guide has turned there; shape (R, 9, V), or (0, 9, V) where B_g is
+            a translation.
     """
 
-    def __init__(self, groom: Groom, guides: Guides, slots: NDArray[np.int32]) -> None:
+    def __init__(
+        self,
+        groom: Groom,
+        guides: Guides,
+        slots: NDArray[np.int32],
+        *,
+        use_frames: bool = False,
+        tangents: float = 0.0,
+    ) -> None:
         self.pivot = groom.roots.astype(np.float64).mean(axis=0)
         self._guides, self.rows = GuideRows.of(groom, guides, slots)
         points = groom.as_uniform()
@@ -40,6 +55,12 @@ class BlendTables:
             self.rest[:, c] = points[:, :, c] - self.pivot[c]
         self.guide_rest, self.shift = self._guides.table(), self._guides.table()
         self._guides.fill((guides.rest.astype(np.float64) - self.pivot).astype(np.float32), self.guide_rest)
+        self._rest_points, self._weight, self._has_frames = guides.rest, np.float32(tangents), use_frames
+        hairs = points if tangents else points[:0]
+        turned = (self._weight * vertex_tangents(hairs)).swapaxes(1, 2)
+        self.rotation: FloatArray = np.zeros((len(self.shift) if use_frames else 0, 9, points.shape[1]), np.float32)
+        nothing = np.zeros(self.shift.shape if tangents else (0, *self.shift.shape[1:]), np.float32)
+        self._tangents = np.ascontiguousarray(turned), nothing, nothing.copy()
 
     @property
     def guide_rows(self) -> GuideRows:
@@ -49,11 +70,27 @@ class BlendTables:
     def move(self, displacement: FloatArray) -> None:
         """Take the displacements of the guides' vertices (G, U, 3) for those of this frame."""
         self._guides.fill(displacement, self.shift)
+        if self._has_frames:
+            turned = vertex_rotations(self._rest_points, (self._rest_points + displacement)[:, None])[:, 0]
+            fill_changes(turned, self._guides.guide, self._guides.parameter, self.rotation)
+        elif self._weight:
+            change = vertex_tangents(self._rest_points + displacement) - vertex_tangents(self._rest_points)
+            self._guides.fill(self._weight * change, self._tangents[2])
+
+    @property
+    def positions(self) -> Carried:
+        """Positions of hairs and rows, for kernels."""
+        return Carried(self.rest, self.guide_rest, self.shift, self.rotation)
+
+    @property
+    def tangents(self) -> Carried:
+        """Their tangents as lengths [m]: a frame turns the hair's, a translation adds the change of the guide's."""
+        return Carried(*self._tangents, self.rotation)
 
     def with_shift(self, shift: FloatArray) -> BlendTables:
-        """The same hairs with something else of the rows (R, 3, V) in place of displacements."""
+        """The same hairs with something else of the rows (R, 3, V) in place of displacements, which nothing turns."""
         other = copy(self)
-        other.shift = shift
+        other.shift, other.rotation = shift, self.rotation[:0]
         return other
 
     def at_rows(self, of_guides: FloatArray) -> FloatArray:
@@ -70,7 +107,7 @@ class BlendTables:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        held = (self.rest, self.rows, self.guide_rest, self.shift)
+        held = (self.rest, self.rows, self.guide_rest, self.shift, self.rotation, *self._tangents)
         return self._guides.nbytes + sum(array.nbytes for array in held)
 
 

@@ -38,12 +38,14 @@ class MotionScale:
         position: A of chai2017 eq. 2, the mean of |p_i - p_j|^2 over training [m^2], shape (P,).
         velocity: B, the mean of |v_i - v_j|^2 [m^2/s^2], shape (P,).
         usual: what d of eq. 2 reaches where nothing disturbs the hair, its 99th percentile, shape (P,).
+        sigma: of eq. 2, that `usual` holds for; None for a guess that holds for any.
     """
 
     pairs: IntArray
     position: NDArray[np.float64]
     velocity: NDArray[np.float64]
     usual: NDArray[np.float64]
+    sigma: float | None = None
 
     @classmethod
     def at_rest(cls, rest: FloatArray, pairs: IntArray) -> MotionScale:
@@ -109,6 +111,11 @@ class GuideGraph:
         self.scale = scale
         self._inv_a = (1 / np.maximum(scale.position, SMALLEST)).astype(np.float32)
         self._inv_b = (params.sigma / np.maximum(scale.velocity, SMALLEST)).astype(np.float32)
+        if scale.sigma not in (None, params.sigma) and params.use_motion and not params.paper:
+            raise ValueError(
+                f"sigma: must be {scale.sigma:g}, which the model learned how far d of eq. 2 goes with, got "
+                f"{params.sigma:g}; `mane learn adaptive --set sigma={params.sigma:g}` learns it with that"
+            )
         limit = params.delta * (np.ones(len(scale.pairs)) if params.paper else scale.usual)
         self._limit = (limit if params.use_motion else np.full(len(limit), np.inf)).astype(np.float32)
         self.edges = np.zeros((capacity, (capacity + 63) // 64), np.uint64)

@@ -36,7 +36,9 @@ class ListedSets:
         size = np.bitwise_count(model.masks).astype(np.int64)
         self._first_coefficient = np.concatenate([[0], np.cumsum(size)])[model.first]
         self._log_hysteresis = round(np.log(params.hysteresis) / LOG_UNIT)
-        self._sets = (model.first, self._first_coefficient, model.masks, model.coefficients, np.float32(model.scale))
+        self._least = np.float32(-np.inf if model.has_negative_weights or params.paper else 0.0)
+        of_sets = (model.first, self._first_coefficient, model.masks, model.coefficients)
+        self._sets = (*of_sets, np.float32(model.scale), self._least)
 
     def motion_scale(self, guides: Guides) -> MotionScale:
         """What the motion of guides is measured by."""
@@ -57,7 +59,7 @@ class ListedSets:
         """Numbers of the sets of this frame, after those of the frame `before` (S,)."""
         model, chosen = self._model, before.copy()
         if self._params.paper:
-            of_hairs = (tables.rest.shape[2], tables.rows, tables.shift, present)
+            of_hairs = (tables.positions, tables.tangents, tables.rows, present)
             printed.choose_printed_listed(self.slots, self.counts, graph.cliques(), *self._sets, *of_hairs, chosen)
         else:
             choosing.choose_listed(
@@ -79,13 +81,13 @@ class ListedSets:
                 np.bitwise_count(model.masks[first : first + chosen[hair]]).sum()
             )
             own = model.scale * model.coefficients[start : start + len(members)].astype(np.float64)
-            found[row, members] = np.maximum(own @ powers, 0)
+            found[row, members] = np.maximum(own @ powers, self._least)
         return masked_weights(found, masks)
 
     def blend(self, tables: BlendTables, blend: Blend, out: FloatArray) -> None:
         """Fill `out (S, 3 V)` with the hairs of a frame."""
         blending.blend_listed(
-            *(tables.rest, tables.rows, *self._sets, tables.shift, blend.present),
+            *(tables.positions, tables.rows, *self._sets, blend.present),
             *(blend.before, blend.now, blend.turn, blend.move, blend.decay),
             *(blend.offset, blend.is_fading, out),
         )

@@ -17,7 +17,7 @@ from mane.skin.adaptive.graph import MotionScale
 from mane.skin.adaptive.params import MAX_ELIGIBLE
 from mane.stage.model_file import ModelFile
 
-KIND, VERSION = "adaptive", 1
+KIND, VERSION = "adaptive", 2  # 2: sets ranked as they are played, `usual` of the sum of both terms
 LOG_UNIT = 0.02  # of `log_error`: errors that differ by less than 2 % count as one
 NOT_ARRAYS = ("scale", "facts")
 
@@ -65,9 +65,19 @@ class AdaptiveModel:
         return result
 
     @property
+    def use_frames(self) -> bool:
+        """Whether weights were learned with B_g of eq. 5 as a frame, and not a translation."""
+        return bool(self.facts.get("use_frames", False))
+
+    @property
+    def has_negative_weights(self) -> bool:
+        """Whether weights below 0 count as they are, and not as 0."""
+        return bool(self.facts.get("negative_weights", False))
+
+    @property
     def motion_scale(self) -> MotionScale:
         """What the motion of guides is measured by."""
-        return MotionScale(self.pairs, self.position, self.velocity, self.usual)
+        return MotionScale(self.pairs, self.position, self.velocity, self.usual, self.facts.get("sigma"))
 
     @property
     def nbytes(self) -> int:

@@ -62,7 +62,7 @@ class NearSets:
         """Masks of this frame, after those of the frame `before` (S,)."""
         chosen = before.copy()
         if self._params.paper:
-            of_hairs = (tables.rest, tables.rows, tables.guide_rest, tables.shift, present)
+            of_hairs = (tables.positions, tables.tangents, tables.rows, present)
             printed.choose_printed_near(self.slots, self.counts, graph.cliques(), *of_hairs, chosen)
         else:
             choosing.choose_near(
@@ -79,7 +79,7 @@ class NearSets:
     def blend(self, tables: BlendTables, blend: Blend, out: FloatArray) -> None:
         """Fill `out (S, 3 V)` with the hairs of a frame."""
         blending.blend_near(
-            *(tables.rest, tables.rows, tables.guide_rest, tables.shift, blend.present),
+            *(tables.positions, tables.rows, blend.present),
             *(blend.before, blend.now, blend.turn, blend.move, blend.decay),
             *(blend.offset, blend.is_fading, out),
         )

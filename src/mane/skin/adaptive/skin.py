@@ -70,11 +70,11 @@ class AdaptiveSkin(Skin):
     """
 
     name = "adaptive"
-    version = 5  # learned sets stay by default
+    version = 6  # paper: frames, tangents and weights below zero
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {},
         {"paper": True},
-        {"eligible": 4, "fade": 0.0, "use_motion": False},
+        {"eligible": 4, "fade": 0.0, "use_motion": False, "use_frames": True},
     )
     settings = AdaptiveParams
     needs: ClassVar[tuple[str, ...]] = ("solids", "touched", "body")
@@ -94,9 +94,13 @@ class AdaptiveSkin(Skin):
         **settings: Any,
     ) -> None:
         super().__init__(groom, guides)
-        self.params = self._params_class(**settings).decided(has_model=model is not None)
-        self.sets = self._make_sets(model)
-        self._tables = BlendTables(groom, guides, self.sets.slots)
+        learned = model if model is None or isinstance(model, AdaptiveModel) else AdaptiveModel.load(model)
+        has_frames = learned is not None and learned.use_frames
+        self.params = self._params_class(**settings).decided(has_model=learned is not None, has_frames=has_frames)
+        self.sets = self._make_sets(learned)
+        tangents = self.params.tangents if self.params.paper else 0.0
+        use_frames = bool(self.params.use_frames)
+        self._tables = BlendTables(groom, guides, self.sets.slots, use_frames=use_frames, tangents=tangents)
         numbers = range(len(solids)) if touched is None else touched
         checked = [number for number in numbers if solids[number] is not body]
         scale, spacing = self.sets.motion_scale(guides), float(guides.strands.lengths.max()) / (guides.vertex_count - 1)
@@ -110,12 +114,11 @@ class AdaptiveSkin(Skin):
         self.save_every = 1 + self._offset.nbytes // SAVED_BYTES
         self.reset()
 
-    def _make_sets(self, model: str | AdaptiveModel | None) -> NearSets | ListedSets:
+    def _make_sets(self, model: AdaptiveModel | None) -> NearSets | ListedSets:
         if model is None:
             return NearSets(self.groom, self.guides, self.params)
-        learned = model if isinstance(model, AdaptiveModel) else AdaptiveModel.load(model)
-        learned.require_fit(self.groom, self.guides)
-        return ListedSets(learned, self.params)
+        model.require_fit(self.groom, self.guides)
+        return ListedSets(model, self.params)
 
     def hangs_on(self, hair: int) -> list[int]:
         """Slots of the guides that a hair hung on in the last frame."""
