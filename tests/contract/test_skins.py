@@ -12,7 +12,22 @@ from mane.scene.options import stage_options
 from mane.scene.values import VARYING
 from mane.skin.table import SKINS, make_skin
 
-skins = pytest.mark.parametrize(("stage", "settings"), variants(SKINS))
+
+def with_targets():
+    """Every skin that pulls hair to where another one has it, with all that can be that one."""
+    every = [SKINS[name] for name in SKINS]
+    return [
+        pytest.param(
+            stage, {**stage.examples[0], "target": (target.name, settings)}, id=f"{stage.name}-{target.name}{n or ''}"
+        )
+        for stage in every
+        for target in every
+        if stage.takes_target and target.can_be_target
+        for n, settings in enumerate(target.examples)
+    ]
+
+
+skins = pytest.mark.parametrize(("stage", "settings"), [*variants(SKINS), *with_targets()])
 # A segment's direction is rounded by a few times 6e-8 rad and turns all that lies beyond; points lie within 0.6 m.
 ROUNDING = 1e-6
 
@@ -24,8 +39,15 @@ def simulated():
     return simulation, tuple(run(simulation, 6))
 
 
+def made(name, hair, source, settings):
+    """A skin, with one of its own to pull to where settings name it."""
+    target = settings.get("target")
+    pulled = {} if target is None else {"target": made(target[0], hair, source, target[1])}
+    return make_skin(name, hair, source, **{**settings, **pulled})
+
+
 def bound(stage, settings, hair=None):
-    return make_skin(stage.name, groom() if hair is None else hair, simulated()[0], **settings)
+    return made(stage.name, groom() if hair is None else hair, simulated()[0], settings)
 
 
 @skins
@@ -66,7 +88,7 @@ def test_one_hair_and_none(stage, settings):
 @skins
 def test_one_guide_and_an_empty_slot(stage, settings):
     simulation = make_simulation(of=few_guides(1))
-    skin = make_skin(stage.name, groom(), simulation, **settings)
+    skin = made(stage.name, groom(), simulation, settings)
     np.testing.assert_allclose(skin(simulation.rest), groom().as_uniform(), atol=ROUNDING)
     assert np.isfinite(skin(run(simulation, 3)[-1])).all()
 
@@ -158,7 +180,7 @@ def test_it_writes_where_it_is_told_and_only_there(stage, settings):
         skin(frame, out.astype(np.float64))
 
 
-@skins
+@pytest.mark.parametrize(("stage", "settings"), variants(SKINS))
 def test_a_simulation_tells_it_more_than_guides_do(stage, settings):
     """What the skin needs of the scene comes from the simulation, by the same names for all skins."""
     skin = make_skin(stage.name, groom(), guides(), **settings)
