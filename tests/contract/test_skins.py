@@ -13,6 +13,21 @@ from mane.scene.options import stage_options
 from mane.scene.values import VARYING
 from mane.skin.table import SKINS, make_skin
 
+
+def with_targets():
+    """Every skin that pulls hair to where another one has it, with all that can be that one."""
+    every = [SKINS[name] for name in SKINS]
+    return [
+        pytest.param(
+            stage, {**stage.examples[0], "target": (target.name, settings)}, id=f"{stage.name}-{target.name}{n or ''}"
+        )
+        for stage in every
+        for target in every
+        if stage.takes_target and target.can_be_target
+        for n, settings in enumerate(target.examples)
+    ]
+
+
 # A model belongs to one groom and its guides: one of random sets is made for each (see `with_model`).
 LEARNED = [
     pytest.param(SKINS["adaptive"], {"model": None, **settings}, id=f"adaptive-model{number or ''}")
@@ -20,7 +35,7 @@ LEARNED = [
         ({}, {"use_motion": True, "use_solids": True}, {"paper": True}, {"use_motion": True, "use_frames": True})
     )
 ]
-skins = pytest.mark.parametrize(("stage", "settings"), [*variants(SKINS), *LEARNED])
+skins = pytest.mark.parametrize(("stage", "settings"), [*variants(SKINS), *with_targets(), *LEARNED])
 # A segment's direction is rounded by a few times 6e-8 rad and turns all that lies beyond; points lie within 0.6 m.
 ROUNDING = 1e-6
 
@@ -37,9 +52,15 @@ def with_model(settings, hair, of):
     return {**settings, "model": random_model(hair, of)} if "model" in settings else settings
 
 
+def made(name, hair, source, settings):
+    """A skin, with a model or one of its own to pull to where settings name it."""
+    target = settings.get("target")
+    pulled = {} if target is None else {"target": made(target[0], hair, source, target[1])}
+    return make_skin(name, hair, source, **{**with_model(settings, hair, source.guides), **pulled})
+
+
 def bound(stage, settings, hair=None):
-    hair, simulation = groom() if hair is None else hair, simulated()[0]
-    return make_skin(stage.name, hair, simulation, **with_model(settings, hair, simulation.guides))
+    return made(stage.name, groom() if hair is None else hair, simulated()[0], settings)
 
 
 @skins
@@ -80,7 +101,7 @@ def test_one_hair_and_none(stage, settings):
 @skins
 def test_one_guide_and_an_empty_slot(stage, settings):
     simulation = make_simulation(of=few_guides(1))
-    skin = make_skin(stage.name, groom(), simulation, **with_model(settings, groom(), simulation.guides))
+    skin = made(stage.name, groom(), simulation, settings)
     np.testing.assert_allclose(skin(simulation.rest), groom().as_uniform(), atol=ROUNDING)
     assert np.isfinite(skin(run(simulation, 3)[-1])).all()
 
@@ -172,7 +193,7 @@ def test_it_writes_where_it_is_told_and_only_there(stage, settings):
         skin(frame, out.astype(np.float64))
 
 
-@skins
+@pytest.mark.parametrize(("stage", "settings"), variants(SKINS))
 def test_a_simulation_tells_it_more_than_guides_do(stage, settings):
     """What the skin needs of the scene comes from the simulation, by the same names for all skins."""
     settings = with_model(settings, groom(), guides())

@@ -89,6 +89,10 @@ class Guides:
         index = np.asarray(strands)
         if index.dtype == np.bool_:
             index = np.flatnonzero(index)
+        if not len(index):
+            raise ValueError(
+                "guides: must be at least one strand, got none; mane.select_guides(groom, 128) chooses some"
+            )
         picked = _cut(groom.take(strands), _vertex_count(groom, vertices))
         return cls(picked, index, np.ones(len(index), np.bool_), np.ones(len(index), np.float32))
 

@@ -50,7 +50,7 @@ TRIES_PER_MEAN = 4  # ... this many near each mean, if that is more
 
 
 class GuideNotice(UserWarning):
-    """Strands that were to be guides are not, and why."""
+    """Something about guides that the user should know: strands that are none, and why, or hair that has none."""
 
 
 def select_guides(

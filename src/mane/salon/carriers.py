@@ -234,11 +234,11 @@ def make_carrier(
     """
     scene = replace(scene, finish=replace(scene.finish, of_skin=False))
     pushes = SKINS.find(scene.skin.method).may_return_load and side == 0
-    if "model" in scene.skin.settings or pushes:
+    if scene.skin.learned or pushes:
         order = even_order(groom.strand_count, scene.seed)  # that `groom` is in
         stage = HairStage(scene, groom.take(np.argsort(order)), source, clock)
         return (TwoWayCarrier if pushes else AllCarrier)(side, stage, order[:server_strands])
-    if scene.skin.method in CARRIERS:
+    if scene.skin.method in CARRIERS and scene.skin.target is None:
         stage = HairStage(scene, groom, source, clock)
         if can_carry(stage, source):
             made: Carrier | None = CARRIERS[scene.skin.method](side, stage)

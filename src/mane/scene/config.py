@@ -43,6 +43,7 @@ __all__ = [
     "SolidTable",
     "SourceTable",
     "StrandTable",
+    "TargetTable",
     "WaterSourceTable",
     "WaterTable",
     "WindTable",
@@ -51,7 +52,18 @@ __all__ = [
 ALL = "all"  # [guides] count
 MARKED = "marked"  # [guides] method
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
-OPEN_TABLES = ("groom", "body", "source", "solids", "air_fields", "water_sources", "interactions", "skin", "passes")
+OPEN_TABLES = (
+    "groom",
+    "body",
+    "source",
+    "solids",
+    "air_fields",
+    "water_sources",
+    "interactions",
+    "skin",
+    "skin.target",
+    "passes",
+)
 
 
 Wall = Annotated[str, Choice("slip", "no_slip", "sticky")]  # how solids hold air and water
@@ -399,16 +411,37 @@ class HandsTable:
 
 
 @dataclass(frozen=True)
+class TargetTable:
+    """Another skin, which says where the hairs of a skin that pulls them somewhere belong: `physical` does. Settings of
+    its method are further keys of the table.
+
+    Attributes:
+        method: by which hairs are put there
+        settings: of the method
+    """
+
+    method: str
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class SkinTable:
     """How guides carry every hair. Settings of the method are further keys of the table.
 
     Attributes:
         method: in which way
         settings: of the method
+        target: where a method that pulls hairs somewhere has them from
     """
 
     method: str = "physical"
     settings: Settings = field(default_factory=dict)
+    target: TargetTable | None = None
+
+    @property
+    def learned(self) -> bool:
+        """Whether it, or its target, reads a model that was learned of the whole groom."""
+        return "model" in self.settings or (self.target is not None and "model" in self.target.settings)
 
 
 @dataclass(frozen=True)
@@ -514,12 +547,13 @@ class Scene:
         return (*wet, *self._of_skin(), *before, *self.passes, *after)
 
     def _of_skin(self) -> tuple[PassTable, ...]:
-        """Passes that the skin goes with, but for kinds that the scene has itself."""
+        """Passes that the skin and its target go with, but for kinds that the scene has itself."""
         from mane.skin.table import SKINS
 
-        usual = SKINS.find(self.skin.method).passes if self.finish.of_skin else ()
+        named = (self.skin,) if self.skin.target is None else (self.skin, self.skin.target)
+        usual = [kind for table in named for kind in SKINS.find(table.method).passes] if self.finish.of_skin else []
         own = {table.kind for table in self.passes}
-        return tuple(PassTable(kind) for kind in usual if kind not in own)
+        return tuple(PassTable(kind) for kind in dict.fromkeys(usual) if kind not in own)
 
     def path(self, name: str) -> Path:
         """Return a path of the scene, seen from its folder."""

@@ -24,7 +24,8 @@ class FinishTable:
     """What is done to every hair after the skin.
 
     Attributes:
-        of_skin: do first what the skin goes with: `adaptive` with keep_lengths and keep_sides, others with nothing
+        of_skin: do first what the skin, or its target, goes with: `adaptive` with keep_lengths and keep_sides, others
+            with nothing
         push_out: hairs come out of body and solids
         thickness: how far above the surface [m]
         subdivide: how often each segment is halved, smoothly; 0 leaves strands as they are

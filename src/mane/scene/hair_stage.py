@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.scene import parts
-from mane.scene.config import Scene
+from mane.scene.config import Scene, SkinTable, TargetTable
 from mane.scene.context import SceneContext
 from mane.scene.scene_file import naming_location
 from mane.skin.base import Skin
@@ -43,18 +44,23 @@ class HairStage:
         self.previous: GuideFrame | None = None
         self._scene, self._groom, self._clock = scene, groom, clock
         self._providers = (source.provide, self._provide, SceneContext(scene, source.guides).provide)
-        with naming_location(scene.locations, "skin"):
-            self.skin = self._make_skin(groom, source)
+        self.skin = self._make_skin(groom, source)
         self.passes = self._make_passes()
         self.stride = math.prod(one.stride for one in self.passes)
 
     def _make_skin(self, groom: Groom, source: GuideSource) -> Skin:
         table, given = self._scene.skin, {"groom": groom, "guides": source.guides}
-        method = SKINS.find(table.method)
-        found = {name: self._found(table.settings[name]) for name in method.files if name in table.settings}
-        skin: Skin = parts.make_stage(method, {**table.settings, **found}, *self._providers, given=given)
+        target = {} if table.target is None else {"target": self._of_table("skin.target", table.target, given)}
+        skin = self._of_table("skin", table, {**given, **target})
         skin.grow_on(source.provide("body"))
         return skin
+
+    def _of_table(self, where: str, table: SkinTable | TargetTable, given: Mapping[str, Any]) -> Skin:
+        method = SKINS.find(table.method)
+        with naming_location(self._scene.locations, where):
+            found = {name: self._found(table.settings[name]) for name in method.files if name in table.settings}
+            made: Skin = parts.make_stage(method, {**table.settings, **found}, *self._providers, given=given)
+        return made
 
     def _found(self, given: Any) -> Any:
         """A file of the scene from its folder; of a list those entries that are files by their ending."""

@@ -37,6 +37,8 @@ from mane.scene.options import (
     water_source_options,
 )
 from mane.scene.sources import SOURCES
+from mane.scene.values import table_within
+from mane.skin.base import Skin
 from mane.skin.finish.passes import FINISHING_PASSES
 from mane.skin.table import SKINS
 from mane.stage.protocol import Stage
@@ -50,6 +52,7 @@ NAMED_STAGES: dict[str, tuple[str, Mapping[str, type[Stage]]]] = {
     "strand": ("model", SOLVERS),
     "interactions": ("kind", INTERACTIONS),
     "skin": ("method", SKINS),
+    "skin.target": ("method", SKINS),
     "passes": ("kind", FINISHING_PASSES),
 }
 
@@ -106,6 +109,7 @@ class SceneTable:
         summary: what it is about.
         keys: its own.
         variants: what it may name, each with its settings.
+        is_within: whether it is a table within another one, which may be left out.
     """
 
     name: str
@@ -113,6 +117,7 @@ class SceneTable:
     summary: str
     keys: tuple[Key, ...]
     variants: tuple[Variant, ...] = ()
+    is_within: bool = False
 
     @property
     def title(self) -> str:
@@ -147,6 +152,7 @@ def table_keys(table: Any, *, is_open: bool) -> tuple[Key, ...]:
     """Keys of a table, from the fields of its class; an open one has those of what it names besides."""
     hints, meanings, limits = typing.get_type_hints(table), described(table), limits_of(table)
     fields = [f for f in dataclasses.fields(table) if not (is_open and f.name == "settings")]
+    fields = [f for f in fields if table_within(hints[f.name]) is None]  # has keys of its own
     return tuple(Key(f.name, hints[f.name], default_of(f), meanings[f.name], limits.get(f.name)) for f in fields)
 
 
@@ -189,11 +195,19 @@ def scene_tables() -> tuple[SceneTable, ...]:
         if name in own:
             continue
         listed = typing.get_args(hints[name])
-        table = listed[0] if listed else hints[name]
-        summary = " ".join((inspect.getdoc(table) or "").partition("Attributes:")[0].split())
-        keys = table_keys(table, is_open=name in OPEN_TABLES)
-        tables.append(SceneTable(name, bool(listed), summary, keys, _variants(name, {key.name for key in keys})))
+        tables += _described_table(name, listed[0] if listed else hints[name], is_list=bool(listed))
     return tuple(tables)
+
+
+def _described_table(name: str, table: Any, *, is_list: bool = False, is_within: bool = False) -> Iterator[SceneTable]:
+    """A table of a scene file, and those within it."""
+    summary = " ".join((inspect.getdoc(table) or "").partition("Attributes:")[0].split())
+    keys = table_keys(table, is_open=name in OPEN_TABLES)
+    yield SceneTable(name, is_list, summary, keys, _variants(name, {key.name for key in keys}), is_within)
+    for key, hint in typing.get_type_hints(table).items():
+        inner = table_within(hint)
+        if inner is not None:
+            yield from _described_table(f"{name}.{key}", inner, is_within=True)
 
 
 def _variants(table: str, own: set[str]) -> tuple[Variant, ...]:
@@ -204,6 +218,7 @@ def _variants(table: str, own: set[str]) -> tuple[Variant, ...]:
         return tuple(
             Variant(selector, name, summary_of(stage), tuple(key for key in settings(stage) if key.name not in own))
             for name, stage in stages.items()
+            if table != "skin.target" or (issubclass(stage, Skin) and stage.can_be_target)
         )
     return tuple(
         Variant(selector, name, summary_of(function), call_keys(function, options))

@@ -24,7 +24,7 @@ from mane.stage.protocol import Stage, has_own_maker
 from mane.strand.ports import Part
 
 if TYPE_CHECKING:
-    from mane.scene.config import Scene, SolidTable
+    from mane.scene.config import Scene, SkinTable, SolidTable
     from mane.stage.table import Table
 
 Options = dict[str, Any]  # name -> type
@@ -214,6 +214,7 @@ def _stages(scene: Scene) -> Iterator[tuple[str, Any, type[Stage]]]:
     named: list[tuple[str, Any, str, Table[Any], str]] = [
         ("source", scene.source, scene.source.kind, SOURCES, "kind"),
         ("skin", scene.skin, scene.skin.method, SKINS, "method"),
+        *(("skin.target", one, one.method, SKINS, "method") for one in (scene.skin.target,) if one is not None),
         *((f"interactions.{i}", one, one.kind, INTERACTIONS, "kind") for i, one in enumerate(scene.interactions)),
         *((f"passes.{i}", one, one.kind, FINISHING_PASSES, "kind") for i, one in enumerate(scene.passes)),
     ]
@@ -291,6 +292,7 @@ def _check_ranges(scene: Scene) -> None:
         with blaming(location):
             _check_stage(stage, table.settings)
     _check_interactions(scene)
+    _check_target(scene.skin)
     for index, solid in enumerate(scene.solids):
         with blaming(f"solids.{index}"):
             check_motion(solid, scene.seed)
@@ -348,6 +350,23 @@ def _check_interactions(scene: Scene) -> None:
         if again and INTERACTIONS.find(part.kind).is_single:
             raise TableError(f"interactions.{index}", "kind", f"kind: there may be one {part.kind!r}, got another")
     require_taken(scene, SOURCES.find(scene.source.kind))
+
+
+def _check_target(skin: SkinTable) -> None:
+    """Raise `TableError` where a skin is given a target that takes none, or one that cannot be it."""
+    from mane.skin.table import SKINS
+
+    if skin.target is None:
+        return
+    where = "skin.target"
+    if not SKINS.find(skin.method).takes_target:
+        takers = ", ".join(name for name in SKINS if SKINS[name].takes_target)
+        text = f"must be left out: skin {skin.method!r} pulls hair to no other; method {takers} does"
+        raise TableError(where, "", f"{title(where)} {text}")
+    names = [name for name in SKINS if SKINS[name].can_be_target]
+    if skin.target.method not in names:
+        found = f"{skin.target.method!r} cannot say where hairs belong; choose from {', '.join(names)}"
+        raise TableError(where, "method", f"method: {found}")
 
 
 def require_taken(scene: Scene, source: type[Stage]) -> None:

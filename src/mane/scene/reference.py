@@ -32,8 +32,9 @@ def table_lines(table: SceneTable) -> Iterator[str]:
         yield "### `[strand.properties]`\n\nProperties of the material, in place of its own.\n"
         yield from key_lines(material_keys())
     below = ", in `[strand.settings]`" if table.name == "strand" else ""
+    anchor = table.name.replace(".", "-")
     for variant in table.variants:
-        yield f'### `{variant.selector} = "{variant.name}"`{below} {{ #{table.name}-{variant.name} }}\n'
+        yield f'### `{variant.selector} = "{variant.name}"`{below} {{ #{anchor}-{variant.name} }}\n'
         yield f"{variant.summary}\n"
         yield from key_lines(variant.keys)
 

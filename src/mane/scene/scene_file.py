@@ -16,7 +16,7 @@ from mane.io.notices import spelled
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene
 from mane.scene.options import TableError, blaming, title, unknown_key
 from mane.scene.toml_lines import key_lines
-from mane.scene.values import fit, shown
+from mane.scene.values import fit, shown, table_within
 
 Locations = Mapping[str, str]
 
@@ -88,8 +88,10 @@ def _plain_values(scene: Scene) -> dict[str, Any]:
     """Values of a scene by table and key, as a scene file has them."""
     values = scene.to_dict()
     for name in OPEN_TABLES:
-        tables = values[name] if isinstance(values[name], list | tuple) else [values[name]]
-        for table in tables:
+        found: Any = values
+        for part in name.split("."):
+            found = found[part]
+        for table in found if isinstance(found, list | tuple) else [found] * (found is not None):
             table.update(table.pop("settings"))
     return values
 
@@ -168,7 +170,7 @@ def fit_table(table: Any, key: str, value: Any, locations: Locations, *, is_open
     else:
         check_keys(key, given, list(hints), locations)
     with naming_location(locations, key):
-        fitted = {name: _fit_value(hints[name], name, item) for name, item in given.items()}
+        fitted = {name: _fit_field(hints[name], key, name, item, locations) for name, item in given.items()}
         missing = [f.name for f in dataclasses.fields(table) if _is_required(f) and f.name not in fitted]
         if missing:
             raise ValueError(f"{missing[0]}: is missing")
@@ -177,6 +179,15 @@ def fit_table(table: Any, key: str, value: Any, locations: Locations, *, is_open
 
 def _is_required(item: dataclasses.Field[Any]) -> bool:
     return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+
+
+def _fit_field(hint: Any, table: str, name: str, value: Any, locations: Locations) -> Any:
+    """Value of a key of a table: a plain one, or a table within the table."""
+    inner = table_within(hint)
+    if inner is None or value is None:
+        return _fit_value(hint, name, value)
+    key = f"{table}.{name}"
+    return fit_table(inner, key, value, locations, is_open=key in OPEN_TABLES)
 
 
 def _fit_value(hint: Any, name: str, value: Any) -> Any:

@@ -23,7 +23,11 @@ def scene_schema() -> Schema:
     properties = _properties(tables[0].keys)
     for table in tables[1:]:
         one = _table_schema(table)
-        properties[table.name] = {"type": "array", "items": one} if table.is_list else one
+        inside = properties
+        *outer, name = table.name.split(".")
+        for part in outer:
+            inside = inside[part]["properties"]
+        inside[name] = {"type": "array", "items": one} if table.is_list else one
     return {
         "$schema": DIALECT,
         "title": "A scene of mane",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -31,6 +32,7 @@ from mane.contact.solids.projection import SolidProjection
 from mane.geometry import quaternion
 from mane.geometry.checks import as_array, require_choice, require_positive
 from mane.groom.guides import Guides
+from mane.groom.select import GuideNotice
 from mane.io.motions import MOTION_FILES, read_motion
 from mane.scene.options import blaming
 from mane.scene.slots import adaptive_part, single_precision, with_slots
@@ -195,6 +197,7 @@ class Simulation(GuideSource):
         self._solver = make_solver(model, strands, sag_free=sag_free, **settings)
         notes = [str(self.standing_report), self._solver.note]
         self.note = "; ".join(" ".join(note.split()) for note in notes if note)
+        self._is_swallowed = False
         self._returned = ReturnedForce()
         self._rest_roots = strands.rest_points[:, 0].copy()
         self._motion = self._root_motion(strands)
@@ -408,7 +411,24 @@ class Simulation(GuideSource):
         self.report = self._stepper.step(self._state, out, path, time=end, dt=dt, substeps=count)
         self._root_velocity = (goal.positions - self._roots.positions) / dt
         self._state, self._pose, self._roots, self.time = out, pose, goal, end
+        self._tell_of_swallowing()
         self._adapt(dt)
+
+    def _tell_of_swallowing(self) -> None:
+        """Say once that a solid holds all roots: hair in it can be on no side of it."""
+        if self._is_swallowed:
+            return
+        active = self._roots.positions[: self.guides.capacity][self.guides.active]
+        found = self.surroundings.swallowing(self.surroundings.poses(self._pose, self.time), self.time, active)
+        if found is None:
+            return
+        self._is_swallowed, number = True, found - int(self.has_body)
+        text = (
+            f"solids[{number}]: holds every root from {self.time:.3g} s on, and no hair can come out of it; move it "
+            "away from the head, or make it smaller"
+        )
+        self.note = "; ".join(part for part in (self.note, text) if part)
+        warnings.warn(text, GuideNotice, stacklevel=4)
 
     def _adapt(self, dt: float) -> None:
         """Insert guides and take them out, for the frames to come."""

@@ -59,13 +59,14 @@ def _moves(style: str | None) -> dict[str, dict[str, Any]]:
 
 def _table_text(table: SceneTable, chosen: dict[str, Any]) -> str:
     """A table with its keys; one that the scene does not need is commented out as a whole."""
-    lines = [f"# {table.summary}", f"# {table.title}" if table.is_list else table.title]
+    lines = [f"# {table.summary}", f"# {table.title}" if table.is_list or table.is_within else table.title]
     selector, stages = NAMED_STAGES.get(table.name, ("", {}))
     for key in table.keys:
-        choices = f": {', '.join(stages)}" if key.name == selector else ""
+        choices = f": {', '.join(one.name for one in table.variants)}" if key.name == selector else ""
         value = chosen.get(key.name, None if key.default is EMPTY else key.default)
         lines.append(_line(key, value, choices, is_given=key.name in chosen))
-    lines += [f"#   {line}" for line in settings_lines(stages, own={key.name for key in table.keys})]
+    if not table.is_within:  # whose settings are those of the same methods above
+        lines += [f"#   {line}" for line in settings_lines(stages, own={key.name for key in table.keys})]
     return "\n".join(lines) + "\n"
 
 

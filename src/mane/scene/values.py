@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import math
 import types
@@ -27,6 +28,12 @@ def fit(hint: Any, value: Any) -> Any:
     if (fitted is None and value is not None) or not is_whole or not all(map(math.isfinite, _numbers(fitted))):
         raise ValueError(_refusal(hint, value))
     return fitted
+
+
+def table_within(hint: Any) -> Any:
+    """The dataclass of a key that is a table within its table, or None for a key with a plain value."""
+    found = [part for part in get_args(hint) if dataclasses.is_dataclass(part)]
+    return found[0] if found else None
 
 
 def _refusal(hint: Any, value: Any) -> str:

@@ -27,15 +27,18 @@ def scene_text(scene: Scene) -> str:
 
 
 def _table(title: str, name: str, table: Any) -> str:
-    """One table with the keys that differ from their defaults."""
-    lines = [title]
+    """One table with the keys that differ from their defaults, and those within it behind."""
+    lines, within = [title], []
     for item in dataclasses.fields(table):
         value = getattr(table, item.name)
         if item.name == "settings" and name in OPEN_TABLES:
             lines += [f"{key} = {toml_value(one)}" for key, one in value.items()]
+        elif dataclasses.is_dataclass(value):
+            inner = f"{name}.{item.name}"
+            within.append("\n" + _table(f"[{inner}]", inner, value))
         elif value is not None and value != _default(item):
             lines.append(f"{item.name} = {toml_value(value)}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + "".join(within)
 
 
 def _default(item: dataclasses.Field[Any]) -> Any:

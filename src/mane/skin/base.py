@@ -39,6 +39,8 @@ class Skin(Stage):
         length_range: lengths over those at rest that the method may give a hair. One that is not finite or beyond them
             is made again by `_carried_plainly`, its length kept; `fallback_hairs` names those of the last frame.
         passes: finishing passes that scenes have behind this skin unless `[finish] of_skin = false`.
+        takes_target: whether it pulls hair to where another skin has it, its argument `target`.
+        can_be_target: whether it can be that other skin.
 
     On a body that deforms (`grow_on`), `_fill` sees all guides, and what they feel, as if the skin were in its rest
     pose, and fills in hairs in that pose; every hair is then carried by its own root (`root_carry`).
@@ -50,6 +52,8 @@ class Skin(Stage):
     may_return_load: ClassVar[bool] = False
     length_range: ClassVar[tuple[float, float]] = (0.0, 2.0)
     passes: ClassVar[tuple[str, ...]] = ()
+    takes_target: ClassVar[bool] = False
+    can_be_target: ClassVar[bool] = False
     _carry: RootCarry | None = None
     _spacing: HairSpacing | None = None  # of a method that works with `HairSpacing.groom`
     # What a method says of the frame that it fills: that it has measured `safety.norms` itself, and that hairs may be
@@ -99,6 +103,14 @@ class Skin(Stage):
     def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
         self._fill(carry.seen(frame), out)
         carry.carry(frame, out)
+
+    def aim(self, frame: GuideFrame, seen: GuideFrame) -> FloatArray:
+        """Where hairs belong on the head of `seen`, (S, V, 3) [m], for a skin that pulls them there; once per frame.
+
+        `frame` is the same moment with guides and solids where they are; on a body that deforms, `seen` has the guides
+        as in its rest pose, and the skin that asks carries what comes of it. The array is a buffer, as that of a call.
+        """
+        return self(seen)
 
     def _make_safe(self, frame: GuideFrame, points: FloatArray) -> None:
         """Make hairs again, in place, that are not as long as hairs can be."""

@@ -12,6 +12,7 @@ r"""`GuideBinding`: which guides carry each hair, and how much each of them coun
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
@@ -24,6 +25,7 @@ from mane.geometry.index import PointIndex
 from mane.geometry.limits import Range, check_arguments
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.groom.select import GuideNotice
 from mane.skin import _kernels_binding as kernels
 
 Binding = Literal["triangle", "single", "nearest", "clump"]
@@ -131,15 +133,31 @@ def canonical_order(guides: Guides) -> IntArray:
 
 
 def by_group(groom: Groom, guides: Guides, slots: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Hairs that share their eligible guides, and those guides."""
+    """Hairs that share their eligible guides, and those guides: of their group, or all where it has none."""
     every = np.arange(groom.strand_count)
     if "group_id" not in groom.strand or "group_id" not in guides.strands.strand:
         yield every, slots
         return
     groups, of_guide = groom.strand["group_id"], guides.strands.strand["group_id"][slots]
+    without = np.setdiff1d(groups, of_guide)
+    if len(without):
+        _tell_of_groups(groom, without)
     for group in np.unique(groups):
         own = slots[of_guide == group]
         yield np.flatnonzero(groups == group), own if len(own) else slots
+
+
+def _tell_of_groups(groom: Groom, without: NDArray[np.int32]) -> None:
+    """Warn that hairs of groups hang on guides of others."""
+    first = int(without[0])
+    name = groom.group_names.get(first, first)
+    more = f", and {len(without) - 1} more groups have none" if len(without) > 1 else ""
+    warnings.warn(
+        f"guides: none is of group {name!r}, whose {int((groom.strand['group_id'] == first).sum()):,} hairs hang on "
+        f"those of other groups{more}; choose more guides, or some of every group",
+        GuideNotice,
+        stacklevel=2,
+    )
 
 
 def _nearest(roots: NDArray[np.float32], own: NDArray[np.float32], count: int) -> tuple[IntArray, NDArray[np.float64]]:

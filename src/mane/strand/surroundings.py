@@ -8,10 +8,12 @@ from mane.body.mesh import Mesh
 from mane.body.motion import Pose
 from mane.body.shapes import Shape
 from mane.body.solid import Solid
+from mane.strand.model import Float64Array
 from mane.strand.ports import MovingSolid
 from mane.strand.root_motion import body_pose
 
 STILL = Pose.identity()
+SWALLOWED = 0.005  # [m] inside a solid; hair may grow on one that stands for a head
 
 
 class Surroundings:
@@ -57,6 +59,15 @@ class Surroundings:
     def poses(self, head: Pose, time: float) -> tuple[Pose, ...]:
         """Pose of every solid at `time` [s] with the head at `head`."""
         return tuple(self._pose(index, head, time) for index in range(len(self.solids)))
+
+    def swallowing(self, poses: Sequence[Pose], time: float, roots: Float64Array) -> int | None:
+        """Number of a solid, not the body, in which every one of the `roots (G, 3)` [m] is deep; None for none."""
+        for index in range(1 if self._has_body else 0, len(self.solids)):
+            placed = self.solids[index].placed(poses[index], time)
+            is_deep = placed.distance(roots[:1])[0] < -SWALLOWED  # one root tells, most of the time
+            if is_deep and (placed.distance(roots) < -SWALLOWED).all():
+                return index
+        return None
 
     def moving(self, head_before: Pose, head_after: Pose, before: float, after: float) -> tuple[MovingSolid, ...]:
         """What hair touches between two times [s]; a solid that teleports is at its new place all the while."""

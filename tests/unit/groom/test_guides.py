@@ -60,6 +60,12 @@ def test_chosen_takes_a_mask():
     assert by_mask.vertex_count == 9
 
 
+@pytest.mark.parametrize("none", [[], np.zeros(6, np.bool_)])
+def test_no_guide_at_all_is_refused_by_name(none):
+    with pytest.raises(ValueError, match=r"^guides: must be at least one strand, got none; mane.select_guides"):
+        Guides.chosen(uniform_groom(), none)
+
+
 def test_choice_from_a_ragged_groom_has_the_default_count_even_if_the_chosen_are_alike():
     # Otherwise the vertex count would depend on which strands a seed happens to pick.
     assert Guides.chosen(ragged_groom(), [1]).vertex_count == 16

@@ -1,13 +1,20 @@
 """`Simulation`: guides on a head from a script's own loop: rest, motion, teleports, checkpoints, refusals."""
 
+import re
+
 import numpy as np
 import pytest
 
 import mane
 from mane.body.motion import Pose
+from mane.body.motion_keys import KeyframedMotion
+from mane.body.shapes import Sphere
+from mane.body.solid import Solid
 from mane.geometry import quaternion
+from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.groom.select import GuideNotice
 from mane.scene.simulation import Simulation
 from mane.strand.ports import Force
 from mane.strand.solver import MAX_SUBSTEP
@@ -301,3 +308,40 @@ def test_a_checkpoint_of_other_parts_is_refused():
         linked([0]).load_checkpoint(plain.checkpoint())
     with pytest.raises(ValueError, match=r"it holds no 'strand.chain', only .*'?strand.cosserat"):
         Simulation(bobbed(), "chain", body=HEAD).load_checkpoint(plain.checkpoint())
+
+
+def test_a_solid_that_swallows_the_head_is_told_once_and_hair_stays_finite():
+    """It comes over the head, stays and goes away; where it cannot be left, nothing is flung out of it."""
+    rows = np.array([[0.0, 1.0, 0, 0], [0.1, 0.0, 0, 0], [0.3, 0.0, 0, 0], [0.4, 1.0, 0, 0]])
+    over = KeyframedMotion(rows[:, 0], rows[:, 1:], np.tile([0.0, 0.0, 0.0, 1.0], (4, 1)))
+    groom = styles.make("ball", strands=60, vertices=8, seed=1, length=0.06)
+    solids = [Solid(Sphere((0.0, 0.0, 0.0), 0.01)), Solid(Sphere((0.0, 0.0, 0.0), 0.4), over)]
+    sim = Simulation(mane.select_guides(groom, 8), body=styles.body("ball"), solids=solids, substeps=2, frame_rate=24)
+    skin = mane.skin("adaptive", groom, sim)
+    finish = [mane.skins.LengthKeeping(groom), mane.skins.SideKeeping(sim.solids, body=sim.solids[0])]
+    finish.append(mane.skins.SolidAdjustment(sim.solids, groom=groom, body=sim.solids[0]))
+
+    def carried():
+        for _ in range(14):
+            frame = sim.step()
+            points = skin(frame)
+            for one in finish:
+                points = one(points, frame)
+            assert np.isfinite(points).all()
+            assert np.isfinite(frame.points).all()
+        return points
+
+    with pytest.warns(GuideNotice) as told:
+        points = carried()
+    assert len(told) == 1
+    assert re.match(r"solids\[1\]: holds every root from 0\.\d+ s on, .*; move it away", str(told[0].message))
+    assert str(told[0].message) in sim.note
+    reach = np.linalg.norm(points, axis=2).max()
+    assert reach < 1.05 * np.linalg.norm(groom.as_uniform(), axis=2).max()  # it has come to rest at its head
+
+
+def test_solids_that_hair_grows_on_swallow_nothing():
+    groom = styles.make("ball", strands=60, vertices=8, seed=1, length=0.06)
+    sim = Simulation(mane.select_guides(groom, 8), solids=[Solid(styles.body("ball"))], frame_rate=24)
+    sim.step()
+    assert "holds every root" not in sim.note

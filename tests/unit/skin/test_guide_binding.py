@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from scipy.spatial import Delaunay
-from skin_frames import curls, guides_of, reordered
+from skin_frames import curls, frame_of, guides_of, reordered
 
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.groom.select import GuideNotice
+from mane.skin.adaptive.skin import AdaptiveSkin
 from mane.skin.binding import bind_guides, canonical_order
 from mane.skin.bound import unreal_attributes
 from mane.skin.bundles import LENGTH_RANGE, make_bundles
@@ -116,7 +118,11 @@ def test_a_hair_takes_guides_of_its_own_group_if_there_are():
     groom = curls(90, 5).with_strand(group_id=np.arange(90) % 3)
     own = groom.take(np.arange(0, 90, 4))
     guides = Guides.from_groom(own.take(own.strand["group_id"] != 2))
-    binding = bind_guides(groom, guides)
+    said = "^guides: none is of group 2, whose 30 hairs hang on those of other groups; choose more guides"
+    with pytest.warns(GuideNotice, match=said):
+        binding = bind_guides(groom, guides)
+    with pytest.warns(GuideNotice, match=said):
+        assert np.isfinite(AdaptiveSkin(groom, guides)(frame_of(guides))).all()
     groups = guides.strands.strand["group_id"][binding.guides]
     for group in (0, 1):
         assert (groups[groom.strand["group_id"] == group] == group).all()

@@ -108,3 +108,60 @@ def test_rows_are_asked_for_after_a_frame():
     frame = parted(guides)
     carried = skin(frame, copy=True)
     np.testing.assert_allclose(groom.as_uniform() + skin.blend_rows(skin.tables.shift), carried, atol=1e-6)
+
+
+def on_adaptive_sets(groom, guides):
+    """Physical hair on adaptive sets whose jumps fade slowly, and a tooth that none of its guides misses."""
+    tooth = Solid(Capsule((0.0, -0.1, -0.1), (0.0, -0.1, 0.1), 0.006))
+    target = AdaptiveSkin(groom, guides, solids=[tooth], fade=0.2, use_motion=False)
+    return PhysicalSkin(groom, guides, target=target), target
+
+
+def test_going_on_in_the_middle_of_a_fade_equals_not_stopping():
+    """A tooth that appears lets positions and forces jump; both fade, and what is left of them is remembered."""
+    groom = hanging()
+    guides = Guides.chosen(groom, np.arange(0, 48, 4))
+    frames = [parted(guides, time=0.05 * k) for k in range(6)]
+    frames[0] = replace(frames[0], solid_poses=(AWAY,))
+    cut = np.random.default_rng(2).normal(0, 1e-5, frames[0].cut_force.shape).astype(np.float32)
+    frames = [replace(frame, cut_force=(1 + k) * cut) for k, frame in enumerate(frames)]
+    (whole, target), (first, _), (second, _) = (on_adaptive_sets(groom, guides) for _ in range(3))
+    expected = [whole(frame).tobytes() for frame in frames]
+    assert whole.remembers
+    assert target.memory()["jumping"].size > 5
+    for frame in frames[:3]:
+        first(frame)
+    second(frames[5])
+    second.restore(first.memory())
+    assert [second(frame).tobytes() for frame in frames[3:]] == expected[3:]
+    second.reset()
+    assert [second(frame).tobytes() for frame in frames] == expected
+
+
+def test_memory_of_another_target_is_refused():
+    groom = hanging()
+    guides = Guides.chosen(groom, np.arange(0, 48, 4))
+    skin, _ = on_adaptive_sets(groom, guides)
+    skin(parted(guides))
+    memory = skin.memory()
+    memory["target/stages"] = np.array(["skin.adaptive 1"])
+    with pytest.raises(ValueError, match=r"'skin.adaptive' is of version 1"):
+        skin.restore(memory)
+
+
+def test_a_target_is_asked_once_in_a_frame():
+    """Also where hairs that reach into a solid are swept again: asked twice, its jumps would have faded at once."""
+    groom = hanging()
+    guides = Guides.chosen(groom, np.arange(0, 48, 4))
+    tooth = Solid(Capsule((0.0, -0.11, -0.1), (0.0, -0.11, 0.1), 0.006))
+    target = AdaptiveSkin(groom, guides, solids=[tooth], fade=0.2, use_motion=False)
+    alone = AdaptiveSkin(groom, guides, solids=[tooth], fade=0.2, use_motion=False)
+    skin = PhysicalSkin(groom, guides, target=target, solids=[tooth])
+    for number, pose in enumerate((AWAY, Pose.identity(), Pose.identity())):
+        frame = replace(parted(guides, 0.004, time=0.05 * number), solid_poses=(pose,))
+        skin(frame)
+        behind = tooth.at(0.0).distance(alone(frame).reshape(-1, 3)).min()
+    assert behind < -1e-3  # otherwise nothing is swept again
+    assert len(alone.memory()["fading"]) > 5
+    for name, array in alone.memory().items():
+        np.testing.assert_array_equal(target.memory()[name], array)

@@ -1,4 +1,4 @@
-"""`AdaptiveSkin`: hair that parts around solids, by guides that are chosen anew in every frame (chai2017)."""
+"""`AdaptiveSkin`: hair that parts around solids, by sets of guides of each hair's own (chai2017)."""
 
 from __future__ import annotations
 
@@ -40,12 +40,14 @@ LONGEST_FADE = 1.0  # [s] a frame that comes so much later begins anew
 
 
 class AdaptiveSkin(Skin):
-    """Every hair hangs on guides between which there is no solid and that move alike, chosen anew in every frame.
+    """Every hair hangs on a set of guides of its own, and on another one where something parts these.
 
-    Guides are nodes of a graph, and connected where they may be interpolated between (chai2017 4.1, 4.2). A set of
-    guides is valid where all of them are connected. Every hair takes the best valid one of its sets, keeps it while it
-    is about as good as the best, and where it changes, the jump fades away. Without a model the sets are those of the
-    naive variant (7.2): all of the ten nearest guides, or as many of them as are connected, weighted by eq. 11.
+    Guides are nodes of a graph, and connected where they may be interpolated between: where they move alike and no
+    solid is between them (chai2017 4.1, 4.2). A set of guides is valid where all of them are connected. Every hair
+    takes the best valid one of its sets, keeps it while it is about as good as the best, and where it changes, the
+    jump fades away. Sets of a model connect all guides unless `use_motion` or `use_solids` say otherwise: each hair
+    keeps its best set (decision 43). Without a model the sets are those of the naive variant (7.2), chosen anew in
+    every frame: all of the ten nearest guides, or as many of them as are connected, weighted by eq. 11.
 
     Args:
         groom: the dense hair at rest, all strands with the same vertex count.
@@ -80,6 +82,7 @@ class AdaptiveSkin(Skin):
     needs: ClassVar[tuple[str, ...]] = ("solids", "touched", "body")
     files = ("model",)
     passes = ("keep_lengths", "keep_sides")
+    can_be_target = True
     _params_class: type[AdaptiveParams] = AdaptiveParams
 
     def __init__(
@@ -102,7 +105,7 @@ class AdaptiveSkin(Skin):
         use_frames = bool(self.params.use_frames)
         self._tables = BlendTables(groom, guides, self.sets.slots, use_frames=use_frames, tangents=tangents)
         numbers = range(len(solids)) if touched is None else touched
-        checked = [number for number in numbers if solids[number] is not body]
+        checked = self._around = [number for number in numbers if solids[number] is not body]
         scale, spacing = self.sets.motion_scale(guides), float(guides.strands.lengths.max()) / (guides.vertex_count - 1)
         self._segment = (groom.lengths / max(self._points.shape[1] - 1, 1)).astype(np.float32)
         self.graph = GuideGraph(scale, guides.capacity, solids, checked, self.params, spacing)
@@ -189,6 +192,18 @@ class AdaptiveSkin(Skin):
         self._choose_from(frame, frame)
         return self.sets.members(self.chosen)
 
+    def aim(self, frame: GuideFrame, seen: GuideFrame) -> FloatArray:
+        """Hairs on the head of `seen`; solids are between guides where these are at `frame`.
+
+        On a body that deforms hairs do not lean.
+        """
+        if seen is frame:
+            return self(frame)
+        self._check_frame(seen)
+        self._fill_from(frame, seen, self._points)
+        self._make_safe(seen, self._points)
+        return self._points
+
     def _fill_from(self, frame: GuideFrame, seen: GuideFrame, out: FloatArray) -> None:
         """Fill `out` with hairs on the head of `seen`; guides are connected as they are at `frame`."""
         before, of_rows, elapsed = self._choose_from(frame, seen)
@@ -220,7 +235,7 @@ class AdaptiveSkin(Skin):
         if last is None:
             raise ValueError("blend_rows: must be asked for after a frame, got none")
         if self._jump is None:
-            self._jump = np.zeros_like(self._offset), np.zeros_like(self._is_fading)
+            self._jump = self._no_jump()
         offset, is_fading = self._jump
         still = np.eye(3, dtype=np.float32).reshape(-1), np.zeros(3, np.float32)
         blend = replace(last, turn=still[0], move=still[1], offset=offset, is_fading=is_fading)
@@ -252,7 +267,12 @@ class AdaptiveSkin(Skin):
     def memory(self) -> Memory:
         """What was chosen, what is left of jumps, and where the guides were."""
         rows, leaning = np.flatnonzero(self._is_fading), np.flatnonzero(self._is_leaning)
+        jumping = {}
+        if self._jump is not None:
+            offset, is_fading = self._jump
+            jumping = {"jumping": np.flatnonzero(is_fading), "jump": offset[is_fading]}
         return {
+            **jumping,
             "leaning": leaning,
             "lean": self._leaning[leaning],
             "chosen": self.chosen.copy(),
@@ -272,9 +292,16 @@ class AdaptiveSkin(Skin):
             leaning = memory["leaning"]
             self._is_leaning[leaning], self._leaning[leaning] = True, memory["lean"]
             self._seen, self._time = memory["seen"].copy(), float(memory["time"][0])
+        if "jumping" in memory:
+            offset, is_fading = self._jump = self._no_jump()
+            is_fading[memory["jumping"]], offset[memory["jumping"]] = True, memory["jump"]
+
+    def _no_jump(self) -> tuple[FloatArray, NDArray[np.bool_]]:
+        return np.zeros_like(self._offset), np.zeros_like(self._is_fading)
 
     @property
     def nbytes(self) -> int:
         """Bytes that the binding holds, its buffer included."""
-        held = (self._points, self._offset, self._is_fading, self._leaning, self._is_leaning, self.chosen)
+        jump = () if self._jump is None else self._jump
+        held = (self._points, self._offset, self._is_fading, self._leaning, self._is_leaning, self.chosen, *jump)
         return sum(array.nbytes for array in held) + self._tables.nbytes + self.sets.nbytes + self.graph.nbytes

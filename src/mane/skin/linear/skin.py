@@ -15,4 +15,5 @@ class LinearSkin(LinearBlend):
     """
 
     name = "linear"
+    can_be_target = True
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"binding": "nearest", "count": 5})

@@ -33,6 +33,7 @@ from mane.skin.physical.set_forces import SetForces
 from mane.skin.root_carry import RootCarry
 from mane.skin.safety import HairSpacing
 from mane.skin.solids import SkinSolids
+from mane.stage.memory import load, save
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
@@ -41,6 +42,7 @@ from mane.strand.model import Float64Array, StrandModel
 BLOCKS_PER_TASK = 16
 ROWS_AT_ONCE = 4096  # hairs that are bound together
 SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
+TARGET = "target/"  # before the names of what the target remembers
 STIFFER = 1e-9  # relative; more than rounding
 # Of a hair's length: what the method may be off, besides what so many weights stretch a hair by.
 LENGTH_ERROR = 0.01
@@ -78,7 +80,8 @@ class PhysicalSkin(LinearBlend):
     """
 
     name = "physical"
-    version = 2
+    version = 3  # a target is asked once per frame, and remembers
+    takes_target = True
     examples = ({}, {"sweeps": 2, "warm_start": "previous"}, {"sweeps": "converged"})
     settings = PhysicalParams
     needs = ("material", "guide_model", "guide_stiffening", "rest")
@@ -108,6 +111,7 @@ class PhysicalSkin(LinearBlend):
         self.solids = tuple(solids)
         self._solids = SkinSolids(solids) if solids else None
         self._target = target
+        self._goals: FloatArray | None = None  # where the target has the hairs of this frame
         self._set_forces: SetForces | None = None
         material = Material() if material is None else material
         model = material.model(guides) if guide_model is None else guide_model
@@ -141,6 +145,8 @@ class PhysicalSkin(LinearBlend):
         self._chain = ChainSolve(self._lanes, joined(solved), self.params) if solved else None
         if self._chain is not None:
             self.save_every = 1 + self._chain.memory_bytes // SAVED_BYTES
+        if target is not None:
+            self.save_every = max(self.save_every, target.save_every)
         self._guidance: Guidance | None = None
         if self._is_simple:
             places = self._parameter[:, :, : segments + 1]
@@ -226,19 +232,23 @@ class PhysicalSkin(LinearBlend):
         return InheritedForces(load, self._load_places, rotations, weight, self._guide, self.bundles.of_hair)
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
-        inherited, share = self._fill_freely(frame, out)
+        self._fill_seen(frame, frame, out)
+
+    def _fill_seen(self, frame: GuideFrame, seen: GuideFrame, out: FloatArray) -> None:
+        """Fill `out` with hairs on the head of `seen`, which is `frame` or the rest pose of a body that deforms."""
+        inherited, share = self._fill_freely(frame, seen, out)
         if self._solids is not None:
             self._leave_solids(frame, inherited, out)
-        self._hand_to_head(frame, share, out)
+        self._hand_to_head(seen, share, out)
 
     def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
         """Solids are met where hair really is: after it was carried there."""
         seen = carry.seen(frame)
         if self._solids is None:
-            self._fill(seen, out)
+            self._fill_seen(frame, seen, out)
             carry.carry(frame, out)
             return
-        inherited, share = self._fill_freely(seen, out)
+        inherited, share = self._fill_freely(frame, seen, out)
         carry.carry(frame, out)
         self._leave_solids(frame, inherited, out, carry)
         self._hand_over(lambda rows: self._carried_alone(frame, carry, rows), share, out)
@@ -249,35 +259,38 @@ class PhysicalSkin(LinearBlend):
         carry.carry(frame, alone, rows)
         return alone
 
-    def _fill_freely(self, frame: GuideFrame, out: FloatArray) -> tuple[InheritedForces, FloatArray]:
+    def _fill_freely(self, frame: GuideFrame, seen: GuideFrame, out: FloatArray) -> tuple[InheritedForces, FloatArray]:
         """Fill `out` as if there were no solids; returns what hairs feel, and how far each hangs on its guides."""
-        weight, share = self._present_weights(frame, self._weight, self._guide)
-        rotations = rotations_at_roots(frame)
-        inherited = self._inherited(self._loads.of_frame(frame, rotations), rotations, weight)
-        part = self._regrouped(frame, weight)
+        weight, share = self._present_weights(seen, self._weight, self._guide)
+        rotations = rotations_at_roots(seen)
+        inherited = self._inherited(self._loads.of_frame(seen, rotations), rotations, weight)
+        part = self._regrouped(seen, weight)
         if part is not None:
-            inherited = replace(inherited, regrouped=(part.hairs, self._inherited_by(frame, part, inherited.load)))
+            inherited = replace(inherited, regrouped=(part.hairs, self._inherited_by(seen, part, inherited.load)))
+        self._ask_target(frame, seen, inherited)
         if self._chain is not None:
-            self._fill_targets(frame, out)
-            self._shift_targets(inherited, out)
+            self._fill_targets(seen, out)
             self._chain.solve(inherited, out)
         else:
-            self._sweep(frame if frame.inserted is None else replace(frame, inserted=None), inherited, out)
+            self._sweep(seen if seen.inserted is None else replace(seen, inserted=None), inherited, out)
             if part is not None:
-                self._sweep_again(frame, part, inherited, out)
+                self._sweep_again(seen, part, inherited, out)
                 self._has_norms = False
         return inherited, share
 
-    def _fill_targets(self, frame: GuideFrame, out: FloatArray) -> None:
+    def _ask_target(self, frame: GuideFrame, seen: GuideFrame, inherited: InheritedForces) -> None:
+        """Ask the target where hairs belong: once per frame, since it may go on from the one before."""
         if self._target is None:
+            return
+        self._goals = self._target.aim(frame, seen)
+        if self._set_forces is not None:
+            self._set_forces.shift(inherited, self._goals)
+
+    def _fill_targets(self, frame: GuideFrame, out: FloatArray) -> None:
+        if self._goals is None:
             super()._fill(frame, out)
         else:
-            self._target(frame, out)
-
-    def _shift_targets(self, inherited: InheritedForces, out: FloatArray) -> None:
-        """Let hairs on adaptive sets feel the guides of these."""
-        if self._set_forces is not None:
-            self._set_forces.shift(inherited, out)
+            out[...] = self._goals
 
     def _sweep(self, frame: GuideFrame, inherited: InheritedForces, out: FloatArray) -> None:
         """Fill `out` with one sweep."""
@@ -308,7 +321,6 @@ class PhysicalSkin(LinearBlend):
                 self._has_norms = True
                 return
         self._fill_targets(frame, out)
-        self._shift_targets(inherited, out)
         _kernels_general.sweep_hairs_to(
             self._data.reshape(-1),
             lanes.hair,
@@ -342,7 +354,7 @@ class PhysicalSkin(LinearBlend):
         """Fill the rows of the hairs that follow inserted guides with a sweep of their own."""
         assert inherited.regrouped is not None
         own, params = inherited.regrouped[1], self.params
-        targets = self._carried(part) if self._target is None else self._target(frame)[part.hairs]
+        targets = self._carried(part) if self._goals is None else self._goals[part.hairs]
         points = np.ascontiguousarray(targets[:, : out.shape[1]]).reshape(len(part.hairs), -1)
         lanes, data = self._lanes_of(part)
         pull = np.float32(params.alpha * params.drift)
@@ -413,26 +425,40 @@ class PhysicalSkin(LinearBlend):
             out[rows] = leave_solids_repeatedly(self._solids.at(frame), self._chain.rest_of(rows), *given)
 
     def reset(self) -> None:
-        """Forget the frame before."""
+        """Forget the frames before."""
         if self._chain is not None:
             self._chain.reset()
+        if self._target is not None:
+            self._target.reset()
 
     @property
     def remembers(self) -> bool:
-        """Whether a frame depends on the one before it: with a warm start from there."""
-        return self.params.warm_start == "previous"
+        """Whether a frame depends on those before it: with a warm start from there, or a target that remembers."""
+        return self.params.warm_start == "previous" or (self._target is not None and self._target.remembers)
 
     def memory(self) -> Memory:
-        """Orientations of the last frame, for a warm start."""
-        return {} if self._chain is None else self._chain.memory()
+        """Orientations of the last frame, for a warm start, and what the target remembers."""
+        own = {} if self._chain is None else self._chain.memory()
+        if self._target is None or not self._target.remembers:
+            return own
+        of_target = save([self._target])
+        return {**own, **{f"{TARGET}{name}": array for name, array in of_target.items()}}
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what `memory` returned."""
         if self._chain is not None:
             self._chain.restore(memory)
+        if self._target is None:
+            return
+        of_target = {name.removeprefix(TARGET): array for name, array in memory.items() if name.startswith(TARGET)}
+        if of_target:
+            load([self._target], of_target)
+        else:
+            self._target.reset()
 
     @property
     def nbytes(self) -> int:
         """Bytes that the binding holds, its buffer included."""
-        parts = sum(part.nbytes for part in (self._chain, self._solids, self._guidance) if part is not None)
+        held = (self._chain, self._solids, self._guidance, self._target)
+        parts = sum(part.nbytes for part in held if part is not None)
         return super().nbytes + self._data.nbytes + self._lanes.nbytes + parts

@@ -41,6 +41,7 @@ class RigidSkin(BoundSkin):
     """
 
     name = "rigid"
+    can_be_target = True
     examples = ({}, {"binding": "triangle"})
 
     def __init__(
