@@ -131,9 +131,9 @@ class HairPlayer:
         self._values = dict(values)
         settings, region = regions_of(self.model, values)
         if not np.array_equal(region, self.region):
+            self.past = self._past_of(region, len(settings))
             self.region = region
             self._basis = self._blocked(region)
-            self.past = np.broadcast_to(self.past[:1], (len(settings), *self.past.shape[1:])).copy()
         names = [factor.name for factor in self.model.factors]
         weights = self.model.weights({name: settings[:, k] for k, name in enumerate(names)})
         operators = [
@@ -151,6 +151,12 @@ class HairPlayer:
         assert self._groomed_on is not None
         deepest: Frames = distances(self._groomed_on, self.model.rest).min(axis=0)
         return np.minimum(deepest, np.float32(self._thickness))
+
+    def _past_of(self, region: NDArray[np.int64], count: int) -> Array:
+        """Last coefficients of new regions (G,): for each the mean over its guides of those that they followed."""
+        guides = np.zeros((count, len(self.past)))
+        np.add.at(guides, (region, self.region if self.region.size else np.zeros_like(region)), 1.0)
+        return np.einsum("nr,rkd->nkd", guides / guides.sum(axis=1, keepdims=True), self.past)
 
     def _blocked(self, region: NDArray[np.int64]) -> BlockedBasis:
         return BlockedBasis.of(self.model, region)

@@ -165,7 +165,8 @@ def read_sliders(path: Path) -> dict[str, Array]:
 def regions_of(model: HairModel, values: Mapping[str, Any]) -> tuple[Array, NDArray[np.int64]]:
     """Settings that differ over the scalp: slider values of regions (R, factors), and the region of each guide (G,).
 
-    Each region has dynamics of its own; a map of many values is rounded to steps of 1/8.
+    Each region has dynamics of its own. Maps of many values are rounded to steps of 1/8, within the range of a slider;
+    sliders that are the same for all guides never are, or one that moves would go in steps.
     """
     columns = [np.broadcast_to(np.asarray(values[f.name], np.float64), (model.guide_count,)) for f in model.factors]
     if not columns:
@@ -173,5 +174,8 @@ def regions_of(model: HairModel, values: Mapping[str, Any]) -> tuple[Array, NDAr
     table = np.stack(columns, axis=1)
     found, which = np.unique(table, axis=0, return_inverse=True)
     if len(found) > EXACT_REGIONS:
-        found, which = np.unique(np.rint(table / REGION_STEP) * REGION_STEP, axis=0, return_inverse=True)
+        lowest, highest = np.transpose([factor.range for factor in model.factors])
+        rounded = np.clip(np.rint(table / REGION_STEP) * REGION_STEP, lowest, highest)
+        is_map = (table != table[0]).any(axis=0)
+        found, which = np.unique(np.where(is_map, rounded, table), axis=0, return_inverse=True)
     return found, which.reshape(-1).astype(np.int64)

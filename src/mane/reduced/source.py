@@ -61,6 +61,7 @@ class LearnedSource(GuideSource):
 
     name = "learned"
     label = "guides"
+    version = 2  # painted maps: sliders beside them are not rounded, and regions stay within their range
     needs: ClassVar[tuple[str, ...]] = (
         "guides",
         "hair_model",

@@ -32,7 +32,10 @@ CONTROL_CANDIDATES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 CALMEST = 0.1  # a motion counts as if hair moved by at least this part of the mean of all motions
 FOLDS = 4  # of so many motions one is held back in turn, to choose the ridge by
 WINDS = ("control", "factor")
-GRID_POINTS = (1, 9, 5, 4, 3)  # per slider in the stability grid, by the number of sliders
+# Evenly spaced values of each slider in the stability grid, by the number of sliders; its levels come besides. Four
+# sliders of two levels have 5^4 = 625 settings.
+GRID_POINTS = (1, 9, 5, 4, 3)
+SAME_PLACE = 1e-6  # of a slider: an even value this near a level is that level
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,13 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
         frame_rate=data.frame_rate,
         grid=grid,
         radii=radii,
-        facts={"energy": energy, "spectral_radius": float(radii.max()), "frames": sum(map(len, controls))},
+        facts={
+            "energy": energy,
+            "spectral_radius": float(radii.max()),
+            "stability_margin": float(1.0 - radii.max()),
+            "stability_settings": len(radii),
+            "frames": sum(map(len, controls)),
+        },
     )
     return Fitted(model, controls, coefficients, energy)
 
@@ -319,11 +328,20 @@ DYNAMICS: dict[str, Callable[..., Dynamics]] = {"gram": _grams, "tensor": _tenso
 
 
 def slider_grid(factors: Sequence[Factor]) -> Array:
-    """Values of all sliders at the places where stability is looked at, (P, factors); one row where there is none."""
-    count = GRID_POINTS[min(len(factors), len(GRID_POINTS) - 1)]
-    axis = np.linspace(-BEYOND, 1 + BEYOND, count)
-    meshes = np.meshgrid(*[axis] * len(factors), indexing="ij")
-    return np.stack([mesh.ravel() for mesh in meshes], axis=1) if factors else np.zeros((1, 0))
+    """Values of all sliders at the settings where stability is checked, (P, factors); one row where there is none.
+
+    All settings of an even spread from end to end and of the levels: the styles that were learned are among them.
+    """
+    if not factors:
+        return np.zeros((1, 0))
+    even = np.linspace(-BEYOND, 1 + BEYOND, GRID_POINTS[min(len(factors), len(GRID_POINTS) - 1)])
+    meshes = np.meshgrid(*[_with_levels(even, np.array(factor.positions)) for factor in factors], indexing="ij")
+    return np.stack([mesh.ravel() for mesh in meshes], axis=1)
+
+
+def _with_levels(even: Array, levels: Array) -> Array:
+    is_new = np.abs(even[:, None] - levels).min(axis=1) > SAME_PLACE
+    return np.union1d(even[is_new], levels)
 
 
 def stable(dynamics: Dynamics, factors: Sequence[Factor], *, may_raise: bool) -> tuple[Dynamics, Array, Array]:
@@ -341,22 +359,23 @@ def stable(dynamics: Dynamics, factors: Sequence[Factor], *, may_raise: bool) ->
         return dynamics, grid, stability_grid(dynamics, weights)
     for _ in range(MOST_RAISES + 1):
         assert isinstance(dynamics, CrossGrams)
-        radius = _first_unstable(dynamics, weights)
-        if radius is None:
-            return dynamics, grid, stability_grid(dynamics, weights)
+        radii = _stable_radii(dynamics, weights)
+        if radii.max() < 1.0:
+            return dynamics, grid, radii
         ridge = dynamics.ridge
         dynamics = replace(dynamics, ridge=Ridge(RAISE * max(ridge.history, 1e-4), ridge.control))
     raise ValueError(
-        f"model: cannot be made stable, its largest eigenvalue is {radius:.4f}; learn from more motions, or with "
+        f"model: cannot be made stable, its largest eigenvalue is {radii.max():.4f}; learn from more motions, or with "
         "fewer dimensions"
     )
 
 
-def _first_unstable(dynamics: Dynamics, weights: Array) -> float | None:
-    """Largest eigenvalue at the first of many settings (P, C) where it is 1 or above, from the ends of the sliders
-    inwards, where it mostly is; None where there is no such setting."""
-    for row in weights[np.argsort(-(weights**2).sum(axis=1), kind="stable")]:
-        radius = dynamics.operator(row).spectral_radius
-        if not radius < 1.0:
-            return radius
-    return None
+def _stable_radii(dynamics: Dynamics, weights: Array) -> Array:
+    """Largest eigenvalue at each of many settings (P, C), up to the first where it is 1 or above, zero behind that one:
+    from the ends of the sliders inwards, since it mostly is there."""
+    radii = np.zeros(len(weights))
+    for row in np.argsort(-(weights**2).sum(axis=1), kind="stable"):
+        radii[row] = dynamics.operator(weights[row]).spectral_radius
+        if not radii[row] < 1.0:
+            break
+    return radii

@@ -1,5 +1,7 @@
 """Dynamics: what the tensor, the cross-Grams and plain least squares have in common, and stability."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from mane.reduced.dynamics import (
     solve_positive_definite,
 )
 from mane.reduced.factors import Factor
-from mane.reduced.training import CALMEST, DYNAMICS, MultilinearTraining, evened, stable
+from mane.reduced.training import CALMEST, DYNAMICS, MultilinearTraining, evened, slider_grid, stable
 
 FACTORS = (Factor.of_levels("length", [1, 2]), Factor.of_levels("softness", [1, 3, 9]))
 SIZE, CONTROLS = 4, 5
@@ -124,6 +126,28 @@ def test_the_ridge_is_raised_until_all_of_the_grid_is_stable():
     assert grid.max() == pytest.approx(1.35)
     again = [made.operator(weights_of(factors, length=value)).spectral_radius for value in grid[:, 0]]
     np.testing.assert_allclose(again, radii, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
+def test_every_style_is_a_setting_at_which_stability_is_checked(count):
+    levels = ([1, 2], [1, 3, 9], [0, 1], [0, 1, 2])[:count]
+    factors = [Factor.of_levels(str(k), own) for k, own in enumerate(levels)]
+    found = {tuple(row) for row in slider_grid(factors).tolist()}
+    assert found.issuperset(itertools.product(*(factor.positions for factor in factors)))
+    assert found.issuperset(itertools.product((-0.35, 1.35), repeat=count))
+    gaps = [np.diff(sorted({row[k] for row in found})).min() for k in range(count)]
+    assert min(gaps, default=1) > 0.01  # a level that is an even value comes once
+
+
+def test_what_is_unstable_at_a_style_alone_is_found():
+    class Unstable:
+        def operator(self, weights):
+            radius = 1.05 if weights.max() == 1 else 0.9
+            return Operator(np.zeros((1, 1)), np.array([[[0.0]], [[radius]]]))
+
+    _, _, radii = stable(Unstable(), FACTORS, may_raise=False)
+    assert radii.max() == pytest.approx(1.05)
+    assert (radii > 1).sum() == 6
 
 
 def learned_of(controls, coefficients, even):

@@ -16,8 +16,9 @@ from mane.reduced.canonical import body_points, to_canonical, to_world
 from mane.reduced.evaluate import style_errors
 from mane.reduced.lifting import laid
 from mane.reduced.model import HairModel
+from mane.reduced.player import HairPlayer
 from mane.reduced.representation import Directions, directions
-from mane.reduced.sliders import read_sliders
+from mane.reduced.sliders import read_sliders, regions_of
 from mane.reduced.source import LearnedSource
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.stage.model_file import ModelFile
@@ -63,10 +64,6 @@ def test_kernels_are_the_reference(model):
     unit, length = directions(player.rest), model.rest_at(settings)[1]
     vectors = model.basis.reconstruct(player.past[0, -1:])[0].reshape(unit.shape)
     pose = frames[-1].head
-    rest = reference.synthesize(
-        player.operators[0].control, player.operators[0].history, source._controls(), player.past[0]
-    )
-    assert np.isfinite(rest).all()
 
     def sphere(solid, at):
         def distance(point):
@@ -95,6 +92,25 @@ def test_kernels_are_the_reference(model):
     axis = quaternion.rotate(frames[-1].orientations, np.array([0, 0, 1], np.float32))
     tangent = np.diff(frames[-1].points, axis=1) / segment_lengths(frames[-1].points)[..., None]
     np.testing.assert_allclose(axis, tangent, atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [0.4, np.repeat([0.0, 0.3, 1.2], [7, 7, 6])])
+def test_coefficients_are_those_of_eq_10(model, length):
+    """Sums of some fifty products in another order: the same to 1e-12 of their size."""
+    sliders = {"length": length, "softness": 0.8}
+    source = LearnedSource(model.guides(), model, sliders=sliders, head=mane.make_motion("random", ease_in=0.05))
+    player = source._player
+    assert len(player.operators) == np.unique(length).size
+    for _ in range(6):
+        past = player.past.copy()
+        source.step()
+        for own, before, after in zip(player.operators, past, player.past, strict=True):
+            expected = reference.synthesize(own.control, own.history, source._controls(), before)
+            np.testing.assert_allclose(after[-1], expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+            np.testing.assert_array_equal(after[:-1], before[1:])
+    assert all(np.abs(own).max() > 0 for own in player.past[:, -1])
+    if len(player.past) > 1:
+        assert np.abs(np.diff(player.past[:, -1], axis=0)).max(axis=1).min() > 0  # each region its own
 
 
 def test_a_still_head_stays_still_for_ten_thousand_frames(model):
@@ -131,6 +147,45 @@ def test_sliders_move_length_and_maps_mix_styles(model):
     painted = np.linspace(0, 1, model.guide_count)  # more values than regions: lengths are exact all the same
     found = segment_lengths(list(model.play("shake", frames=2, length=painted))[-1].points).sum(axis=1)
     np.testing.assert_allclose(found, short + painted * (long - short), rtol=1e-5)
+
+
+def test_regions_of_a_map_stay_within_its_slider_and_leave_the_others_as_they_are(model):
+    painted = np.linspace(-0.35, 1.35, model.guide_count)
+    for softness in (0.43, 0.44):  # on both sides of a step
+        found, which = regions_of(model, {"length": painted, "softness": softness})
+        assert found[:, 0].min() == -0.35
+        assert found[:, 0].max() == 1.35
+        assert np.abs(found[which, 0] - painted).max() <= 0.0625
+        np.testing.assert_array_equal(found[:, 1], softness)
+    few = np.where(painted > 0.5, 0.91, 0.13)  # few values are taken as they are
+    found, which = regions_of(model, {"length": few, "softness": 0.3})
+    np.testing.assert_array_equal(found[which], np.column_stack([few, np.full(len(few), 0.3)]))
+
+
+def test_a_slider_that_moves_beside_a_map_moves_hair_smoothly(model):
+    """The dynamics of every region are those of the slider's own value: no steps, whatever the map is."""
+    player = HairPlayer(model)
+    painted = np.linspace(-0.35, 1.35, model.guide_count)
+    for softness in (0.43, 0.44, 0.45):
+        player.set_sliders({"length": painted, "softness": softness})
+        own = np.unique(np.clip(np.rint(painted * 8) / 8, -0.35, 1.35))
+        for operator, length in zip(player.operators, own, strict=True):
+            expected = model.dynamics.operator(model.weights({"length": length, "softness": softness}))
+            np.testing.assert_array_equal(operator.history, expected.history)
+            np.testing.assert_array_equal(operator.control, expected.control)
+
+
+def test_regions_keep_their_past_when_a_map_is_painted_anew(model):
+    player, half = HairPlayer(model), np.arange(model.guide_count) < 10
+    player.set_sliders({"length": np.where(half, 0.0, 1.0), "softness": 0.0})
+    player.past[:] = np.random.default_rng(0).normal(size=player.past.shape)
+    past = player.past.copy()
+    quarter = np.arange(model.guide_count) < 5
+    player.set_sliders({"length": np.where(quarter, 1.0, np.where(half, 0.5, 0.0)), "softness": 0.0})
+    # In the order of their values: the last ten, the second five, the first five.
+    np.testing.assert_array_equal(player.past, past[[1, 0, 0]])
+    player.set_sliders({"length": 0.3, "softness": 0.0})
+    np.testing.assert_allclose(player.past[0], past.mean(axis=0), atol=1e-14)
 
 
 def test_between_and_beyond_styles_hair_rests_no_deeper_than_in_them(model):

@@ -108,12 +108,18 @@ def style_names(model: HairModel) -> list[str]:
     ]
 
 
+def _stability(facts: Mapping[str, Any]) -> str:
+    radius, count = facts["spectral_radius"], facts.get("stability_settings")  # older models do not tell how many
+    where = "over the sliders" if count is None else f"at {count} settings of the sliders"
+    return f"largest eigenvalue {where}: {radius:.4f}, margin {1 - radius:.4f}"
+
+
 def describe(facts: Mapping[str, Any]) -> str:
     """What a model is worth, for people."""
     lines = [
         f"{facts['guides']:,} guides of {facts['vertices']} vertices, {facts['dimensions']} dimensions "
         f"({100 * facts['energy']:.1f} % of the energy), {facts['megabytes']:.3g} MB",
-        f"largest eigenvalue over all sliders: {facts['spectral_radius']:.4f}",
+        _stability(facts),
         "distance from the simulation [cm]         training      test   carried rigidly",
     ]
     for row in facts["errors"]:

@@ -333,12 +333,13 @@ def add_errors(
 
 
 def _add_stability(report: Report, case: str, model: HairModel, paper: float | None) -> None:
-    inside = ((model.grid >= 0) & (model.grid <= 1)).all(axis=1) if model.grid.size else np.ones(len(model.radii), bool)
-    is_default = isinstance(model.dynamics, CrossGrams)
-    within = float(model.radii[inside].max()) if inside.any() else float(model.radii.max())
+    inside = ((model.grid >= 0) & (model.grid <= 1)).all(axis=1)  # all styles are among them
+    within, whole = float(model.radii[inside].max()), float(model.radii.max())
+    target = {"target": 1.0} if isinstance(model.dynamics, CrossGrams) else {}
     report.add(case, "largest eigenvalue, sliders 0 to 1", within, "1", reference=paper, source="table 1")
-    whole = float(model.radii.max())
-    report.add(case, "largest eigenvalue, sliders -0.35 to 1.35", whole, "1", **({"target": 1.0} if is_default else {}))
+    report.add(case, "largest eigenvalue, sliders -0.35 to 1.35", whole, "1", **target)
+    report.add(case, "margin of stability, 1 less the eigenvalue", 1 - whole, "1", better="higher")
+    report.add(case, "settings of the sliders that were checked", len(model.radii), "1")
     if isinstance(model.dynamics, CoreTensor):
         weights = np.eye(len(model.rest))[-1]
         letter = model.dynamics.operator(weights).as_printed_radius
