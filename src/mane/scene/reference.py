@@ -32,8 +32,11 @@ def table_lines(table: SceneTable) -> Iterator[str]:
         yield "### `[strand.properties]`\n\nProperties of the material, in place of its own.\n"
         yield from key_lines(material_keys())
     below = ", in `[strand.settings]`" if table.name == "strand" else ""
+    seen: dict[str, int] = {}  # bodies have motions of one name
     for variant in table.variants:
-        yield f'### `{variant.selector} = "{variant.name}"`{below} {{ #{table.name}-{variant.name} }}\n'
+        seen[variant.name] = seen.get(variant.name, 0) + 1
+        anchor = f"{table.name}-{variant.name}" + (f"-{seen[variant.name]}" if seen[variant.name] > 1 else "")
+        yield f'### `{variant.selector} = "{variant.name}"`{below} {{ #{anchor} }}\n'
         yield f"{variant.summary}\n"
         yield from key_lines(variant.keys)
 
