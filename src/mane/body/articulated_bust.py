@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.bust import DEFAULT_CELL, Bust, make_bust
+from mane.body.bust_motions import PRESET_MOTIONS
 from mane.body.character import Character, MakeMotion
 from mane.body.posing import Posing, sample_times
 from mane.body.skeleton import JointAnimation, Skeleton, SkinnedMesh
@@ -175,4 +176,4 @@ def _effort(times: Float64Array, duration: float, rise: float = 0.5) -> Float64A
     return _smooth_step(away, 0.0, min(rise, 0.5 * duration))
 
 
-BUST_MOTIONS: dict[str, MakeMotion] = {"nod": nod, "look_around": look_around, "shrug": shrug}
+BUST_MOTIONS: dict[str, MakeMotion] = {"nod": nod, "look_around": look_around, "shrug": shrug, **PRESET_MOTIONS}

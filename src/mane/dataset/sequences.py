@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from mane.body.characters import character_motion
 from mane.dataset.combine import COMBINATIONS
 from mane.dataset.spec import SPLITS, MotionTable, Spec
+from mane.scene.bodies import character_of
 from mane.scene.config import Scene
+from mane.scene.options import arguments_of
 from mane.scene.parts import make_head_motion
 from mane.scene.scene_file import SceneError, location, naming_location, with_values
 
@@ -148,23 +151,29 @@ def _motion_word(table: MotionTable) -> str:
 
 
 def _motion_settings(spec: Spec, table: MotionTable, index: int, copy: int) -> dict[str, Any]:
-    """Keys of [head] for one motion; what is given as an interval is drawn."""
+    """Keys of [head] or [body] for one motion; what is given as an interval is drawn."""
     rng = np.random.default_rng([spec.seed, MOTION_STREAM, index, copy])
     settings: dict[str, Any] = dict(table.values)
     for name in ("motion", "pivot", "ease_in", "stop"):
         value = getattr(table, name)
         if value is not None:
-            settings[f"head.{name}"] = value
+            settings[f"{table.moves}.{name}"] = value
     for name in ("amplitude", "rate"):
         value = getattr(table, name)
         if isinstance(value, tuple):
             value = float(rng.uniform(*value))
         if value is not None:
-            settings[f"head.{name}"] = value
-    if table.motion is not None:
+            settings[f"{table.moves}.{name}"] = value
+    if table.motion is not None and (table.moves == "head" or _has_seed(spec, table.motion, index)):
         drawn = int(rng.integers(2**31))
-        settings["head.seed"] = drawn if table.seed is None else table.seed + copy
+        settings[f"{table.moves}.seed"] = drawn if table.seed is None else table.seed + copy
     return settings
+
+
+def _has_seed(spec: Spec, motion: str, index: int) -> bool:
+    """Whether a motion of the joints of the body takes a seed."""
+    with naming_location(spec.locations, f"motions.{index}"):
+        return "seed" in arguments_of(character_motion(character_of(spec.scene), motion))
 
 
 def _splits(spec: Spec, tables: Sequence[MotionTable]) -> list[str]:

@@ -47,6 +47,7 @@ from mane.scene.toml_lines import key_lines
 from mane.scene.values import fit
 
 SPLITS = ("train", "validation", "test")
+MOVES = ("head", "body")
 SCALES = ("linear", "log")
 PRECISIONS = ("float32", "float16")
 Interval = tuple[float, float]
@@ -58,7 +59,8 @@ class MotionTable:
 
     Attributes:
         motion: still, shake, nod, turn, tilt, walk, jump, look, dance, random, or a motion file, seen from
-            the spec's folder
+            the spec's folder; for a body with joints one of its own, of a bust random, walk, turn, look, jump, dance
+        moves: "head", which carries all of the body along, or "body", whose joints move ([scene.body] mesh = "bust")
         count: how many, each with a seed of its own
         split: "train", "validation" or "test"; without it [splits] shares motions out
         amplitude: of a named motion, or two numbers to draw it between
@@ -71,6 +73,7 @@ class MotionTable:
     """
 
     motion: str | None = None
+    moves: str = "head"
     count: int = 1
     split: str | None = None
     amplitude: float | Interval | None = None
@@ -85,8 +88,12 @@ class MotionTable:
         require(self.count >= 1, "count", "must be at least 1", self.count)
         if self.split is not None:
             require_choice("split", self.split, SPLITS)
-        if self.motion is None and not self.values:
+        require_choice("moves", self.moves, MOVES)
+        if self.motion is None and (self.moves == "body" or not self.values):
             raise ValueError("motion: is missing")
+        for name in ("pivot", "stop"):
+            if self.moves == "body" and getattr(self, name) is not None:
+                raise ValueError(f'{name}: is for motions of the head; must be left out with moves = "body"')
         for name in ("amplitude", "rate"):
             value = getattr(self, name)
             is_rising = not isinstance(value, tuple) or value[0] <= value[1]
@@ -314,7 +321,7 @@ def _seen_from_scene(spec: Spec, folder: Path) -> Spec:
     motions = tuple(
         replace(
             table,
-            motion=moved("head.motion", table.motion),
+            motion=moved(f"{table.moves}.motion", table.motion),
             values={key: moved(key, value) for key, value in table.values.items()},
         )
         for table in spec.motions

@@ -38,7 +38,8 @@ class BodyTable:
 
     Attributes:
         mesh: a mesh file, "bust", "creature", "none", or "own": that of the style, none for a groom from a file
-        motion: of the creature: walk, shake, breathe or violent; of a bust: nod, look_around or shrug
+        motion: of the creature: walk, shake, breathe or violent; of a bust: random, walk, turn, look, jump, dance, nod,
+            look_around or shrug
         prim: path or paths in a USD file of the meshes that carry hair; without it those that roots lie on
         ignore: path or paths in a USD file that hair does not collide with
         rest: pose that the groom was made in: "auto", "bind", "first" (frame), or a time code of the file
@@ -47,7 +48,8 @@ class BodyTable:
         interpolation: between samples of a file that moves: "cubic" keeps velocities continuous, "linear" does not
         collide: whether hair collides with it; false where it only carries the hair and simpler solids stand for it
         animation: an array that moves the points of the mesh: .npy (frames, points, 3), or .npz with points and times
-        rate: samples per second of the array, or frames per second at which Alembic is opened; without it 24
+        rate: samples per second of the array, or frames per second at which Alembic is opened; without it 24; of a
+            motion with cycles how many per second
         unit: unit of the file where it does not say
         up: up axis of the file where it does not say
         settings: options of the motion
@@ -69,6 +71,9 @@ class BodyTable:
     settings: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.motion is not None and self.rate is not None and not self.is_file:  # two things of one name
+            object.__setattr__(self, "settings", {**self.settings, "rate": self.rate})
+            object.__setattr__(self, "rate", None)
         choices = ", ".join(map(repr, REST_POSES))
         is_known = not isinstance(self.rest, str) or self.rest in REST_POSES
         require(is_known, "rest", f"must be {choices} or a time code", self.rest)
@@ -89,14 +94,14 @@ class HeadTable:
     """How the head moves.
 
     Attributes:
-        motion: still, shake, nod, turn, tilt, walk, jump, look, dance, random, or a motion file (.json, .csv;
-            docs/motions.md)
+        motion: still, shake, nod, turn, tilt, walk, jump, look, dance, random, or a motion file (.json,
+            .csv, .npz, .bvh, .usd, .usda, .usdc, .usdz; docs/motions.md)
         amplitude: of a named motion: angle [rad], or length [m] for walk and jump
         rate: of a named motion [Hz]
         pivot: point that a named motion turns about [m]; without it the neck, found on the body
         ease_in: time in which a named motion begins [s]
         stop: time at which a named motion is over [s], at least twice `ease_in`; without it never
-        seed: of the motion "random"; without it that of the scene
+        seed: of the motions look, dance and random; without it that of the scene
     """
 
     motion: str = "still"
@@ -121,7 +126,8 @@ class SolidTable:
         mesh: or a mesh file; one that moves deforms the solid
         position: where its origin is [m]
         rotation_vector: its orientation there: axis times angle [rad]
-        motion: a motion file (.json, .csv; docs/motions.md) or a named motion, in place of `keyframes`
+        motion: a motion file (.json, .csv, .npz, .bvh, .usd, .usda, .usdc, .usdz; docs/motions.md) or a named motion,
+            in place of `keyframes`
         keyframes: of its position: rows of time [s] and position [m]
         prim: path or paths in a USD file of what is taken, with all below; without it everything
         ignore: path or paths in a USD file that are left out

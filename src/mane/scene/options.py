@@ -164,6 +164,8 @@ def check_settings(scene: Scene) -> None:
         for name, value in settings.items():
             if name not in known:
                 raise TableError(table, name, unknown_key(title(table), name, known))
+            if name not in options:  # a key of the table that a motion may have too, and this one has not
+                raise TableError(table, name, f"{name}: is for a mesh from a file, and no option of what is named here")
             with blaming(table):
                 _fit_named(name, known[name], value)
     _check_ranges(scene)

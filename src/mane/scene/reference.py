@@ -32,9 +32,13 @@ def table_lines(table: SceneTable) -> Iterator[str]:
         yield "### `[strand.properties]`\n\nProperties of the material, in place of its own.\n"
         yield from key_lines(material_keys())
     below = ", in `[strand.settings]`" if table.name == "strand" else ""
-    anchor = table.name.replace(".", "-")
+    seen: dict[str, int] = {}  # bodies have motions of one name
     for variant in table.variants:
-        yield f'### `{variant.selector} = "{variant.name}"`{below} {{ #{anchor}-{variant.name} }}\n'
+        seen[variant.name] = seen.get(variant.name, 0) + 1
+        again = f"-{seen[variant.name]}" if seen[variant.name] > 1 else ""
+        anchor = f"{table.name.replace('.', '-')}-{variant.name}{again}"
+        yield f'### `{variant.selector} = "{variant.name}"`{below} {{ #{anchor} }}
+'
         yield f"{variant.summary}\n"
         yield from key_lines(variant.keys)
 

@@ -10,17 +10,27 @@ from mane.dataset.sequences import plan_motions
 from mane.measure.bench import learned
 from mane.measure.figures import Figures
 from mane.measure.reproduce import guan2012
-from mane.measure.reproduce.guan2012 import STYLE_AXES, Size, motions, spec_of
+from mane.measure.reproduce.guan2012 import STYLE_AXES, Size, bust_spec, motions, spec_of
 from mane.measure.reproduce.reproduce import Report
+from mane.scene.config import BodyTable
 
 
-def test_motions_to_learn_from_and_to_test_with_are_35_and_7_and_none_is_both():
-    planned = plan_motions(spec_of(Size(198), STYLE_AXES))
+@pytest.mark.parametrize("spec", [spec_of(Size(198), STYLE_AXES), bust_spec(Size(198))])
+def test_motions_to_learn_from_and_to_test_with_are_35_and_7_and_none_is_both(spec):
+    planned = plan_motions(spec)
     by_split = {name: [m for m in planned if m.split == name] for name in ("train", "test")}
     assert {name: len(own) for name, own in by_split.items()} == {"train": 35, "test": 7}
     drawn = [json.dumps(m.settings, sort_keys=True) for m in planned]
     assert len(set(drawn)) == len(drawn)
     assert sum(table.count for table in motions()) == 42
+
+
+def test_the_rigid_scenes_stay_and_the_bust_has_joints():
+    rigid, jointed = spec_of(Size(198), ()), bust_spec(Size(198))
+    assert not any(key.startswith("body.") for one in plan_motions(rigid) for key in one.settings)
+    assert all(one.settings["body.motion"] for one in plan_motions(jointed))
+    assert (rigid.scene.body, jointed.scene.body.mesh) == (BodyTable(), "bust")
+    assert "body" in jointed.store.fields
 
 
 def test_a_share_of_the_frames_is_said(tmp_path):
@@ -37,6 +47,7 @@ SCENES = {
     ),
     "main": ([], ["vertex error, training", "start from the bust alone", "points deeper than 0.5 mm", "all"]),
     "wind": ([], ["vertex error, training", "points deeper than 0.5 mm"]),
+    "bust": ([], ["vertex error, training", "the same of hair carried rigidly", "components of the bust"]),
     "dense": (["sampling.png", "factors.png"], ["deviation of the coefficients", "points deeper than 0.5 mm", "all"]),
 }
 

@@ -29,6 +29,58 @@ def test_copies_of_a_motion_differ_within_what_they_are_drawn_from(write_spec):
     assert all(0.2 <= value <= 0.6 for value in drawn)
 
 
+BUST = """\
+seed = 3
+[scene.groom]
+style = "bob"
+strands = 4
+[scene.body]
+mesh = "bust"
+[[motions]]
+motion = "walk"
+moves = "body"
+count = 3
+rate = [1.2, 2.2]
+[[motions]]
+motion = "nod"
+moves = "body"
+[[motions]]
+motion = "walk"
+"""
+
+
+def test_motions_of_the_joints_of_a_bust_are_drawn_as_those_of_a_head(write_spec):
+    spec = read_spec(write_spec(text=BUST))
+    scenes = [one.scene(spec) for one in plan_sequences(spec)]
+    assert [scene.body.motion for scene in scenes] == ["walk", "walk", "walk", "nod", None]
+    assert [scene.head.motion for scene in scenes] == ["still"] * 4 + ["walk"]
+    drawn = [scene.body.settings for scene in scenes[:3]]
+    assert len({one["seed"] for one in drawn}) == len({one["rate"] for one in drawn}) == 3
+    assert all(1.2 <= one["rate"] <= 2.2 for one in drawn)
+    assert not scenes[3].body.settings  # a nod has no seed
+    assert Spec.from_dict(spec.to_dict(), Path()).motions == spec.motions
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        (
+            'moves = "body"\ncount',
+            'moves = "feet"\ncount',
+            r"spec.toml:9: \[\[motions\]\] moves: 'feet' is unknown; choose",
+        ),
+        ("rate = [1.2, 2.2]", "stop = 2.0", r"spec.toml:11: \[\[motions\]\] stop: is for motions of the head"),
+        ('mesh = "bust"', 'mesh = "none"', "motion: needs a body with joints; set mesh to 'bust' or 'creature'"),
+        ('motion = "nod"', 'motion = "nap"', "spec.toml:13: .*motion: 'nap' is unknown; choose from dance, jump"),
+        ("count = 3", "amplitude = -1.0", r"amplitude: must be at least 0, got -1\.0"),
+    ],
+)
+def test_motions_that_no_body_has_are_refused_in_one_line(write_spec, old, new, text):
+    with pytest.raises(SceneError, match=text) as error:
+        plan_sequences(read_spec(write_spec((old, new), text=BUST)))
+    assert "\n" not in str(error.value)
+
+
 def test_a_motion_keeps_its_seed_when_others_are_added(write_spec):
     before = plan_motions(read_spec(write_spec()))
     after = plan_motions(read_spec(write_spec(("count = 3", "count = 5"))))

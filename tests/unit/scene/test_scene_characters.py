@@ -37,6 +37,16 @@ def test_a_bust_nods_as_often_as_it_is_told():
     assert np.abs(slow.animation.points(0.5) - quick.animation.points(0.5)).max() > 0.01
 
 
+def test_a_bust_has_the_presets_of_a_head_with_amplitude_rate_and_seed():
+    text = '[groom]\nstyle = "bob"\n[body]\nmesh = "bust"\nmotion = "walk"\n'
+    scene = parse_scene(text + "rate = 1.2\nseed = 4\n")
+    assert scene.body.settings == {"rate": 1.2, "seed": 4}
+    slow, quick = body_of(text + "rate = 1.2\n"), body_of(text + "rate = 2.4\n")
+    ahead = [(one.animation.points(1.5) - one.animation.points(0.0))[:, 2].mean() for one in (slow, quick)]
+    assert ahead[1] == pytest.approx(2.0 * ahead[0], rel=0.02)  # as many steps of the same length per second
+    assert ahead[0] == pytest.approx(1.2 * 0.75 * (1.5 - 0.5 * 0.5), rel=0.02)
+
+
 def test_the_creature_can_carry_any_groom():
     assert body_of('[groom]\nstyle = "bob"\n[body]\nmesh = "creature"\nmotion = "breathe"\n').mesh.face_count > 10_000
 
@@ -48,6 +58,11 @@ def test_the_creature_can_carry_any_groom():
         ('motion = "walk"\nsped = 1.0', r"\[body\] has no key 'sped'; .*did you mean 'speed'"),
         ('motion = "walk"\nspeed = 9.0', r":5: \[body\] speed: must be from 0.1 to 1.2, got 9.0"),
         ('motion = "shake"\nstrength = 9.0', r":5: \[body\] strength: must be from 0 to 1.3, got 9.0"),
+        (
+            'mesh = "bust"\nmotion = "nod"\nrate = 2.0',
+            r":6: \[body\] rate: is for a mesh from a file, and no option of",
+        ),
+        ('mesh = "bust"\nrate = 2.0', r":5: \[body\] rate: is for a mesh from a file"),
         ('mesh = "a.usd"\nmotion = "walk"', r"motion: is for a body made in code"),
         ('mesh = "none"\nmotion = "walk"', r"motion: needs a body with joints; set mesh to 'bust' or 'creature'"),
     ],

@@ -47,6 +47,7 @@ class DatasetStyles:
     ) -> None:
         self.dataset, self.split, self._name = dataset, split, dataset.store.path
         self._known_heads: dict[int, NDArray[np.float64]] = {}
+        self._known_tracks: dict[int, BodyTrack] = {}
         spec = dataset.spec
         if spec.combine != "grid":
             raise ValueError(f'{self._name}: must be made with combine = "grid", got "{spec.combine}"')
@@ -164,7 +165,12 @@ class DatasetStyles:
         return body_points(mesh.points)
 
     def track(self, motion: int) -> BodyTrack:
-        """What the body does in a motion."""
+        """What the body does in a motion; read once, since a body that deforms has many vertices."""
+        if motion not in self._known_tracks:
+            self._known_tracks[motion] = self._track(motion)
+        return self._known_tracks[motion]
+
+    def _track(self, motion: int) -> BodyTrack:
         reader = self._reader(0, motion)
         heads = self._heads(reader)
         points = None

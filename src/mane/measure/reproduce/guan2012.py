@@ -30,7 +30,7 @@ from mane.reduced.dynamics import CoreTensor, CrossGrams
 from mane.reduced.evaluate import StyleError, style_errors
 from mane.reduced.model import HairModel
 from mane.reduced.training import Fitted, MultilinearTraining, fit_model
-from mane.scene.config import FramesTable, GroomTable, GuidesTable, InteractionTable, Scene, StrandTable
+from mane.scene.config import BodyTable, FramesTable, GroomTable, GuidesTable, InteractionTable, Scene, StrandTable
 
 RATE, PREROLL = 30.0, 2.0
 LENGTHS, STIFFNESS = (0.21, 0.46), (10.0, 0.3)  # [m]; factors on the stiffness of a hair: stiff, soft
@@ -81,13 +81,18 @@ MOTIONS: tuple[tuple[str, int, int, dict[str, Any]], ...] = (
 )
 
 
-def motions(share: float = 1.0) -> tuple[MotionTable, ...]:
-    """Motions to learn from, and motions to test with: none is both, since each has a seed and draws of its own."""
+def motions(share: float = 1.0, moves: str = "head") -> tuple[MotionTable, ...]:
+    """Motions to learn from, and motions to test with: none is both, since each has a seed and draws of its own.
+
+    Args:
+        share: of the motions of each kind, at least one.
+        moves: the "head" with the whole bust, or the joints of the "body".
+    """
     tables = []
     for split in ("train", "test"):
         for kind, train, test, drawn in MOTIONS:
             count = max(1, round(share * (train if split == "train" else test)))
-            tables.append(MotionTable(motion=kind, count=count, split=split, **drawn))
+            tables.append(MotionTable(motion=kind, moves=moves, count=count, split=split, **drawn))
     return tuple(tables)
 
 
@@ -107,11 +112,23 @@ def spec_of(size: Size, axes: tuple[AxisTable, ...]) -> Spec:
     return Spec(scene=scene, motions=motions(size.share), seed=12, frames=size.frames, axes=axes, store=store)
 
 
+def bust_spec(size: Size) -> Spec:
+    """The same of long soft hair on a bust with joints: its head turns on the neck, its shoulders move."""
+    rigid = spec_of(size, ())
+    scene = replace(rigid.scene, body=BodyTable(mesh="bust"))
+    store = StoreTable(fields=("points", "head", "body"))
+    return replace(rigid, scene=scene, motions=motions(size.share, moves="body"), store=store)
+
+
 STYLE_AXES = (
     AxisTable(key="groom.length", name="length", values=LENGTHS),
     AxisTable(key="strand.properties.stiffness", name="softness", values=STIFFNESS, scale="log"),
 )
 WIND_AXES = (AxisTable(key="wind.velocity", name="wind", values=WINDS),)
+RIGID_BUST = (
+    "The bust of this scene is rigid with the head, so that nothing of it moves against the head; `--scene bust` has "
+    "one whose head turns on the neck and whose shoulders move."
+)
 # Between: a third and two thirds of the way from stiff to soft; lengths at 0.5 and 1.35 of the slider, soft.
 BETWEEN = tuple(float(STIFFNESS[0] * (STIFFNESS[1] / STIFFNESS[0]) ** share) for share in (1 / 3, 2 / 3))
 OTHER_SLIDERS = (0.5, 1.35)
@@ -121,6 +138,7 @@ OTHER_LENGTHS = tuple(LENGTHS[0] + place * (LENGTHS[1] - LENGTHS[0]) for place i
 def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
     """198 guides in four styles: tables 1 and 2, figures 5 and 6, sliders between styles and beyond."""
     size = _size(report, 198, quick)
+    report.note(RIGID_BUST)
     learned = four_styles(report, size, tell, until=0.5)
     model = learned.default.model
     tell("longer windows", 0.6)
@@ -140,7 +158,9 @@ def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
 
 def main(report: Report, *, quick: bool, tell: Tell) -> None:
     """962 guides in four styles: tables 1 and 2."""
-    learned = four_styles(report, _size(report, 962, quick), tell, until=0.8)
+    size = _size(report, 962, quick)
+    report.note(RIGID_BUST)
+    learned = four_styles(report, size, tell, until=0.8)
     tell("collisions", 0.95)
     default_figures(report, learned.test, learned.default.model, quick=quick)
     add_times(report, learned.default.model, quick=quick)
@@ -150,6 +170,7 @@ def main(report: Report, *, quick: bool, tell: Tell) -> None:
 def wind(report: Report, *, quick: bool, tell: Tell) -> None:
     """962 guides, long and soft, without wind and with wind along +z, +x and -x: table 1."""
     size = _size(report, 962, quick)
+    report.note(RIGID_BUST)
     data = simulated(report, "hair", spec_of(size, WIND_AXES), tell, (0.0, 0.8))
     _wind_as_control(report, size, data, tell)
     tell("as printed", 0.92)
@@ -171,19 +192,30 @@ def wind(report: Report, *, quick: bool, tell: Tell) -> None:
 def dense(report: Report, *, quick: bool, tell: Tell) -> None:
     """3,980 guides, long and soft: tables 1 and 2, figures 4 and 7."""
     size = _size(report, 3980, quick)
+    report.note(RIGID_BUST)
     data = simulated(report, "hair", spec_of(size, ()), tell, (0.0, 0.8))
-    train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
-    default, printed = _default(report, train, size, tell, (0.8, 0.9)), _printed(train, size)
-    case = f"{size.guides:,} guides, long soft"
-    for name, fitted in (("default", default), ("as printed", printed)):
-        (known,) = style_errors(fitted.model, train, with_floor=False)
-        (unseen,) = style_errors(fitted.model, test)
-        add_errors(report, f"{case}, {name}", known, unseen, _paper(DENSE_ERRORS, quick))
-        _add_stability(report, f"{case}, {name}", fitted.model, TABLE_1_RADIUS.get(size.guides))
+    paper = _paper(DENSE_ERRORS, quick)
+    learned = _one_style(report, size, data, tell, paper, TABLE_1_RADIUS.get(size.guides))
     tell("collisions", 0.93)
+    default, printed, test = learned.default, learned.printed, learned.test
     collision_figures(report, test, default.model, printed, quick=quick, deviations=(PI_2,))
     sampling_figures(report, test, printed, quick=quick)
     add_times(report, default.model, quick=quick)
+    tell("done", 1.0)
+
+
+def bust(report: Report, *, quick: bool, tell: Tell) -> None:
+    """198 guides, long and soft, on a bust with joints: its head turns on the neck, its shoulders move."""
+    size = _size(report, 198, quick)
+    data = simulated(report, "hair", bust_spec(size), tell, (0.0, 0.8))
+    learned = _one_style(report, size, data, tell)
+    for name, fitted in (("default", learned.default), ("as printed", learned.printed)):
+        case, count = f"{size.guides} guides, long soft, {name}", fitted.model.space.body_count
+        report.add(case, "components of the bust", count, "1", reference=10, source="section 3.1")
+    report.note(
+        "The head turns as in the other scenes, on a neck; chest and shoulders join in. By default components are of "
+        "how the bust moves against the head, as printed of the whole bust; hair carried rigidly follows the head."
+    )
     tell("done", 1.0)
 
 
@@ -292,6 +324,27 @@ def four_styles(report: Report, size: Size, tell: Tell, until: float) -> Learned
     for style, error in zip(style_names(printed.model), begun, strict=True):
         case = f"{size.guides} guides, {style}, as printed"
         report.add(case, "vertex error, test, start from the bust alone", 100 * error.model, "cm")
+    return Learned(default, printed, train, test)
+
+
+def _one_style(
+    report: Report,
+    size: Size,
+    data: Dataset,
+    tell: Tell,
+    paper: Sequence[float | None] = (None, None),
+    radius: float | None = None,
+) -> Learned:
+    """Learn long soft hair from a dataset of it, and add its columns of table 1."""
+    train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
+    default, printed = _default(report, train, size, tell, (0.8, 0.9)), _printed(train, size)
+    tell("measuring", 0.91)
+    for name, fitted in (("default", default), ("as printed", printed)):
+        case = f"{size.guides:,} guides, long soft, {name}"
+        (known,) = style_errors(fitted.model, train, with_floor=False)
+        (unseen,) = style_errors(fitted.model, test)
+        add_errors(report, case, known, unseen, paper)
+        _add_stability(report, case, fitted.model, radius)
     return Learned(default, printed, train, test)
 
 

@@ -61,7 +61,7 @@ PAPERS: dict[str, Paper] = {
     ),
     "guan2012": Paper(
         "Guan, Sigal, Reznitskaya, Hodgins: Multi-linear Data-Driven Dynamic Hair Model",
-        {name: f"reproduce.guan2012:{name}" for name in ("sparse", "main", "wind", "dense")},
+        {name: f"reproduce.guan2012:{name}" for name in ("sparse", "main", "wind", "dense", "bust")},
         has_share=True,
     ),
     "hsu2024": Paper(
