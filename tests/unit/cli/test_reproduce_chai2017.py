@@ -93,7 +93,7 @@ def test_what_the_method_is_explained_by_is_drawn(tmp_path, capsys):
     assert depth["every hair simulated"] < 0.5
 
 
-@pytest.mark.parametrize("scene", [scenes.FINGERS, scenes.HORSE, scenes.HAND, scenes.URCHIN])
+@pytest.mark.parametrize("scene", [scenes.FINGERS, scenes.HORSE, scenes.URCHIN])
 def test_solids_of_a_scene_come_into_the_hair_and_not_into_the_body(scene):
     body = styles.body(scene.style).points
     solids = scene.solids()
