@@ -9,6 +9,7 @@ from skin_frames import SOMEWHERE, frame_of
 
 from mane.body.motion import Pose
 from mane.body.props import make_comb
+from mane.body.sdf import build_sdf
 from mane.body.shapes import Capsule, Sphere
 from mane.body.solid import Solid
 from mane.geometry import quaternion
@@ -98,6 +99,69 @@ def test_the_graph_is_that_of_the_paper(seed):
     assert compared > 60
     assert edges.diagonal().all()
     assert 0.1 < edges[i, j].mean() < 0.9
+
+
+def depth_between(first, second, distance, between):
+    """How deep the ways between two guides are in a solid [m], (steps, ways).
+
+    Each of `between` places of every segment, followed in steps; the first two are left out, where a way may begin
+    in a solid.
+    """
+    share = np.linspace(0, 1, STEPS + 1)[2:, None, None, None]
+    u = (np.arange(between) / between)[:, None, None]
+    a, b = ((1 - u) * one[1:] + u * one[:-1] for one in (first, second))
+    return -distance((a + share * (b - a)).reshape(-1, 3).astype(np.float32)).reshape(len(share), -1)
+
+
+STEPS = 128
+
+
+def comb_in_hair():
+    return Solid(make_comb(teeth=9).shape), quaternion.from_axis_angle(np.array([1.0, 0.0, 0.0]), 1.5)
+
+
+def ball_of_a_grid():
+    mesh = Sphere((0.0, 0.0, 0.0), 0.008).mesh(16)
+    return Solid(mesh, field=build_sdf(mesh, 24, cache=False)), np.array([0.0, 0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("made", [comb_in_hair, ball_of_a_grid])
+def test_edges_are_where_no_way_leads_through_a_solid(made):
+    """Every way between every pair followed in small steps: of combs tooth by tooth, of grids by their field."""
+    rng = np.random.default_rng(6)
+    solid, rotation = made()
+    groom = curtain(hairs=14, vertices=8, depth=0.01)
+    guides = every(groom, 1)
+    pairs = np.array(list(combinations(range(guides.capacity), 2)))
+    ones = np.ones(len(pairs))
+    params = AdaptiveParams(use_motion=False).decided(has_model=False)
+    spacing = float(groom.lengths.max()) / 7
+    graph = GuideGraph(MotionScale(pairs, ones, ones, ones), guides.capacity, [solid], [0], params, spacing)
+    assert graph.between > 1
+    blocked, free, only_between = 0, 0, 0
+    for place in ([0.0, -0.2 * 3 / 7, 0.012], [0.004, -0.1, 0.005]):  # at vertices, and between
+        pose = Pose(np.array(place), rotation)
+        shift = rng.normal(0, 0.004, guides.rest.shape) * np.linspace(0, 1, 8)[:, None] * [1, 0.02, 1]
+        points = (guides.rest + shift).astype(np.float32)
+        frame = replace(frame_of(guides, points=points), solid_poses=(pose,))
+        graph.update(frame, np.zeros_like(points), np.ones(guides.capacity, np.float32))
+        edges = bits(graph.edges, guides.capacity)
+        distance = solid.placed(pose, 0.0).distance
+        grazing = float(graph._graze)
+        for a, b in pairs:
+            depth = depth_between(points[a].astype(np.float64), points[b], distance, graph.between)
+            # Steps of the search are 1 / 64 of a way or longer: what is shorter may be stepped over.
+            long = (np.lib.stride_tricks.sliding_window_view(depth, 5, axis=0).min(axis=-1) > 2 * grazing).any()
+            if depth.max() < 0.5 * grazing:
+                free += 1
+                assert edges[a, b]
+            elif long:
+                blocked += 1
+                assert not edges[a, b]
+                of_vertices = depth_between(points[a].astype(np.float64), points[b], distance, 1)
+                only_between += of_vertices.max() < 0
+    assert min(blocked, free) > 15
+    assert only_between > 0
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,8 +1,8 @@
 """Which hairs become guides, by how they moved in training (chai2017 6.3): a table of methods.
 
 All work on features: the motion of a hair, as seen from the head, in the space of its principal components, which keeps
-distances between hairs. `k_medoids` is the default: as good as sparse coding and much cheaper
-(docs/methods/adaptive.md).
+distances between hairs. `k_medoids` (k-means, and the hairs nearest to its means) is the default: as good as sparse
+coding and much cheaper (docs/methods/adaptive.md).
 """
 
 from __future__ import annotations
@@ -102,7 +102,10 @@ class GuideChoice:
 
 
 def k_medoids(features: Float64Array, count: int, seed: int) -> GuideChoice:
-    """The hair nearest to the middle of each of `count` clusters of hairs that move alike (k-means, then medoids)."""
+    """The hair nearest to the mean of each of `count` clusters of hairs that move alike.
+
+    Clusters are those of k-means; no hair is then swapped for another one, as k-medoids proper (PAM) would.
+    """
     from scipy.cluster.vq import kmeans2
 
     rng = np.random.default_rng(seed)
