@@ -72,7 +72,7 @@ class AdaptiveSkin(Skin):
     """
 
     name = "adaptive"
-    version = 5  # learned sets stay by default
+    version = 6  # jumps of forces are remembered
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {},
         {"paper": True},
