@@ -50,6 +50,8 @@ __all__ = [
 ]
 
 ALL = "all"  # [guides] count
+# Of push_out behind keep_sides: so little is left to push that more rounds cost little, and lengths are kept better.
+ROUNDS_BEHIND_SIDES = 8
 MARKED = "marked"  # [guides] method
 # Tables that hand every key which is not theirs to the thing that they name: an option of a style, a skin, a part.
 OPEN_TABLES = (
@@ -542,9 +544,13 @@ class Scene:
         """All finishing passes in their order: locks of wet hair, those of the skin, of [finish] and of [[passes]]."""
         clings = self.water.wets and self.water.lock and not self.skin.settings.get("styles")
         wet = (PassTable("wet_locks", {"hairs": self.water.lock}),) if clings else ()
-        before = (PassTable("push_out", {"thickness": self.finish.thickness}),) if self.finish.push_out else ()
+        usual = self._of_skin()
+        settings: dict[str, Any] = {"thickness": self.finish.thickness}
+        if any(table.kind == "keep_sides" for table in usual):
+            settings["rounds"] = ROUNDS_BEHIND_SIDES
+        before = (PassTable("push_out", settings),) if self.finish.push_out else ()
         after = (PassTable("subdivide", {"levels": self.finish.subdivide}),) if self.finish.subdivide else ()
-        return (*wet, *self._of_skin(), *before, *self.passes, *after)
+        return (*wet, *usual, *before, *self.passes, *after)
 
     def _of_skin(self) -> tuple[PassTable, ...]:
         """Passes that the skin and its target go with, but for kinds that the scene has itself."""

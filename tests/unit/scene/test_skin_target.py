@@ -103,7 +103,7 @@ def test_a_scene_is_what_a_script_makes(tmp_path, tiny_scene):
     finish = [
         LengthKeeping(groom),
         SideKeeping(script.solids, body=body),
-        SolidAdjustment(script.solids, groom=groom, body=body),
+        SolidAdjustment(script.solids, groom=groom, body=body, rounds=8),
     ]
     moved = 0.0
     for _ in range(6):

@@ -72,7 +72,7 @@ class AdaptiveSkin(Skin):
     """
 
     name = "adaptive"
-    version = 6  # paper: frames, tangents and weights below zero
+    version = 7  # jumps of forces are remembered; d is held against the percentile of its sum
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {},
         {"paper": True},

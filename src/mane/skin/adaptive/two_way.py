@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from mane.strand.material import Material
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import GuideLoad
 
-FORMS = ("colliding", "printed")
+FORMS = ("own_side", "velocity", "colliding", "printed")
 LONGEST_STEP = 1.0  # [s] after more than that nobody knows what hair did
 
 
@@ -43,25 +43,61 @@ class TwoWayParams(AdaptiveParams):
         fade: time constant of jumps [s]
         lean: whether hairs behind a solid lean towards their guides
         paper: choose sets as printed
-        form: which hairs eq. 4 sums over. "printed": all, those that meet nothing asking for no force; the system is
-            singular, and solved by the pseudo-inverse. "colliding": those that meet a solid, with a Tikhonov term.
-        strength: of the penalty force, in what would take a hair by its depth in one frame (chai2017 5.1).
-        tikhonov: weight of the squared forces themselves, for "colliding".
-        most_speed: a guide's vertex gets at most the force that speeds it up by this in a frame [m/s], "colliding".
+        form: how guides are told. "own_side": eq. 4 over hairs that meet a solid, with a Tikhonov term; a hair tells
+            only guides on the side of the solid where it comes out. "velocity": a guide takes the mean of the
+            velocities that its hairs must gain, weighted by their masses, those that meet nothing gaining none.
+            "colliding": as "own_side", but all guides are told. "printed": over all hairs, those that meet nothing
+            asking for no force; the system is singular, and solved by the pseudo-inverse.
+        strength: of the penalty, in what would take a hair by its depth in one frame (chai2017 5.1).
+        tikhonov: weight of the squared forces themselves, for "own_side" and "colliding".
+        most_speed: a guide's vertex is not sped up by more than this in a frame [m/s]; "printed" has no such limit.
     """
 
     lean: bool = False
-    form: Annotated[str, Choice(*FORMS)] = "colliding"
-    strength: Positive = 0.5
+    form: Annotated[str, Choice(*FORMS)] = "own_side"
+    strength: Positive = 0.2
     tikhonov: Positive = 0.05
     most_speed: Positive = 0.5
+
+
+class Penetration(NamedTuple):
+    """Vertices of hairs that are inside solids.
+
+    Attributes:
+        push: how far each vertex must go to leave them [m], (H, V, 3); none for roots.
+        solid_velocity: of the solids there [m/s], (H, V, 3).
+    """
+
+    push: Float64Array
+    solid_velocity: Float64Array
+
+
+class Carriers(NamedTuple):
+    """Which vertices of guides carry which vertices of hairs, and by how much: K pairs.
+
+    Attributes:
+        hair: row of the hair, (K,).
+        vertex: of the hair, (K,).
+        node: vertex of a guide, counted through all guides, (K,).
+        weight: of the guide, times how near the vertex of the hair is to that of the guide, (K,).
+    """
+
+    hair: IntArray
+    vertex: IntArray
+    node: IntArray
+    weight: Float64Array
+
+    def taken(self, chosen: NDArray[Any]) -> Carriers:
+        """Some of the pairs."""
+        return Carriers(*(array[chosen] for array in self))
 
 
 class TwoWaySkin(AdaptiveSkin):
     """Adaptive skinning; what hairs would need to come out of solids acts on their guides in the next frame.
 
-    Penalty forces on vertices inside a solid are shared out to guides such that, interpolated back, they come closest
-    to what was asked for (chai2017 eq. 4), vertex number by vertex number.
+    Penalty forces on vertices inside a solid are shared out to the vertices of guides such that, interpolated back,
+    they come closest to what was asked for (chai2017 eq. 4). A vertex of a hair goes with the place of a guide at the
+    same distance from the root, as in interpolation.
 
     Args:
         groom: the dense hair at rest, all strands with the same vertex count.
@@ -73,10 +109,14 @@ class TwoWaySkin(AdaptiveSkin):
     """
 
     name = "adaptive_two_way"
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"form": "printed"})
+    version = 7  # places on guides by distance from the root; own_side
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
+        {"form": form} if form != FORMS[0] else {} for form in FORMS
+    )
     settings = TwoWayParams
     needs: ClassVar[tuple[str, ...]] = (*AdaptiveSkin.needs, "guide_model")
     may_return_load = True
+    can_be_target = False  # what it returns would reach no guide
     _params_class = TwoWayParams
     params: TwoWayParams
 
@@ -86,8 +126,8 @@ class TwoWaySkin(AdaptiveSkin):
         super().__init__(groom, guides, **settings)
         model = Material().model(guides) if guide_model is None else guide_model
         self._mass = model.mass[: guides.capacity]
-        own = [self.graph.solids[number] for number in self.graph.checked]
-        self._own_solids = SkinSolids(own) if own else None
+        self._own = [self.graph.solids[number] for number in self._around]
+        self._own_solids = SkinSolids(self._own) if self._own else None
 
     def reset(self) -> None:
         """Forget the frames before, and what they return."""
@@ -117,52 +157,93 @@ class TwoWaySkin(AdaptiveSkin):
         """Forces on the guides [N], world, (G, U, 3), after a `step` [s]; None where no hair meets a solid."""
         if self._own_solids is None or not 0 < step < LONGEST_STEP:
             return None
-        poses = tuple(frame.solid_poses[number] for number in self.graph.checked)
+        poses = tuple(frame.solid_poses[number] for number in self._around)
         rows = self._own_solids.penetrating(replace(frame, solid_poses=poses), points)
         if not len(rows):
             return None
-        push = self._pushes(frame, points[rows])
-        load = np.zeros(self.guides.rest.shape)
-        for vertex, guides, force in self._shared_out(rows, push * self.params.strength / step**2):
-            self._deposit(vertex, guides, force, step, load)
+        found = self._penetration(frame, points[rows])
+        if self.params.form == "velocity":
+            speed_up = self._mean_gains(frame, rows, found, step)
+        else:
+            speed_up = self._shared_out(frame, points, rows, found.push) * (self.params.strength / step)
+        if self.params.form != "printed":
+            size = np.linalg.norm(speed_up, axis=-1, keepdims=True)
+            speed_up *= np.minimum(1.0, self.params.most_speed / np.maximum(size, 1e-12))
+        load: Float64Array = self._mass[..., None] * speed_up / step
         return load
 
-    def _pushes(self, frame: GuideFrame, points: FloatArray) -> Float64Array:
-        """How far each vertex (H, V) must go to leave the solids [m], (H, V, 3); none for roots."""
-        push = np.zeros(points.shape)
+    def _penetration(self, frame: GuideFrame, points: FloatArray) -> Penetration:
+        """How the vertices of some hairs (H, V, 3) are inside solids."""
+        push, velocity = np.zeros(points.shape), np.zeros(points.shape)
         flat = np.ascontiguousarray(points.reshape(-1, 3))
-        for number in self.graph.checked:
-            placed = self.graph.solids[number].placed(frame.solid_poses[number], frame.time)
+        for number, solid in zip(self._around, self._own, strict=True):
+            placed = replace(solid.at(frame.time), pose=frame.solid_poses[number])
             distance, gradient = placed.distance_and_gradient(flat)
             size = np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), 1e-6)
-            push += (np.maximum(-distance, 0)[:, None] * gradient / size).reshape(push.shape)
+            inside = np.flatnonzero(distance < 0)
+            push.reshape(-1, 3)[inside] += (-distance[:, None] * gradient / size)[inside]
+            velocity.reshape(-1, 3)[inside] = placed.velocity(flat[inside])
         push[:, 0] = 0
-        return push
+        return Penetration(push, velocity)
 
-    def _shared_out(self, rows: IntArray, wanted: Float64Array) -> Iterator[tuple[int, IntArray, Float64Array]]:
-        """Accelerations of guides at each vertex number: yields it, the guides (K,) and what they get (K, 3)."""
-        is_printed = self.params.form == "printed"
-        hairs = np.arange(self.groom.strand_count) if is_printed else rows
+    def _carriers(self, hairs: IntArray) -> Carriers:
+        """What carries some hairs, by the sets of this frame."""
         weights = self.sets.weights(self._tables, hairs, self.chosen)
-        slots = self.sets.slots[hairs]
-        for vertex in np.flatnonzero(np.abs(wanted).max(axis=(0, 2)) > 0):
-            asked = np.zeros((len(hairs), 3))
-            asked[rows if is_printed else slice(None)] = wanted[:, vertex]
-            system = np.zeros((len(hairs), self.guides.capacity))
-            np.add.at(system, (np.arange(len(hairs))[:, None], slots), weights[:, :, vertex])
-            guides = np.flatnonzero(system[rows if is_printed else slice(None)].max(axis=0) > 0)
-            tikhonov = 0.0 if is_printed else self.params.tikhonov
-            yield int(vertex), guides, effective_forces(system[:, guides], asked, tikhonov)
+        hair, member, vertex = np.nonzero(weights)
+        rows = self._tables.rows[hairs[hair], member]
+        place = self.guide_rows.parameter[rows, 0, vertex].astype(np.float64)
+        count = self.guides.vertex_count
+        before = np.minimum(place.astype(np.int64), count - 2)
+        node = self.sets.slots[hairs[hair], member].astype(np.int64) * count + before
+        share, weight = place - before, weights[hair, member, vertex]
+        both = (np.concatenate(pair) for pair in ((hair, hair), (vertex, vertex), (node, node + 1)))
+        every = Carriers(*both, np.concatenate([(1 - share) * weight, share * weight]))
+        return every.taken(every.weight > 0)
 
-    def _deposit(self, vertex: int, guides: IntArray, wanted: Float64Array, step: float, load: Float64Array) -> None:
-        """Add forces at the place of a guide that goes with a vertex number of hairs of its length."""
-        place = vertex * (self.guides.vertex_count - 1) / (self._points.shape[1] - 1)
-        first = min(int(place), self.guides.vertex_count - 2)
-        size = np.linalg.norm(wanted, axis=1, keepdims=True)
-        if self.params.form != "printed":
-            wanted = wanted * np.minimum(1.0, self.params.most_speed / step / np.maximum(size, 1e-12))
-        for node, share in ((first, 1 - (place - first)), (first + 1, place - first)):
-            load[guides, node] += share * self._mass[guides, node, None] * wanted
+    def _shared_out(self, frame: GuideFrame, points: FloatArray, rows: IntArray, push: Float64Array) -> Float64Array:
+        """What eq. 4 gives the vertices of guides (G, U, 3) of what hairs `rows` ask for, `push (H, V, 3)`."""
+        shape, is_printed = self.guides.rest.shape, self.params.form == "printed"
+        asks = np.abs(push).max(axis=2) > 0
+        found = self._carriers(rows)
+        found = found.taken(asks[found.hair, found.vertex])
+        if self.params.form == "own_side":
+            way = frame.points.reshape(-1, 3)[found.node] - points[rows[found.hair], found.vertex]
+            found = found.taken(np.einsum("kc,kc->k", way, push[found.hair, found.vertex]) > 0)
+        told = np.unique(found.node)
+        if is_printed:
+            found = self._carriers(np.arange(self.groom.strand_count))
+            found = found.taken(np.isin(found.node, told))
+            whole = np.zeros((self.groom.strand_count, *push.shape[1:]))
+            whole[rows], push = push, whole
+        vertices = push.shape[1]
+        asking, row = np.unique(found.hair * vertices + found.vertex, return_inverse=True)
+        system = np.zeros((len(asking), len(told)))
+        np.add.at(system, (row, np.searchsorted(told, found.node)), found.weight)
+        tikhonov = 0.0 if is_printed else self.params.tikhonov
+        given = np.zeros((shape[0] * shape[1], 3))
+        given[told] = effective_forces(system, push.reshape(-1, 3)[asking], tikhonov)
+        return given.reshape(shape)
+
+    def _mean_gains(self, frame: GuideFrame, rows: IntArray, found: Penetration, step: float) -> Float64Array:
+        """Velocities [m/s] that the vertices of guides (G, U, 3) take from all hairs that hang on them.
+
+        A guide with all its hairs is an inelastic collision of as many masses as hairs meet the solid with all others,
+        so that no guide gets faster than the hair that asks for most.
+        """
+        every = self._carriers(np.arange(self.groom.strand_count))
+        of_guides = frame.velocity.reshape(-1, 3).astype(np.float64)
+        size = np.linalg.norm(found.push, axis=2, keepdims=True)
+        out = found.push / np.maximum(size, 1e-12)
+        own = np.zeros((self.groom.strand_count, *found.push.shape[1:]))
+        np.add.at(own, (every.hair, every.vertex), every.weight[:, None] * of_guides[every.node])
+        inwards = np.einsum("hvc,hvc->hv", found.solid_velocity - own[rows], out)[..., None]
+        gain = np.zeros_like(own)
+        gain[rows] = (np.maximum(inwards, 0) + self.params.strength * size / step) * out
+        momentum, mass = np.zeros_like(of_guides), np.zeros(len(of_guides))
+        np.add.at(momentum, every.node, every.weight[:, None] * gain[every.hair, every.vertex])
+        np.add.at(mass, every.node, every.weight)
+        gained = momentum / np.maximum(mass, 1e-12)[:, None]
+        return gained.reshape(self.guides.rest.shape)
 
     def memory(self) -> Memory:
         """What the adaptive skin remembers, and what it returns."""
