@@ -82,6 +82,7 @@ def test_the_smallest_bench_has_every_row():
     assert radius < 1
 
 
+@pytest.mark.stress
 def test_a_model_of_four_factors_keeps_its_styles_in_few_numbers():
     """39 controls and three times 100 coefficients: 81 triangles of a matrix of 339 rows, for 16 styles."""
     model = learned.random_model(4, factors=4)
