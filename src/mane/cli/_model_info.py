@@ -55,7 +55,7 @@ def _draw(path: str, model: ModelFile, plot: str) -> None:
 
 
 def _stability(path: str, model: ModelFile) -> list[Panel]:
-    """Largest eigenvalue over the sliders: each curve is one setting of all sliders but the first."""
+    """Largest and smallest of the largest eigenvalues at each value of the first slider, whatever the others are."""
     import numpy as np
 
     from mane.measure.plot import Axis, Curve, Panel
@@ -64,12 +64,13 @@ def _stability(path: str, model: ModelFile) -> list[Panel]:
     names = [factor["name"] for factor in model.facts["model"]["factors"]]
     if not names:
         return []
-    curves = []
-    for others in np.unique(grid[:, 1:], axis=0):
-        own = (grid[:, 1:] == others).all(axis=1)
-        label = ", ".join(f"{name} {value:g}" for name, value in zip(names[1:], others, strict=True)) or names[0]
-        curves.append(Curve(label, grid[own, 0], radii[own]))
-    return [Panel(f"stability of {path}", Axis(names[0]), Axis("largest eigenvalue, stable below 1"), curves[:7])]
+    places = np.unique(grid[:, 0])
+    at_each = [radii[grid[:, 0] == place] for place in places]
+    others = ", ".join(names[1:])
+    curves = [Curve(f"worst over {others}" if others else names[0], places, [own.max() for own in at_each])]
+    if others:
+        curves.append(Curve(f"best over {others}", places, [own.min() for own in at_each]))
+    return [Panel(f"stability of {path}", Axis(names[0]), Axis("largest eigenvalue, stable below 1"), curves)]
 
 
 def _errors(model: ModelFile) -> list[Panel]:

@@ -6,13 +6,15 @@ forms of the same model:
 `CoreTensor` is as printed: the data tensor of section 5, its N-mode singular value decomposition, and a pseudo-inverse
 for each setting of the sliders (eq. 8, 11).
 
-`CrossGrams` keeps products of the frames of all pairs of styles instead. Frames of a blended style are sums of those of
+`CrossGrams` keeps products of the frames of pairs of styles instead. Frames of a blended style are sums of those of
 its corners, so its normal equations are sums of these products: the same answer as the untruncated tensor, from a
 fraction of the work, and a ridge can be added, without which the dynamics may be unstable.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -147,12 +149,17 @@ class Ridge:
 
 @dataclass(frozen=True, eq=False)
 class CrossGrams:
-    """Products of the augmented vectors of all pairs of C styles.
+    """Products of the augmented vectors of pairs of styles.
+
+    Weights of a blend are products of those of the levels of each factor, of which two neighbours have any. So pairs of
+    styles whose pairs of levels are the same always count alike, and are kept as one sum: 81 instead of 136 for the 16
+    styles of four factors, and nothing is lost.
 
     Attributes:
-        grams: (A_i^T A_j + A_j^T A_i) / 2 for i <= j, their upper triangles row by row, shape (C (C + 1) / 2, T).
+        grams: sums of (A_i^T A_j + A_j^T A_i) / 2 over the pairs i <= j of each of `level_pairs`, their upper triangles
+            row by row, shape (P, T).
         frames: that were summed over.
-        corner_count: number of styles, C.
+        levels: number of levels of each factor.
         control_count: U.
         coefficient_count: d.
         order: frames of history.
@@ -161,7 +168,7 @@ class CrossGrams:
 
     grams: Array
     frames: int
-    corner_count: int
+    levels: tuple[int, ...]
     control_count: int
     coefficient_count: int
     order: int = 2
@@ -172,33 +179,41 @@ class CrossGrams:
         cls,
         controls: Sequence[Array],
         coefficients: Sequence[Sequence[Array]],
+        levels: Sequence[int] = (),
         order: int = 2,
         ridge: Ridge | None = None,
     ) -> CrossGrams:
-        """Sum over sequences: `controls[m] (T, U)`, `coefficients[c][m] (T, d)` of each style under the same motion."""
+        """Sum over sequences: `controls[m] (T, U)`, `coefficients[c][m] (T, d)` of each style under the same motion.
+
+        `levels` is the level count of each factor, of which the styles are all combinations.
+        """
         corners = len(coefficients)
         width, size = controls[0].shape[1], coefficients[0][0].shape[1]
         total = width + (order + 1) * size
         upper = np.triu_indices(total)
-        pairs = [(i, j) for i in range(corners) for j in range(i, corners)]
-        grams = np.zeros((len(pairs), len(upper[0])))
+        owners = _pair_rows(levels)
+        grams = np.zeros((len(level_pairs(levels)), len(upper[0])))
         frames = 0
         for m, control in enumerate(controls):
             rows = [design_rows(control, coefficients[c][m], order) for c in range(corners)]
             frames += len(rows[0])
-            for p, (i, j) in enumerate(pairs):
-                product = rows[i].T @ rows[j]
-                grams[p] += (0.5 * (product + product.T))[upper]
-        return cls(grams, frames, corners, width, size, order, ridge or Ridge())
+            for (i, j), row in owners.items():
+                if row is not None:
+                    product = rows[i].T @ rows[j]
+                    grams[row] += (0.5 * (product + product.T))[upper]
+        return cls(grams, frames, tuple(levels), width, size, order, ridge or Ridge())
 
     def blended(self, weights: Array) -> Array:
         """Gram matrix of the augmented vectors of a blended style, shape (U + (order + 1) d,) * 2."""
-        pairs = [(i, j) for i in range(self.corner_count) for j in range(i, self.corner_count)]
-        shares = np.array([weights[i] * weights[j] * (1 if i == j else 2) for i, j in pairs])
+        own = level_weights(weights, self.levels)
+        parts = []
+        for key in level_pairs(self.levels):
+            part = math.prod(own[k][a] * own[k][b] for k, (a, b) in enumerate(key))
+            parts.append(part if all(a == b for a, b in key) else 2.0 * part)
         total = self.control_count + (self.order + 1) * self.coefficient_count
         matrix = np.zeros((total, total))
         # Summed by einsum, not by a library with threads of its own: the same bytes on any machine of a kind.
-        matrix[np.triu_indices(total)] = np.einsum("p,pt->t", shares, self.grams)
+        matrix[np.triu_indices(total)] = np.einsum("p,pt->t", np.array(parts, np.float64), self.grams)
         return np.asarray(matrix + np.triu(matrix, 1).T)
 
     def operator(self, weights: Array) -> Operator:
@@ -218,6 +233,41 @@ class CrossGrams:
         right = gram[:known, known:] / scale[:, None]
         solution = solve_positive_definite(system, np.ascontiguousarray(right)) / scale[:, None]
         return split_operator(np.ascontiguousarray(solution.T), controls, size, self.order)
+
+
+LevelPairs = tuple[tuple[int, int], ...]  # of each factor, the lower level first
+
+
+def level_pairs(levels: Sequence[int]) -> list[LevelPairs]:
+    """Pairs of levels of each factor that a blend may have: the same twice, or neighbours. One, (), without factors."""
+    each = [[(a, b) for a in range(count) for b in (a, a + 1) if b < count] for count in levels]
+    return list(itertools.product(*each))
+
+
+def _pair_rows(levels: Sequence[int]) -> dict[tuple[int, int], int | None]:
+    """Row of `level_pairs` of each pair of styles i <= j; None where two levels of a factor are no neighbours."""
+    known = {key: row for row, key in enumerate(level_pairs(levels))}
+    corners = list(itertools.product(*(range(count) for count in levels)))
+    return {
+        (i, j): known.get(tuple((min(pair), max(pair)) for pair in zip(corners[i], corners[j], strict=True)))
+        for i in range(len(corners))
+        for j in range(i, len(corners))
+    }
+
+
+def merged_pairs(grams: Array, levels: Sequence[int]) -> Array:
+    """Sums of `level_pairs` of products that are apart for all pairs of styles i <= j, as older files have them."""
+    out = np.zeros((len(level_pairs(levels)), grams.shape[1]))
+    for own, row in zip(grams, _pair_rows(levels).values(), strict=True):
+        if row is not None:
+            out[row] += own
+    return out
+
+
+def level_weights(weights: Array, levels: Sequence[int]) -> list[Array]:
+    """Weights of the levels of each factor: sums over all others of those of the styles (C,), which are products."""
+    whole = np.asarray(weights, np.float64).reshape(tuple(levels))
+    return [unfold(whole, axis).sum(axis=1) for axis in range(len(levels))]
 
 
 def solve_positive_definite(matrix: Array, right: Array) -> Array:
@@ -289,10 +339,8 @@ class CoreTensor:
         return self.operator_of(self.factor_weights(weights))
 
     def factor_weights(self, weights: Array) -> list[Array]:
-        """Weights of the levels of each factor: sums of those of the corners over all others."""
-        sizes = [len(matrix) for matrix in self.modes]
-        whole = np.asarray(weights, np.float64).reshape(sizes) if sizes else np.ones(())
-        return [unfold(whole, axis).sum(axis=1) for axis in range(len(sizes))]
+        """Weights of the levels of each factor."""
+        return level_weights(weights, [len(matrix) for matrix in self.modes])
 
     def start(self, weights: Array, body_count: int) -> Array:
         """What takes x_t to y_t where no hair is known before, t = 1 and 2 of guan2012 section 5; (d, body_count)."""

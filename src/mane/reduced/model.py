@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mane.groom.groom import Groom
 from mane.groom.guides import NOT_FROM_GROOM, Guides
 from mane.reduced.canonical import Space, space_arrays, space_of
-from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Ridge
+from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Ridge, level_pairs, merged_pairs
 from mane.reduced.factors import Factor, corner_count, corner_levels, corner_of, corner_weights
 from mane.reduced.principal import Basis
 from mane.reduced.representation import REPRESENTATIONS, Representation
@@ -57,6 +57,8 @@ class HairModel:
         grid: slider values at which stability was looked at, shape (P, factors).
         radii: largest eigenvalue at each of them, shape (P,).
         facts: errors and where it came from, plain values.
+        deviations: standard deviation of each coefficient over all frames that were learned from, (d,); empty in older
+            files.
         shape_places: values of each slider at which hair at rest is known, rising, with those of its levels among them;
             empty where it is known at the levels alone.
         shapes: hair at rest at all of them, the last slider running first, shape (S, G, V, 3), float32.
@@ -75,6 +77,7 @@ class HairModel:
     grid: Array
     radii: Array
     facts: Mapping[str, Any] = field(default_factory=dict)
+    deviations: Array = field(default_factory=lambda: np.zeros(0))
     shape_places: tuple[tuple[float, ...], ...] = ()
     shapes: Frames = field(default_factory=lambda: np.zeros((0, 0, 0, 3), np.float32))
 
@@ -198,6 +201,7 @@ class HairModel:
             "mean": self.mean,
             "grid": self.grid,
             "radii": self.radii,
+            "deviations": self.deviations,
             "shapes": self.shapes,
             **space_arrays(self.space),
         }
@@ -263,6 +267,7 @@ class HairModel:
                 grid=arrays["grid"],
                 radii=arrays["radii"],
                 facts=facts,
+                deviations=arrays.get("deviations", np.zeros(0)),
                 shape_places=tuple(tuple(own) for own in header["shape_places"]),
                 shapes=arrays["shapes"],
             )
@@ -289,6 +294,7 @@ class HairModel:
             "controls": self.space.control_count == self.dynamics.control_count,
             "coefficients": self.dynamics.coefficient_count == count,
             "grid": self.grid.shape == (len(self.radii), len(self.factors)),
+            "deviations": self.deviations.shape in ((0,), (count,)),
             "body": self.space.body.basis.shape[0] == self.space.body.mean.size == self.space.body.rest.size,
             "numbers": all(np.isfinite(array).all() for array in self._arrays().values()),
         }
@@ -320,11 +326,13 @@ def _dynamics_of(
     order, controls, size = int(header["order"]), int(header["controls"]), arrays["basis"].shape[1]
     total = controls + (order + 1) * size
     if "grams" in arrays:
+        levels, grams = tuple(len(factor.levels) for factor in factors), arrays["grams"]
         corners = corner_count(factors)
-        if arrays["grams"].shape != (corners * (corners + 1) // 2, total * (total + 1) // 2):
+        if len(grams) != len(level_pairs(levels)) and len(grams) == corners * (corners + 1) // 2:
+            grams = merged_pairs(grams, levels)
+        if grams.shape != (len(level_pairs(levels)), total * (total + 1) // 2):
             raise ValueError("grams")
-        ridge = Ridge(**header["ridge"])
-        return CrossGrams(arrays["grams"], int(header["summed"]), corners, controls, size, order, ridge)
+        return CrossGrams(grams, int(header["summed"]), levels, controls, size, order, Ridge(**header["ridge"]))
     modes = tuple(arrays[f"mode{k}"] for k in range(len(factors)))
     if arrays["core"].shape[:-1] != (total, *(len(mode) for mode in modes)):
         raise ValueError("core")

@@ -21,6 +21,7 @@ from mane.body.solid import Solid
 from mane.geometry import quaternion
 from mane.geometry.frames import segment_frames
 from mane.reduced import _kernels as kernels
+from mane.reduced.dynamics import CoreTensor
 from mane.reduced.lifting import distances, laid, lifted
 from mane.reduced.model import HairModel
 from mane.reduced.sliders import regions_of
@@ -136,9 +137,8 @@ class HairPlayer:
             self._basis = self._blocked(region)
         names = [factor.name for factor in self.model.factors]
         weights = self.model.weights({name: settings[:, k] for k, name in enumerate(names)})
-        operators = [
-            self.model.dynamics.operator(row) for row in np.broadcast_to(weights, (len(settings), weights.shape[-1]))
-        ]
+        self._weights = np.broadcast_to(weights, (len(settings), weights.shape[-1]))
+        operators = [self.model.dynamics.operator(row) for row in self._weights]
         self.operators = operators
         self._control = np.stack([one.control for one in operators])
         self._history = np.stack([one.history for one in operators])
@@ -189,6 +189,13 @@ class HairPlayer:
     def begin(self, frame: Array, head: Array) -> None:
         """Take hair that has come to rest on a head (7,), seen from a canonical frame (7,): zero is rest."""
         self.past[:] = 0.0
+
+    def begin_as_printed(self, controls: Array) -> None:
+        """Take hair that follows from the bust alone (t = 1, 2 of guan2012 section 5), for a model of the tensor."""
+        dynamics, count = self.model.dynamics, self.model.space.body_count
+        assert isinstance(dynamics, CoreTensor)
+        for own, weights in zip(self.past, self._weights, strict=True):
+            own[:] = dynamics.start(weights, count) @ controls[:count]
 
     def synthesize(self, controls: Array) -> Array:
         """Predict the coefficients of the next frame (R, d), and remember them."""

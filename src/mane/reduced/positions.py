@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mane.body.motion import Pose
 from mane.body.solid import Solid
 from mane.reduced.canonical import CENTIMETRES, to_canonical, to_world
-from mane.reduced.collisions import ReducedCollisions, canonical_bust
+from mane.reduced.collisions import PrintedWeights, ReducedCollisions, canonical_bust
 from mane.reduced.evaluate import project
 from mane.reduced.model import HairModel
 from mane.reduced.player import BlockedBasis, Frames, HairPlayer, blocked_strands
@@ -79,13 +79,16 @@ class PrintedCollisions:
         body: a mesh, rigid or animated.
         method: "A" or "B".
         every: sub-sample factor tau (eq. 19).
+        whiten: whether the way from the prediction is measured in standard deviations of the coefficients.
     """
 
-    def __init__(self, model: HairModel, body: Solid, method: str, every: int = 1) -> None:
+    def __init__(self, model: HairModel, body: Solid, method: str, every: int = 1, whiten: bool = False) -> None:
         if body.mesh is None:
             raise ValueError(f"collisions: method {method} needs a body that is a mesh")
         self._body, self._faces = body, body.mesh.faces.astype(np.int64)
-        solver = ReducedCollisions(model, every=every)
+        if whiten and not model.deviations.size:
+            raise ValueError("whiten: the model does not tell how its coefficients vary; learn it again")
+        solver = ReducedCollisions(model, PrintedWeights(whiten=whiten), every, model.deviations)
         self._solve: Callable[..., Array] = METHODS[method](solver)
 
     def solved(self, coefficients: Array, frame: Array, pose: Pose, time: float, roots: NDArray[Any]) -> Array:

@@ -23,6 +23,7 @@ from mane.geometry.frames import segment_frames
 from mane.geometry.limits import Count, NotNegative, check_arguments
 from mane.groom.guides import Guides
 from mane.reduced.canonical import BodyTrack, fitted_poses
+from mane.reduced.dynamics import CoreTensor
 from mane.reduced.model import HairModel
 from mane.reduced.player import Frames, SolidSet
 from mane.reduced.positions import METHODS, PLAYERS, PrintedCollisions
@@ -36,6 +37,8 @@ from mane.strand.source import GuideSource
 from mane.strand.surroundings import Surroundings
 
 COLLISIONS = ("push", "off", *METHODS)
+STARTS = ("settled", "printed")
+OPTIONS = ("collisions", "every", "whiten", "start", "thickness")
 
 
 class LearnedSource(GuideSource):
@@ -56,7 +59,14 @@ class LearnedSource(GuideSource):
         collisions: "push" keeps vertices out of solids by their distance, from root to tip with lengths kept; "off";
             "A" and "B" are the methods of guan2012 section 6, against the body, for a model of positions.
         every: of those methods, that every so many guides are looked at: the sub-sample factor tau.
+        whiten: of those methods, whether the way from the prediction is measured in standard deviations of the
+            coefficients, which is not printed: at the printed weights collisions hardly count otherwise.
+        start: what hair begins as: "settled" on the head, or "printed": from the bust alone (t = 1, 2 of guan2012
+            section 5), for a model of the tensor.
         thickness: how far above a solid hair lies [m].
+
+    Attributes:
+        as_groomed: values of all sliders at which hair is that of the groom, which sliders that are not given have.
     """
 
     name = "learned"
@@ -92,20 +102,27 @@ class LearnedSource(GuideSource):
         frame_rate: float | None = None,
         collisions: str = "push",
         every: Count = 1,
+        whiten: bool = False,
+        start: str = "settled",
         thickness: NotNegative = 0.0,
     ) -> None:
         require_choice("collisions", collisions, COLLISIONS)
+        require_choice("start", start, STARTS)
         check_arguments(LearnedSource, locals())
         model = hair_model
         if frame_rate is not None and abs(frame_rate - model.frame_rate) > 1e-6 * model.frame_rate:
             raise ValueError(
                 f"frame_rate: must be {model.frame_rate:g}, which the model was learned at, got {frame_rate:g}"
             )
+        if start == "printed" and not isinstance(model.dynamics, CoreTensor):
+            raise ValueError(
+                "start: as printed is for models of the tensor; `mane learn multilinear --paper` makes one"
+            )
         if wind is not None and not model.space.has_wind:
             raise ValueError("wind: the model was learned without wind; an axis of winds in its dataset teaches it")
         self.guides, self.model, self.head = guides, model, head
-        corner = _corner_of(model, guides)
-        self._track = SliderTrack.of(model, sliders or {}, guides=guides, start=model.corner_sliders(corner))
+        self.as_groomed = model.corner_sliders(_corner_of(model, guides))
+        self._track = SliderTrack.of(model, sliders or {}, guides=guides, start=self.as_groomed)
         self._surroundings = Surroundings(body, surroundings, collide_with_body=collide_with_body)
         self.solids, self.has_body = self._surroundings.solids, self._surroundings.body is not None
         self._wind = None if wind is None else as_wind(wind)
@@ -120,18 +137,19 @@ class LearnedSource(GuideSource):
         others = self.solids[1:] if self.has_body else self.solids
         self._solids = SolidSet(touched, others if collides else ())
         self._player = PLAYERS[model.representation.name](model, touched, thickness)
-        self._reduced = self._reduced_collisions(collisions, every)
+        self._reduced = self._reduced_collisions(collisions, every, whiten)
+        self._start = start
         self.frame_dt = 1.0 / model.frame_rate
         self.reset()
 
-    def _reduced_collisions(self, method: str, every: int) -> PrintedCollisions | None:
+    def _reduced_collisions(self, method: str, every: int, whiten: bool) -> PrintedCollisions | None:
         if method not in METHODS:
             return None
         body = self._surroundings.body
         if body is None or self._track.maps:
             lacks = "a body" if body is None else "sliders that are the same for all guides"
             raise ValueError(f"collisions: method {method} needs {lacks}")
-        return PrintedCollisions(self.model, body, method, every)
+        return PrintedCollisions(self.model, body, method, every, whiten)
 
     def _root_motion(self) -> RootMotion:
         body = self._surroundings.body
@@ -184,13 +202,15 @@ class LearnedSource(GuideSource):
     # -- frames ----------------------------------------------------------------------------------------------------
 
     def reset(self, head_pose: Pose | None = None, *, time: float = 0.0) -> GuideFrame:
-        """Begin anew with hair at rest on a head that stands still."""
+        """Begin anew with hair at rest on a head that stands still, or as `start` says."""
         self.time = float(time)
         self._pose = head_pose if head_pose is not None else self._pose_at(self.time)
         self._player.set_sliders(self._track.at(self.time))
         self._moment = RootMoment(self._pose, self.time, self._roots.at(self._pose, self.time))
         self._fill_window()
         self._player.begin(self._frame(), self._window[-1])
+        if self._start == "printed":
+            self._player.begin_as_printed(self._controls())
         self._previous: tuple[Frames, Frames] | None = None
         self._current = self._made()
         return self._current
@@ -345,7 +365,7 @@ def play(
     names = {factor.name for factor in model.factors}
     sliders = {name: value for name, value in settings.items() if name in names}
     rest = {name: value for name, value in settings.items() if name not in names}
-    unknown = sorted(rest.keys() - {*LearnedSource.needs, "collisions", "every", "thickness", "solids"})
+    unknown = sorted(rest.keys() - {*LearnedSource.needs, *OPTIONS, "solids"})
     if unknown:
         model.checked_sliders({unknown[0]: 0.0})
     if "solids" in rest:

@@ -172,6 +172,7 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
             "stability_settings": len(radii),
             "frames": sum(map(len, controls)),
         },
+        deviations=np.concatenate([rows for own in coefficients for rows in own]).std(axis=0),
     )
     return Fitted(model, controls, coefficients, energy)
 
@@ -253,7 +254,7 @@ def _grams(
     if training.even:
         controls, coefficients = evened(controls, coefficients)
     ridge = chosen_ridge(controls, coefficients, training.window, history, control)
-    return CrossGrams.of(controls, coefficients, training.window, ridge)
+    return CrossGrams.of(controls, coefficients, [len(factor.levels) for factor in factors], training.window, ridge)
 
 
 def evened(controls: Sequence[Array], coefficients: Sequence[Sequence[Array]]) -> tuple[list[Array], list[list[Array]]]:
@@ -288,7 +289,7 @@ def chosen_ridge(
     held = [range(fold, len(controls), folds) for fold in range(folds)]
     errors = np.zeros(len(pairs))
     for own in coefficients:
-        parts = [CrossGrams.of([controls[m] for m in ms], [[own[m] for m in ms]], order) for ms in held]
+        parts = [CrossGrams.of([controls[m] for m in ms], [[own[m] for m in ms]], (), order) for ms in held]
         whole, frames = sum(part.grams for part in parts), sum(part.frames for part in parts)
         for part, ms in zip(parts, held, strict=True):
             others = replace(part, grams=whole - part.grams, frames=frames - part.frames)

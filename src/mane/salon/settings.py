@@ -261,12 +261,15 @@ CHOICES: tuple[Choice, ...] = (
 )
 
 
-def sliders_of(scene: Scene) -> list[Slider]:
-    """Sliders that a scene has: those of every scene that fit, and those of a model that is played."""
-    return [one for one in SLIDERS if one.fits(scene)] + _model_sliders(scene)
+def sliders_of(scene: Scene, as_groomed: Mapping[str, float] | None = None) -> list[Slider]:
+    """Sliders that a scene has: those of every scene that fit, and those of a model that is played.
+
+    `as_groomed` are values of the model's sliders at which its hair is the groom of the scene: of those left out.
+    """
+    return [one for one in SLIDERS if one.fits(scene)] + _model_sliders(scene, as_groomed or {})
 
 
-def _model_sliders(scene: Scene) -> list[Slider]:
+def _model_sliders(scene: Scene, as_groomed: Mapping[str, float]) -> list[Slider]:
     """Sliders of a learned model: keys of [guides] sliders, 0 to 1 from its first level to its last."""
     if scene.guides.model is None or _is_simulated(scene):
         return []
@@ -277,19 +280,29 @@ def _model_sliders(scene: Scene) -> list[Slider]:
             return {"guides.sliders": {**scene.guides.sliders, name: value}}
 
         def read(scene: Scene) -> float:
-            value = scene.guides.sliders.get(name, 0.0)
-            return float(value) if isinstance(value, int | float) else 0.0  # a map, or keyframes
+            groomed = as_groomed.get(name, 0.0)
+            value = scene.guides.sliders.get(name, groomed)
+            return float(value) if isinstance(value, int | float) else groomed  # a map, or keyframes
 
         return Slider(f"model_{name}", name, "model", low, high, read, write)
 
     return [made(factor.name, *factor.range) for factor in model.factors]
 
 
-def described(scene: Scene, more: Sequence[Mapping[str, Any]] = (), *, is_drawn: bool = False) -> list[dict[str, Any]]:
-    """Settings that a scene has, as the page gets them; only those of how it is drawn, where that is asked for."""
+def described(
+    scene: Scene,
+    more: Sequence[Mapping[str, Any]] = (),
+    *,
+    is_drawn: bool = False,
+    as_groomed: Mapping[str, float] | None = None,
+) -> list[dict[str, Any]]:
+    """Settings that a scene has, as the page gets them; only those of how it is drawn, where that is asked for.
+
+    `as_groomed` as of `sliders_of`.
+    """
     sliders = [
         slider_described(one.name, one.label, one.group, one.low, one.high, one.read(scene), one.unit, one.is_whole)
-        for one in ([] if is_drawn else sliders_of(scene))
+        for one in ([] if is_drawn else sliders_of(scene, as_groomed))
     ]
     found = [one for one in CHOICES if one.fits(scene) and (one.is_drawn or not is_drawn)]
     choices = [choice_described(one.name, one.label, one.group, one.entries, one.read(scene)) for one in found]

@@ -17,6 +17,7 @@ import numpy as np
 from mane.contact.air.waterflow import Waterflow
 from mane.geometry.checks import FloatArray, require_choice
 from mane.groom.groom import Groom
+from mane.reduced.source import LearnedSource
 from mane.salon import recording, settings, shown
 from mane.salon.carriers import Carrier, make_carrier
 from mane.salon.display import Display, Emit, Seen
@@ -174,7 +175,12 @@ class Studio:
         pivot = np.zeros(3) if self.holding is None else self.holding.pivot
         self._display.state(
             {
-                "settings": settings.described(self.scene, more, is_drawn=not self._program.is_scene),
+                "settings": settings.described(
+                    self.scene,
+                    more,
+                    is_drawn=not self._program.is_scene,
+                    as_groomed=self.source.as_groomed if isinstance(self.source, LearnedSource) else None,
+                ),
                 "pivot": [float(x) for x in pivot],
                 "is_playing": self.is_playing,
                 "is_recording": self._tape is not None and self._tape.is_running,

@@ -37,8 +37,7 @@ def table_lines(table: SceneTable) -> Iterator[str]:
         seen[variant.name] = seen.get(variant.name, 0) + 1
         again = f"-{seen[variant.name]}" if seen[variant.name] > 1 else ""
         anchor = f"{table.name.replace('.', '-')}-{variant.name}{again}"
-        yield f'### `{variant.selector} = "{variant.name}"`{below} {{ #{anchor} }}
-'
+        yield f'### `{variant.selector} = "{variant.name}"`{below} {{ #{anchor} }}\n'
         yield f"{variant.summary}\n"
         yield from key_lines(variant.keys)
 

@@ -78,3 +78,26 @@ def test_a_model_of_random_numbers_is_whole():
     assert model.nbytes > 20 * 14 * 3 * 100 * 2
     frame = next(model.play("shake", length=0.5))
     assert np.isfinite(frame.points).all()
+
+
+@pytest.mark.stress
+def test_the_smallest_bench_has_every_row():
+    rows = learned.run(quick=True).rows
+    found = {(row.case, row.metric) for row in rows}
+    metrics = {metric for _, metric in found}
+    assert all(np.isfinite(row.value) for row in rows)
+    assert {"in plain NumPy, all stages", "simulated", "learning", "vertex error, test"} <= metrics
+    assert "memory of a source at work, besides the model" in metrics
+    assert {f"48 guides, {count} factors" for count in range(5)} <= {case for case, _ in found}
+    (radius,) = [row.value for row in rows if row.metric == "largest eigenvalue"]
+    assert radius < 1
+
+
+@pytest.mark.stress
+def test_a_model_of_four_factors_keeps_its_styles_in_few_numbers():
+    """39 controls and three times 100 coefficients: 81 triangles of a matrix of 339 rows, for 16 styles."""
+    model = learned.random_model(4, factors=4)
+    assert model.dynamics.grams.shape == (81, 339 * 340 // 2)
+    # What does not grow with the guides, and what does: two poses in 16 styles, the basis, the strand's number.
+    growing = 2 * 16 * 15 * 3 * 4 + 14 * 3 * 100 * 2 + 8
+    assert model.nbytes + (3980 - 4) * growing < 1e6 * learned.MEGABYTES_TARGET

@@ -1,16 +1,21 @@
 """`mane learn multilinear`: from a dataset to a model, to a scene that plays it; what is refused, in one line each."""
 
+import hashlib
+import itertools
 import json
 import shutil
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 
 import mane
 from mane.cli import main
+from mane.cli._model_info import _stability
 from mane.dataset.dataset import open_dataset
 from mane.dataset.learn.styles import DatasetStyles
 from mane.reduced.training import MultilinearTraining, fit_model
+from mane.stage.model_file import ModelFile
 
 SPEC = """\
 seed = 3
@@ -94,13 +99,49 @@ def test_the_command_learns_and_tells(learned, capsys):
         assert row["training_model"] < row["training_rigid"]
         assert row["test_floor"] <= row["test_rigid"]
         assert row["test_stretch"] < 1e-4
-    assert main(["info", str(learned / "hair.model"), "--plot", str(learned / "plot.png")]) == 0
+    assert main(["info", str(learned / "hair.model")]) == 0
     told = capsys.readouterr().out
     assert "model of kind multilinear" in told
     assert "length 0.1" in told
-    assert (learned / "plot.png").stat().st_size > 1000
     assert main(["info", str(learned / "hair.model"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["facts"]["model"]["frame_rate"] == 30
+
+
+def test_a_plot_has_the_worst_of_all_settings_and_the_errors(learned, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("mane.measure.plot.write_panels", lambda path, panels: drawn.append((path, panels)))
+    assert main(["info", str(learned / "hair.model"), "--plot", "plot.png"]) == 0
+    ((path, (stability, errors)),) = drawn
+    assert path == "plot.png"
+    model = mane.HairModel.load(learned / "hair.model")
+    np.testing.assert_array_equal(stability.curves[0].x, model.grid[:, 0])
+    np.testing.assert_array_equal(stability.curves[0].y, model.radii)
+    rows = json.loads((learned / "hair.json").read_text())["errors"]
+    found = {curve.label: list(curve.y) for curve in errors.curves}
+    assert found["other motions"] == [100 * row["test_model"] for row in rows]
+    # Three sliders: the one setting that is bad is drawn, wherever it is.
+    file = model.to_file()
+    grid = np.array(list(itertools.product(np.linspace(-0.35, 1.35, 6), repeat=3)))
+    radii = np.random.default_rng(0).uniform(0.5, 0.9, len(grid))
+    radii[-1] = 0.99
+    factors = [{"name": name} for name in ("length", "softness", "curl")]
+    facts = {**file.facts, "model": {**file.facts["model"], "factors": factors}}
+    three = ModelFile(file.kind, file.version, facts, {**file.arrays, "grid": grid, "radii": radii})
+    (panel,) = _stability("x", three)
+    worst, best = panel.curves
+    np.testing.assert_array_equal(worst.y, radii.reshape(6, 36).max(axis=1))
+    np.testing.assert_array_equal(best.y, radii.reshape(6, 36).min(axis=1))
+    assert worst.y[-1] == 0.99
+    assert worst.label == "worst over softness, curl"
+
+
+def test_where_a_model_comes_from_is_in_it(learned):
+    facts = mane.HairModel.load(learned / "hair.model").facts
+    spec = open_dataset(learned / "hair.zarr").spec.to_dict()
+    assert facts["spec"] == json.loads(json.dumps(spec))
+    text = json.dumps(facts["spec"], sort_keys=True).encode()
+    assert facts["spec_sha256"] == hashlib.sha256(text).hexdigest()
+    assert facts["programs"]["mane"] == version("mane")
 
 
 def test_a_scene_plays_it_with_sliders_that_move(learned, tmp_path):

@@ -13,6 +13,7 @@ from mane.reduced.dynamics import (
     Operator,
     Ridge,
     design_rows,
+    merged_pairs,
     roll_out,
     solve_positive_definite,
 )
@@ -43,7 +44,7 @@ def as_matrix(operator):
 def test_at_a_corner_tensor_and_grams_are_least_squares_of_that_style():
     controls, styles = random_styles()
     tensor = CoreTensor.of(controls, styles, [2, 3])
-    grams = CrossGrams.of(controls, styles, ridge=Ridge(0.0, 0.0))
+    grams = CrossGrams.of(controls, styles, [2, 3], ridge=Ridge(0.0, 0.0))
     for corner in range(6):
         weights = np.eye(6)[corner]
         expected = least_squares(controls, styles[corner])
@@ -66,8 +67,26 @@ def test_between_corners_both_are_least_squares_of_blended_frames(sliders):
     np.testing.assert_allclose(
         as_matrix(CoreTensor.of(controls, styles, [2, 3]).operator(weights)), expected, atol=1e-8
     )
-    grams = CrossGrams.of(controls, styles, ridge=Ridge(0.0, 0.0))
+    grams = CrossGrams.of(controls, styles, [2, 3], ridge=Ridge(0.0, 0.0))
     np.testing.assert_allclose(as_matrix(grams.operator(weights)), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("levels", [(2, 3), (2, 2, 2), (4,)])
+def test_pairs_of_styles_that_always_count_alike_are_kept_once(levels):
+    """The blended Gram matrix is that of blended frames, and so is one of the products of all pairs of styles."""
+    factors = [Factor.of_levels(str(k), range(1, count + 1)) for k, count in enumerate(levels)]
+    controls, styles = random_styles(count=int(np.prod(levels)), motions=2)
+    grams = CrossGrams.of(controls, styles, levels)
+    assert len(grams.grams) == np.prod([2 * count - 1 for count in levels])
+    rows = [np.concatenate([design_rows(u, y) for u, y in zip(controls, own, strict=True)]) for own in styles]
+    upper = np.triu_indices(rows[0].shape[1])
+    pairs = [(i, j) for i in range(len(rows)) for j in range(i, len(rows))]
+    apart = np.stack([((rows[i].T @ rows[j] + rows[j].T @ rows[i]) / 2)[upper] for i, j in pairs])
+    np.testing.assert_allclose(merged_pairs(apart, levels), grams.grams, atol=1e-10)
+    for value in (-0.35, 0.2, 0.7, 1.35):
+        weights = weights_of(factors, **{factor.name: value * 0.9**k for k, factor in enumerate(factors)})
+        blend = np.tensordot(weights, rows, 1)
+        np.testing.assert_allclose(grams.blended(weights), blend.T @ blend, atol=1e-9)
 
 
 def test_a_ridge_is_that_of_stacked_rows():
@@ -117,7 +136,7 @@ def test_the_ridge_is_raised_until_all_of_the_grid_is_stable():
     controls = [0.01 * rng.normal(size=(80, CONTROLS)) for _ in range(3)]
     factors = (Factor.of_levels("length", [1, 2]),)
     styles = [[(1 + c) * roll_out(growing, u) for u in controls] for c in range(2)]
-    plain = CrossGrams.of(controls, styles, ridge=Ridge(0.0, 1e-9))
+    plain = CrossGrams.of(controls, styles, [2], ridge=Ridge(0.0, 1e-9))
     assert plain.operator(np.array([1.0, 0.0])).spectral_radius > 1.01
     made, grid, radii = stable(plain, factors, may_raise=True)
     assert made.ridge.history > 0

@@ -9,7 +9,8 @@ import mane
 from learned_hair import KnownHair, poses_of
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
-from mane.reduced.canonical import BodyTrack, to_world
+from mane.reduced.canonical import BodyTrack, to_canonical, to_world
+from mane.reduced.collisions import PrintedWeights, ReducedCollisions, canonical_bust
 from mane.reduced.dynamics import CoreTensor, roll_out
 from mane.reduced.evaluate import hair_of, settled_start
 from mane.reduced.source import LearnedSource
@@ -79,6 +80,37 @@ def test_methods_of_the_paper_correct_what_is_shown_and_not_what_goes_on(model, 
     deep = body.rest_distance(frame.head.inverse_apply(frame.points)[:, 1:].reshape(-1, 3).astype(np.float32))
     levels = pushed._player._levels[:, 1:].ravel()
     assert (deep - levels).min() > -2e-3
+
+
+def test_whitened_method_b_is_what_a_source_is_asked_for(model, motion):
+    """At the printed weights collisions hardly count; in standard deviations of the coefficients they do."""
+    body = Solid(Sphere((0.02, -0.06, 0.0), 0.115).mesh(16))
+    data = KnownHair(FACTORS, motions=6, amplitude=0.03)
+    fitted = fit_model(data, MultilinearTraining.printed(dimensions=6))
+    expected = np.concatenate([rows for own in fitted.coefficients for rows in own]).std(axis=0)
+    np.testing.assert_allclose(model.deviations, expected, rtol=1e-6)
+    plain, whitened = (
+        LearnedSource(
+            model.guides(1), model, sliders={"length": 1.0}, head=motion, body=body, collisions="B", whiten=whiten
+        )
+        for whiten in (False, True)
+    )
+    solver = ReducedCollisions(model, PrintedWeights(whiten=True), deviations=expected)
+    moved = []
+    for _ in range(8):
+        plain.step()
+        whitened.step()
+        newest, frame, pose = whitened._player.past[0, -1], whitened._frame(), whitened._pose
+        points = to_canonical(frame[None], pose.apply(body.mesh.points.astype(float))[None])[0]
+        bust = canonical_bust(points, body.mesh.faces)
+        roots = 100 * to_canonical(frame[None], whitened._moment.roots.positions.astype(float)[None])[0].reshape(-1)
+        found = whitened._out_of_body(frame)[0]
+        np.testing.assert_allclose(found, solver.method_b(newest, roots, bust), rtol=1e-4, atol=1e-6)
+        moved.append([np.linalg.norm(one._out_of_body(frame)[0] - newest) for one in (plain, whitened)])
+    assert np.ptp(np.array(moved), axis=1).max() > 1e-3
+    older = replace(model, deviations=np.zeros(0))
+    with pytest.raises(ValueError, match="whiten: the model does not tell how its coefficients vary; learn it again"):
+        next(older.play(motion, collisions="B", whiten=True, body=body))
 
 
 def test_what_does_not_go_together_is_refused_in_one_line(model, motion):

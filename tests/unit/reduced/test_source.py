@@ -11,6 +11,7 @@ from mane.body.motion import Pose
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.geometry import quaternion
+from mane.geometry.frames import segment_frames
 from mane.reduced import _reference as reference
 from mane.reduced.canonical import body_points, to_canonical, to_world
 from mane.reduced.evaluate import style_errors
@@ -66,28 +67,32 @@ def test_kernels_are_the_reference(model):
     pose = frames[-1].head
 
     def sphere(solid, at):
-        def distance(point):
-            way = point - at.apply(np.array(solid.shape.center, float))
-            size = np.linalg.norm(way)
-            return size - solid.shape.radius, way / size
+        def distance(points):
+            way = points - at.apply(np.array(solid.shape.center, float))
+            size = np.linalg.norm(way, axis=1)
+            return size - solid.shape.radius, way / size[:, None]
 
         return distance
 
     levels = np.minimum(0.002, body.rest_distance(player.rest.reshape(-1, 3)).reshape(player.rest.shape[:2]))
-    moved = 0
-    for g in range(model.guide_count):
-        turned = quaternion.rotate(pose.rotation, (unit[g] + vectors[g]).astype(np.float64))
-        arguments = (frames[-1].roots[g].astype(float), turned, length[g], levels[g])
-        solids = [sphere(body, pose), sphere(other, Pose.identity())]
-        expected = reference.lay_strand(*arguments, solids, 0.002)
-        np.testing.assert_allclose(frames[-1].points[g], expected, atol=3e-6)
-        moved += np.abs(expected - reference.lay_strand(*arguments, [], 0.002)).max() > 1e-3
-        forces = reference.cut_forces(
-            frames[-1].points[g].astype(float), frames[-2].points[g], frames[-2].velocity[g], source._masses[g],
-            (0, -9.81, 0), source.frame_dt,
-        )  # fmt: skip
-        np.testing.assert_allclose(frames[-1].cut_force[g], forces, atol=2e-3 * np.abs(forces).max())
-    assert moved >= 2
+    turned = quaternion.rotate(pose.rotation, (unit + vectors).astype(np.float64))
+    arguments = (frames[-1].roots.astype(float), turned, length, levels)
+    solids = [sphere(body, pose), sphere(other, Pose.identity())]
+    expected = reference.lay_strands(*arguments, solids, 0.002)
+    np.testing.assert_allclose(frames[-1].points, expected, atol=3e-6)
+    moved = np.abs(expected - reference.lay_strands(*arguments, [], 0.002)).max(axis=(1, 2)) > 1e-3
+    assert moved.sum() >= 2
+    forces = reference.cut_forces(
+        frames[-1].points.astype(float), frames[-2].points, frames[-2].velocity, source._masses,
+        (0, -9.81, 0), source.frame_dt,
+    )  # fmt: skip
+    off = np.abs(frames[-1].cut_force - forces).max(axis=(1, 2))
+    assert (off < 2e-3 * np.abs(forces).max(axis=(1, 2))).all()
+    turns = reference.strand_frames(
+        frames[-1].points.astype(float), frames[-1].root_rotations.astype(float), segment_frames(player.rest)
+    )
+    same = np.abs((turns * frames[-1].orientations).sum(axis=-1))  # q and -q are one rotation
+    np.testing.assert_allclose(same, 1, atol=1e-5)
     np.testing.assert_allclose(segment_lengths(frames[-1].points), length, rtol=3e-6)
     axis = quaternion.rotate(frames[-1].orientations, np.array([0, 0, 1], np.float32))
     tangent = np.diff(frames[-1].points, axis=1) / segment_lengths(frames[-1].points)[..., None]

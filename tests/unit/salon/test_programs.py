@@ -3,18 +3,21 @@
 import json
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mane
 from learned_hair import KnownHair
+from mane.reduced.source import LearnedSource
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.salon import notebook
 from mane.salon.movies import MovieJob, Order
 from mane.salon.programs import CacheProgram, SimulationProgram
 from mane.salon.protocol import TO_PAGE, decode
 from mane.salon.scenes import salon_program
+from mane.salon.settings import described
 from mane.salon.studio import Studio
 from mane.scene.config import (
     CameraTable,
@@ -178,6 +181,18 @@ def test_sliders_of_a_learned_model_act_while_it_moves(model):
     assert "must lie between" in page.notices[-1]
     studio.apply("pour", {"origin": [0, 0.3, 0], "velocity": [0, -1, 0], "sequence": 1})
     assert page.notices[-1] == "hair that is not simulated does not get wet"
+
+
+def test_a_slider_that_is_left_out_is_shown_as_the_groom_is(model):
+    learned = mane.HairModel.load(model)
+    source = LearnedSource(learned.guides(2), learned)  # long, stiff
+    assert source.as_groomed == {"length": 1.0, "softness": 0.0}
+    scene = salon_program(model).scene
+    for given, shown in (({}, 1.0), ({"length": 0.25}, 0.25), ({"length": [[0, 0.5], [1, 0.6]]}, 1.0)):
+        own = replace(scene, guides=replace(scene.guides, sliders=given))
+        rows = {one["name"]: one["value"] for one in described(own, as_groomed=source.as_groomed) if "low" in one}
+        assert rows["model_length"] == shown
+        assert rows["model_softness"] == 0.0
 
 
 def test_a_groom_file_is_combed(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from mane.reduced.evaluate import StyleError, style_errors
 from mane.reduced.factors import corner_levels
 from mane.reduced.model import HairModel
 from mane.reduced.training import MultilinearTraining, fit_model
+from mane.scene.cache import program_versions
 
 Tell = Callable[[str, float], None]
 
@@ -61,6 +63,7 @@ def learn_multilinear(
         "dimensions": model.coefficient_count,
         "motions": styles.motion_count,
         "dataset": Path(dataset.store.path).name,
+        **_provenance(dataset),
         "settings": asdict(training),
         "megabytes": model.nbytes / 1e6,
         "seconds": {"learning": time.perf_counter() - began},
@@ -93,6 +96,18 @@ def _errors(
             {"style": name, **{f"{split}_{key}": value for split in rows for key, value in _told(rows[split][corner])}}
             for corner, name in enumerate(style_names(model))
         ]
+    }
+
+
+def _provenance(dataset: Dataset) -> dict[str, Any]:
+    """What the dataset was made from: its spec and a digest of it, those of files that it reads, and the programs."""
+    header = dataset.store.header
+    text = json.dumps(header["spec"], sort_keys=True).encode()
+    return {
+        "spec": header["spec"],
+        "spec_sha256": hashlib.sha256(text).hexdigest(),
+        "files_sha256": header.get("files", {}),
+        "programs": program_versions(),
     }
 
 

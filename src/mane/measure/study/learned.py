@@ -11,8 +11,8 @@ import numpy as np
 from mane.body.motion_presets import make_motion
 from mane.body.solid import Solid
 from mane.measure.figures import Figures
+from mane.measure.study.learned_plain import PlainFrame
 from mane.measure.timing import best_seconds
-from mane.reduced.evaluate import hair_of
 from mane.reduced.model import HairModel
 from mane.reduced.player import HairPlayer
 from mane.reduced.source import LearnedSource
@@ -85,12 +85,16 @@ def stages(figures: Figures, case: str, size: Size, model: HairModel, body: Soli
 def beside(figures: Figures, case: str, size: Size, model: HairModel, body: Solid, total: float, say: Progress) -> None:
     """What else a slider, plain NumPy and simulating the same guides take; `total` are the seconds of a frame."""
     say(f"learned: {size.guides:,} guides, beside")
-    player = learned_source(model, body)._player
+    source = learned_source(model, body)
     if model.factors:
+        player = learned_source(model, body)._player
         figures.add(case, "change of a slider", 1e3 * change_seconds(player, model), "ms")
-    y = np.random.default_rng(0).normal(size=(1, model.coefficient_count))
+    figures.add(case, "memory of a source at work, besides the model", work_bytes(source._player) / 1e6, "MB")
+    plain = PlainFrame(source)
+    frame = source.step()
+    arguments = (source._controls(), frame.head, frame.roots, frame.root_rotations)
     figures.add(
-        case, "the same reconstruction in NumPy", 1 / best_seconds(lambda: hair_of(model, y, model.rest[-1]), 5),
+        case, "in plain NumPy, all stages", 1 / best_seconds(lambda: plain.made(*arguments), 5),
         "frames/s", better="higher",
     )  # fmt: skip
     simulation = Simulation(
@@ -104,6 +108,13 @@ def beside(figures: Figures, case: str, size: Size, model: HairModel, body: Soli
     figures.add(
         case, "learned over simulated", seconds / total, "1", reference=size.total / size.simulated, source=SOURCE
     )
+
+
+def work_bytes(player: HairPlayer) -> int:
+    """Bytes of what a player holds besides its model: the basis laid out in blocks, operators, rest and levels."""
+    held = [*vars(player).values(), *vars(player._basis).values()]
+    operators = [array for one in player.operators for array in (one.control, one.history)]
+    return sum(one.nbytes for one in (*held, *operators) if isinstance(one, np.ndarray))
 
 
 def change_seconds(player: HairPlayer, model: HairModel) -> float:
