@@ -62,6 +62,7 @@ class HairModel:
         shape_places: values of each slider at which hair at rest is known, rising, with those of its levels among them;
             empty where it is known at the levels alone.
         shapes: hair at rest at all of them, the last slider running first, shape (S, G, V, 3), float32.
+        wind_speed: of the strongest wind that it was learned with [m/s]; None where that is not known.
     """
 
     factors: tuple[Factor, ...]
@@ -80,6 +81,7 @@ class HairModel:
     deviations: Array = field(default_factory=lambda: np.zeros(0))
     shape_places: tuple[tuple[float, ...], ...] = ()
     shapes: Frames = field(default_factory=lambda: np.zeros((0, 0, 0, 3), np.float32))
+    wind_speed: float | None = None
 
     def __repr__(self) -> str:
         names = ", ".join(factor.name for factor in self.factors) or "no sliders"
@@ -223,6 +225,7 @@ class HairModel:
             "order": dynamics.order,
             "controls": dynamics.control_count,
             "shape_places": [list(own) for own in self.shape_places],
+            "wind_speed": self.wind_speed,
         }
         if isinstance(dynamics, CrossGrams):
             header |= {"summed": dynamics.frames, "ridge": asdict(dynamics.ridge)}
@@ -270,6 +273,7 @@ class HairModel:
                 deviations=arrays.get("deviations", np.zeros(0)),
                 shape_places=tuple(tuple(own) for own in header["shape_places"]),
                 shapes=arrays["shapes"],
+                wind_speed=header.get("wind_speed"),  # older files do not tell
             )
             model.check()
         except (KeyError, TypeError, IndexError, AssertionError, ValueError) as error:

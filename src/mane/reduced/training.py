@@ -173,8 +173,15 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
             "frames": sum(map(len, controls)),
         },
         deviations=np.concatenate([rows for own in coefficients for rows in own]).std(axis=0),
+        wind_speed=_strongest_wind(tracks) if space.has_wind else None,
     )
     return Fitted(model, controls, coefficients, energy)
+
+
+def _strongest_wind(tracks: Sequence[BodyTrack]) -> float:
+    """Largest speed of the air in all frames [m/s]."""
+    winds = [track.wind for track in tracks if track.wind is not None]
+    return max((float(np.linalg.norm(wind, axis=1).max()) for wind in winds), default=0.0)
 
 
 def with_dynamics(fitted: Fitted, training: MultilinearTraining) -> HairModel:

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import mane
+from mane.body.shapes import Sphere
 from mane.cli import main
 from mane.cli._model_info import _stability
 from mane.dataset.dataset import open_dataset
 from mane.dataset.learn.styles import DatasetStyles
+from mane.groom.styles.standing import BALL_RADIUS
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.stage.model_file import ModelFile
 
@@ -225,19 +227,134 @@ def test_a_style_that_lacks_a_motion_is_named(learned, tmp_path, capsys):
     assert f"lacks motion '{lost.motion}' at length=0.1; every style needs every motion" in told
 
 
-def test_one_motion_and_nan_are_refused(learned, tmp_path, capsys):
+@pytest.mark.parametrize(("field", "value", "found"), [("points", np.nan, "nan"), ("head", np.inf, "infinity")])
+@pytest.mark.parametrize("corner", [0, 1])
+def test_numbers_that_are_not_finite_are_refused(learned, tmp_path, capsys, field, value, found, corner):
     import zarr
 
     store = copy_of(learned, tmp_path)
-    sequence = open_dataset(store).split("train")[0]
+    sequence = open_dataset(store).split("train")[corner]
     folder = next(path for path in store.rglob(f"{sequence.index:0>6}*") if path.is_dir())
-    array = zarr.open_array(folder / "points", mode="r+")
-    array[3, 0, 0, 0] = np.nan
-    assert "points must be finite, got nan in frame 3" in refused(store, tmp_path, capsys)
-    with pytest.raises(ValueError, match="must have at least 4 motions of split 'train', got 3"):
-        DatasetStyles(open_dataset(store), least=4)
-    with pytest.raises(ValueError, match="must have at least 2 motions of split 'test', got 1"):
-        DatasetStyles(open_dataset(store), "test")
+    array = zarr.open_array(folder / field, mode="r+")
+    array[(3,) + (0,) * (array.ndim - 1)] = value
+    told = refused(store, tmp_path, capsys)
+    assert f"copy.zarr: sequence {sequence.index}: {field} must be finite, got {found} in frame 3" in told
+
+
+def test_one_motion_is_refused(learned, tmp_path, capsys):
+    store = copy_of(learned, tmp_path)
+    train = open_dataset(store).split("train")
+    for sequence in train:
+        if sequence.motion != train[0].motion:
+            shutil.rmtree(store / "sequences" / f"{sequence.index:06d}")
+    assert "copy.zarr: must have at least 2 motions of split 'train', got 1" in refused(store, tmp_path, capsys)
+
+
+WINDY = """\
+seed = 3
+frames = 2
+[scene.frames]
+rate = 30
+[scene.groom]
+style = "ball"
+strands = 3
+vertices = 4
+[scene.guides]
+count = "all"
+[scene.wind]
+velocity = [0.0, 0.0, 2.0]
+[[motions]]
+motion = "random"
+count = 2
+split = "train"
+[store]
+fields = ["points", "head"]
+"""
+WIND_AXIS = '[[axes]]\nkey = "wind.velocity"\nname = "wind"\nvalues = [[0, 0, 0], [0, 0, 3]]\n'
+
+
+@pytest.mark.parametrize(
+    ("axis", "old", "new", "text"),
+    [
+        (
+            "",
+            "",
+            "",
+            "[wind] velocity must be 0, or an axis, to learn from, got [0.0, 0.0, 2.0] in sequence 0; an axis",
+        ),
+        (WIND_AXIS, "[0, 0, 0]", "[3, 0, 0]", "axis 'wind' must have a wind of [0, 0, 0] among its values"),
+        (
+            WIND_AXIS,
+            "2.0]\n",
+            "2.0]\ngusts = 0.2\n",
+            "[wind] gusts must be 0 to learn from, since no frame stores them",
+        ),
+    ],
+)
+def test_wind_that_nothing_tells_of_is_refused(tmp_path, capsys, axis, old, new, text):
+    (tmp_path / "spec.toml").write_text((WINDY + axis).replace(old, new) if old else WINDY + axis)
+    mane.run_dataset(mane.read_spec(tmp_path / "spec.toml"), tmp_path / "hair.zarr", workers=0)
+    assert text in refused(tmp_path / "hair.zarr", tmp_path, capsys)
+
+
+def test_winds_of_an_axis_are_learned_and_their_strongest_is_kept(tmp_path):
+    (tmp_path / "spec.toml").write_text((WINDY + WIND_AXIS).replace("frames = 2", "frames = 12"))
+    mane.run_dataset(mane.read_spec(tmp_path / "spec.toml"), tmp_path / "hair.zarr", workers=0)
+    words = ["learn", "multilinear", str(tmp_path / "hair.zarr"), "-o", str(tmp_path / "x.model"), "--quiet"]
+    assert main([*words, "--set", "dimensions=2"]) == 0
+    model = mane.HairModel.load(tmp_path / "x.model")
+    assert (model.space.has_wind, model.wind_speed) == (True, 3.0)
+
+
+def ball_that_swells(folder):
+    """A mesh and an animation of it, which `body` names."""
+    mesh = Sphere((0.0, 0.0, 0.0), BALL_RADIUS).mesh(48)
+    lines = [f"v {x} {y} {z}" for x, y, z in mesh.points] + [f"f {a} {b} {c}" for a, b, c in mesh.faces + 1]
+    (folder / "ball.obj").write_text("\n".join(lines) + "\n")
+    np.save(folder / "swells.npy", np.stack([mesh.points * scale for scale in (1.0, 1.01, 1.02)]))
+    return 'mesh = "ball.obj"\nanimation = "swells.npy"\nrate = 30'
+
+
+@pytest.mark.parametrize("of", ["bust", "file"])
+def test_a_body_that_deforms_and_is_not_stored_is_refused(tmp_path, capsys, of):
+    style, body = ("bob", 'mesh = "bust"\nmotion = "nod"') if of == "bust" else ("ball", ball_that_swells(tmp_path))
+    text = WINDY.replace('"ball"', f'"{style}"').replace("[0.0, 0.0, 2.0]", "[0.0, 0.0, 0.0]")
+    (tmp_path / "spec.toml").write_text(text.replace("[scene.wind]", f"[scene.body]\n{body}\n[scene.wind]"))
+    mane.run_dataset(mane.read_spec(tmp_path / "spec.toml"), tmp_path / "hair.zarr", workers=0)
+    told = refused(tmp_path / "hair.zarr", tmp_path, capsys)
+    assert "hair.zarr: must store 'body' of every frame, since that of sequence 0 deforms; add it to [store]" in told
+
+
+BETWEEN = SPEC.replace("count = 3", "count = 1").replace("[0.06, 0.1]", "[0.06, 0.07, 0.1]")
+
+
+def test_the_command_calibrates_sliders_with_a_second_dataset(learned, tmp_path):
+    """Hair half way up rests as it was simulated there, and the model is the same at its own levels."""
+    (tmp_path / "between.toml").write_text(BETWEEN)
+    mane.run_dataset(mane.read_spec(tmp_path / "between.toml"), tmp_path / "between.zarr", workers=0)
+    words = ["learn", "multilinear", str(learned / "hair.zarr"), "-o", str(tmp_path / "x.model"), "--quiet"]
+    assert main([*words, "--set", "dimensions=8", "--data", str(tmp_path / "between.zarr")]) == 0
+    plain, made = mane.HairModel.load(learned / "hair.model"), mane.HairModel.load(tmp_path / "x.model")
+    assert [len(own) for own in made.shape_places] == [3]
+    between = DatasetStyles(open_dataset(tmp_path / "between.zarr"), least=1)
+
+    def hair_at(model, value):
+        unit, length = model.rest_at({"length": value})
+        edges = unit * length[..., None]
+        roots = model.groomed[0][:, :1]
+        return np.concatenate([roots, roots + np.cumsum(edges, axis=1)], axis=1)
+
+    np.testing.assert_allclose(hair_at(made, 0.25), between.rest[1], atol=1e-6)
+    for level in (0.0, 1.0):
+        np.testing.assert_allclose(hair_at(made, level), hair_at(plain, level), atol=1e-6)
+
+
+def test_data_of_other_levels_does_not_calibrate(learned, tmp_path, capsys):
+    words = ["learn", "multilinear", str(learned / "hair.zarr"), "-o", str(tmp_path / "x.model"), "--quiet"]
+    assert main([*words, "--set", "dimensions=8", "--data", str(learned / "hair.zarr")]) == 2
+    told = capsys.readouterr().err.strip()
+    assert "must have a level between those of the model, got none of length" in told
+    assert "\n" not in told
 
 
 def test_no_dataset_and_other_data_are_refused(learned, tmp_path, capsys):

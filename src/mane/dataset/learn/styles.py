@@ -7,13 +7,16 @@ factor like any other (`wind = "factor"`).
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mane.body.solid import Solid
 from mane.dataset.dataset import Dataset, SequenceReader
+from mane.dataset.sequences import PlannedSequence
 from mane.dataset.simulate import assemble
 from mane.dataset.spec import AxisTable
 from mane.geometry.checks import first_not_finite
@@ -21,6 +24,7 @@ from mane.reduced.canonical import BodyShape, BodyTrack, body_points, fitted_pos
 from mane.reduced.factors import Factor, corner_levels
 from mane.reduced.model import MAX_FACTORS
 from mane.reduced.representation import directions, lengths
+from mane.scene.config_body import BodyTable, is_mesh_file
 
 Frames = NDArray[np.float32]
 WIND = "wind.velocity"
@@ -67,10 +71,13 @@ class DatasetStyles:
         first = self._reader(0, 0)
         self.frame_rate = float(first.attributes["frame_rate"]) / spec.store.every
         self.strands, self.groomed = self._groomed()
-        self.is_deforming = "body" in first.fields
         for field in ("points", "head"):
             if field not in first.fields:
                 raise ValueError(f"{self._name}: must store {field!r} of every frame; [store] fields of its spec says")
+        self.is_deforming = "body" in first.fields
+        if not self.is_deforming:
+            self._require_rigid_body()
+        self._require_known_wind()
         self.rest = self._settled()
 
     def _factor(self, axis: AxisTable) -> Factor:
@@ -105,6 +112,51 @@ class DatasetStyles:
     def _reader(self, corner: int, motion: int) -> SequenceReader:
         return self._readers[corner_levels(self.factors)[corner], self.motions[motion]]
 
+    def _sequences(self) -> list[PlannedSequence]:
+        """All that is planned of the split, in the order of their numbers."""
+        return [one for one in self.dataset.plan if one.split == self.split]
+
+    def _require_rigid_body(self) -> None:
+        """Refuse a body that deforms and is not stored: nothing would tell where the head is, or what shoulders do."""
+        seen: set[str] = set()
+        for one in self._sequences():
+            table = {f.name: getattr(self.dataset.spec.scene.body, f.name) for f in fields(BodyTable)}
+            table |= {key.removeprefix("body."): v for key, v in one.settings.items() if key.startswith("body.")}
+            moves = table["motion"] is not None
+            if not moves and is_mesh_file(table["mesh"]) and str(table) not in seen:
+                seen.add(str(table))
+                moves = self._assembled_body(one).animation is not None
+            if moves:
+                raise ValueError(
+                    f"{self._name}: must store 'body' of every frame, since that of sequence {one.index} deforms; add "
+                    "it to [store] fields of its spec, and make the dataset again"
+                )
+
+    def _require_known_wind(self) -> None:
+        """Refuse wind that no control and no slider tells of: it would be in the hair for good."""
+        has_axis = any(WIND in axis.all_keys for axis in self.dataset.spec.axes)
+        for one in self._sequences():
+            table = self.dataset.spec.scene.wind
+            velocity = one.settings.get(WIND, table.velocity)
+            if not any(velocity):
+                continue
+            if one.settings.get("wind.gusts", table.gusts):
+                raise ValueError(
+                    f"{self._name}: [wind] gusts must be 0 to learn from, since no frame stores them, got "
+                    f"{one.settings.get('wind.gusts', table.gusts)} in sequence {one.index}"
+                )
+            if not has_axis:
+                raise ValueError(
+                    f"{self._name}: [wind] velocity must be 0, or an axis, to learn from, got {_plain(velocity)} in "
+                    f'sequence {one.index}; an axis with key = "{WIND}" and [0, 0, 0] among its values teaches wind'
+                )
+        for axis in self._winds:
+            if not any(not any(level) for level in axis.levels()):
+                raise ValueError(
+                    f"{self._name}: axis {axis.label!r} must have a wind of [0, 0, 0] among its values, in which hair "
+                    f"comes to rest, got {[_plain(level) for level in axis.levels()]}"
+                )
+
     def _groomed(self) -> tuple[NDArray[np.int64], Frames]:
         rests = [self._reader(c, 0).rest for c in range(len(corner_levels(self.factors)))]
         first = rests[0]
@@ -123,11 +175,12 @@ class DatasetStyles:
 
         Lengths stay those of the groom.
         """
-        calm = next((m for m in range(len(self.motions)) if not self._blows(m)), 0)
+        calm = next(m for m in range(len(self.motions)) if not self._blows(m))
         heads = self.track(calm).heads[:1]
         found = []
         for corner, groomed in enumerate(self.groomed):
-            first = to_canonical(heads, self._reader(corner, calm).read("points", 0, 1).astype(np.float64))[0]
+            own = self._finite(self._reader(corner, calm), "points", range(1))
+            first = to_canonical(heads, own.astype(np.float64))[0]
             edges = directions(first.astype(np.float32)) * lengths(groomed)[..., None]
             found.append(np.concatenate([groomed[:, :1], groomed[:, :1] + np.cumsum(edges, axis=1)], axis=1))
         return np.stack(found)
@@ -157,12 +210,16 @@ class DatasetStyles:
     @lru_cache(maxsize=1)  # noqa: B019 - one dataset, read once
     def _body(self) -> BodyShape:
         index = self._reader(0, 0).index
-        scene = next(one for one in self.dataset.plan if one.index == index).scene(self.dataset.spec)
-        source = assemble(scene).source
-        mesh = source.solids[0].mesh if source.has_body else None
+        mesh = self._assembled_body(next(one for one in self.dataset.plan if one.index == index)).mesh
         if mesh is None:
             raise ValueError(f"{self._name}: needs a body that is a mesh for this kind of model")
         return body_points(mesh.points)
+
+    def _assembled_body(self, sequence: PlannedSequence) -> Solid:
+        source = assemble(sequence.scene(self.dataset.spec)).source
+        if not source.has_body:
+            raise ValueError(f"{self._name}: needs a body that is a mesh for this kind of model")
+        return source.solids[0]
 
     def track(self, motion: int) -> BodyTrack:
         """What the body does in a motion; read once, since a body that deforms has many vertices."""
@@ -175,8 +232,10 @@ class DatasetStyles:
         heads = self._heads(reader)
         points = None
         if self.is_deforming:
-            points = np.asarray(reader["body"][:, self.body.index], np.float64)
-            heads = fitted_poses(self.groomed[0][:, 0].astype(np.float64), reader["points"][:, :, 0])
+            whole = range(reader.frame_count)
+            points = self._finite(reader, "body", whole)[:, self.body.index].astype(np.float64)
+            roots = self._finite(reader, "points", whole)[:, :, 0]
+            heads = fitted_poses(self.groomed[0][:, 0].astype(np.float64), roots)
         wind = None
         for axis in self._winds:
             wind = np.broadcast_to(np.asarray(reader.factors[axis.label], np.float64), (len(heads), 3))
@@ -194,13 +253,17 @@ class DatasetStyles:
                 f"{self._name}: sequence {reader.index} moves its head otherwise than sequence {first.index}; styles "
                 "need the same motions"
             )
-        frames = range(reader.frame_count)[rows]
-        points: Frames = reader.read("points", frames.start, frames.stop, frames.step)
-        bad = first_not_finite(points)
+        return self._finite(reader, "points", range(reader.frame_count)[rows])
+
+    def _finite(self, reader: SequenceReader, field: str, frames: range) -> NDArray[Any]:
+        """Frames of a field, read; ValueError where a number is not finite."""
+        values = reader.read(field, frames.start, frames.stop, frames.step)
+        bad = first_not_finite(values)
         if bad is not None:
-            at = f"frame {frames[bad]}"
-            raise ValueError(f"{self._name}: sequence {reader.index}: points must be finite, got nan in {at}")
-        return points
+            found = "nan" if np.isnan(values[bad]).any() else "infinity"
+            where = f"sequence {reader.index}: {field}"
+            raise ValueError(f"{self._name}: {where} must be finite, got {found} in frame {frames[bad]}")
+        return values
 
     def _heads_differ(self, reader: SequenceReader, first: SequenceReader) -> bool:
         return reader is not first and bool(np.abs(self._heads(reader) - self._heads(first)).max() > SAME_HEAD)
@@ -208,7 +271,8 @@ class DatasetStyles:
     def _heads(self, reader: SequenceReader) -> NDArray[np.float64]:
         """Poses of the head (T, 7), read once: small pieces are what a store is slow at."""
         if reader.index not in self._known_heads:
-            self._known_heads[reader.index] = np.asarray(reader["head"], np.float64)
+            heads = self._finite(reader, "head", range(reader.frame_count))
+            self._known_heads[reader.index] = np.asarray(heads, np.float64)
         return self._known_heads[reader.index]
 
 
