@@ -64,7 +64,9 @@ def strand_frames(points: Array, root_rotations: Array, rest_frames: Array) -> A
     return np.stack(frames, axis=1)
 
 
-def cut_forces(points: Array, previous: Array, velocity: Array, masses: Array, gravity: Any, dt: float) -> Array:
+def cut_forces(
+    points: Array, previous: NDArray[Any], velocity: NDArray[Any], masses: NDArray[Any], gravity: Any, dt: float
+) -> Array:
     """Force that the part beyond each segment pulls at it with [N], (G, N, 3): its weight less what speeds it up."""
     acceleration = ((points - previous) / dt - velocity) / dt
     each = masses[..., None] * (np.asarray(gravity) - acceleration)

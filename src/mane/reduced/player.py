@@ -156,7 +156,7 @@ class HairPlayer:
         """Last coefficients of new regions (G,): for each the mean over its guides of those that they followed."""
         guides = np.zeros((count, len(self.past)))
         np.add.at(guides, (region, self.region if self.region.size else np.zeros_like(region)), 1.0)
-        return np.einsum("nr,rkd->nkd", guides / guides.sum(axis=1, keepdims=True), self.past)
+        return np.asarray(np.einsum("nr,rkd->nkd", guides / guides.sum(axis=1, keepdims=True), self.past))
 
     def _blocked(self, region: NDArray[np.int64]) -> BlockedBasis:
         return BlockedBasis.of(self.model, region)

@@ -305,8 +305,15 @@ def flicker_of(frames: Sequence[FloatArray]) -> FloatArray:
 
 def _sets(report: Report, recording: Recording, size: tuple[int, int]) -> Image:
     solids, guides = recording.simulation.solids, recording.simulation.guides
-    chosen = {"use_motion": True, "use_solids": True}
-    skin = AdaptiveSkin(recording.groom, guides, model=recording.model, solids=solids, body=solids[0], **chosen)
+    skin = AdaptiveSkin(
+        recording.groom,
+        guides,
+        model=recording.model,
+        solids=solids,
+        body=solids[0],
+        use_motion=True,
+        use_solids=True,
+    )
     numbers, rows = shown_numbers(recording), []
     for number, frame in enumerate(recording.frames):
         points = skin(frame)

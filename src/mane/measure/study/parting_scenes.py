@@ -55,7 +55,8 @@ def hand_through() -> list[Solid]:
 def fingers_through() -> list[Solid]:
     """The same hand, whose fingers close in the hair and open again: palm and fifteen bones."""
     motion = _keyed(HAND_ROWS, _upright(-0.5 * np.pi))
-    return make_moving_hand(*np.array(CURLS).T, motion, spread=SPREAD)
+    times, curls = np.array(CURLS).T
+    return make_moving_hand(times, curls, motion, spread=SPREAD)
 
 
 def urchin_below() -> list[Solid]:

@@ -17,7 +17,9 @@ def vertex_tangents(points: FloatArray) -> FloatArray:
     way[..., 0, :] = points[..., 1, :] - points[..., 0, :]
     way[..., -1, :] = points[..., -1, :] - points[..., -2, :]
     length = np.linalg.norm(way, axis=-1, keepdims=True)
-    result: FloatArray = np.where(length > SHORTEST, way / np.maximum(length, SHORTEST), np.float32([0, 0, 1]))
+    result: FloatArray = np.where(
+        length > SHORTEST, way / np.maximum(length, SHORTEST), np.array([0, 0, 1], np.float32)
+    )
     return result
 
 

@@ -267,7 +267,7 @@ class AdaptiveSkin(Skin):
     def memory(self) -> Memory:
         """What was chosen, what is left of jumps, and where the guides were."""
         rows, leaning = np.flatnonzero(self._is_fading), np.flatnonzero(self._is_leaning)
-        jumping = {}
+        jumping: Memory = {}
         if self._jump is not None:
             offset, is_fading = self._jump
             jumping = {"jumping": np.flatnonzero(is_fading), "jump": offset[is_fading]}
@@ -304,4 +304,5 @@ class AdaptiveSkin(Skin):
         """Bytes that the binding holds, its buffer included."""
         jump = () if self._jump is None else self._jump
         held = (self._points, self._offset, self._is_fading, self._leaning, self._is_leaning, self.chosen, *jump)
-        return sum(array.nbytes for array in held) + self._tables.nbytes + self.sets.nbytes + self.graph.nbytes
+        parts: tuple[int, ...] = (self._tables.nbytes, self.sets.nbytes, self.graph.nbytes)
+        return sum(array.nbytes for array in held) + sum(parts)

@@ -196,8 +196,8 @@ class TwoWaySkin(AdaptiveSkin):
         before = np.minimum(place.astype(np.int64), count - 2)
         node = self.sets.slots[hairs[hair], member].astype(np.int64) * count + before
         share, weight = place - before, weights[hair, member, vertex]
-        both = (np.concatenate(pair) for pair in ((hair, hair), (vertex, vertex), (node, node + 1)))
-        every = Carriers(*both, np.concatenate([(1 - share) * weight, share * weight]))
+        both = [np.concatenate(pair) for pair in ((hair, hair), (vertex, vertex), (node, node + 1))]
+        every = Carriers(both[0], both[1], both[2], np.concatenate([(1 - share) * weight, share * weight]))
         return every.taken(every.weight > 0)
 
     def _shared_out(self, frame: GuideFrame, points: FloatArray, rows: IntArray, push: Float64Array) -> Float64Array:
