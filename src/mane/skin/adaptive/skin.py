@@ -304,5 +304,5 @@ class AdaptiveSkin(Skin):
         """Bytes that the binding holds, its buffer included."""
         jump = () if self._jump is None else self._jump
         held = (self._points, self._offset, self._is_fading, self._leaning, self._is_leaning, self.chosen, *jump)
-        parts: tuple[int, ...] = (self._tables.nbytes, self.sets.nbytes, self.graph.nbytes)
-        return sum(array.nbytes for array in held) + sum(parts)
+        total: int = sum(array.nbytes for array in held) + self._tables.nbytes + self.sets.nbytes + self.graph.nbytes
+        return total
