@@ -26,6 +26,7 @@ MOST_BODY_POINTS = 300  # of a bust that are looked at; a few joints move all of
 MOST_BODY_COMPONENTS = 10  # guan2012 section 3.1
 BODY_RANK = 1e-4  # of the largest singular value: what moves less is taken for standing still
 CENTIMETRES = 100.0
+WIND_CONTROLS = 9  # its three components, and their six products
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,11 @@ class Space(Protocol):
     @property
     def has_wind(self) -> bool:
         """Whether wind is among the controls."""
+        ...
+
+    @property
+    def rests_at_zero(self) -> bool:
+        """Whether all controls are zero for an upright head that stands in still air: others say where hair settles."""
         ...
 
     @property
@@ -143,6 +149,16 @@ def fitted_poses(rest: Array, points: NDArray[Any]) -> Array:
     return np.concatenate([centre - np.einsum("tij,j->ti", turn, middle), rotation], axis=1)
 
 
+def with_products(wind: Array) -> Array:
+    """Winds (T, 3) and the products of their components, (T, 9).
+
+    Wind from the right does not blow hair as far to the left as wind from the left blows it to the right: the head is
+    in the way. What is linear in the wind alone cannot tell that.
+    """
+    first, second = np.triu_indices(3)
+    return np.concatenate([wind, wind[:, first] * wind[:, second]], axis=1)
+
+
 @dataclass(frozen=True, eq=False)
 class HeadSpace:
     """The head's own frame: nothing that is rigid with the head moves in it."""
@@ -150,6 +166,7 @@ class HeadSpace:
     body: BodyShape
     has_wind: bool = False
     bodies: int = 1
+    rests_at_zero: ClassVar[bool] = True
     name: ClassVar[str] = "head"
 
     @property
@@ -165,7 +182,7 @@ class HeadSpace:
     @property
     def control_count(self) -> int:
         """Those of the body, the head, and the wind."""
-        return self.bodies * self.body_count + HEAD_CONTROLS + 3 * self.has_wind
+        return self.bodies * self.body_count + HEAD_CONTROLS + WIND_CONTROLS * self.has_wind
 
     def frames(self, track: BodyTrack) -> Array:
         """Poses of the head."""
@@ -180,9 +197,8 @@ class HeadSpace:
             out[:, :start] = with_earlier(self.body.coefficients(to_canonical(frames, track.points)), self.bodies)
         fill_head_controls(np.ascontiguousarray(frames), out[:, start : start + HEAD_CONTROLS])
         if self.has_wind and track.wind is not None:
-            out[:, start + HEAD_CONTROLS :] = to_canonical(
-                np.concatenate([np.zeros_like(frames[:, :3]), frames[:, 3:]], axis=1), track.wind
-            )
+            still = np.concatenate([np.zeros_like(frames[:, :3]), frames[:, 3:]], axis=1)
+            out[:, start + HEAD_CONTROLS :] = with_products(to_canonical(still, track.wind))
         return out
 
     @classmethod
@@ -217,6 +233,7 @@ class BustSpace:
     window: int = 2
     bodies: int = 1
     has_wind: ClassVar[bool] = False
+    rests_at_zero: ClassVar[bool] = False
     name: ClassVar[str] = "bust"
 
     @property

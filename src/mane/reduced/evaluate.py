@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,14 @@ class StyleError:
 
 
 def settled_start(model: HairModel, weights: Array, track: BodyTrack, rest: Frames) -> Array:
-    """Coefficients of the first frames (order, d) of hair that has come to rest on the head."""
+    """Coefficients of the first frames (order, d) of hair that has come to rest on the head, in the wind that blows."""
     order = model.dynamics.order
     heads = track.heads[:order]
-    first = replace(track, heads=heads, points=None if track.points is None else track.points[:order])
+    points, wind = (None if rows is None else rows[:order] for rows in (track.points, track.wind))
+    first = BodyTrack(heads, points, wind)
+    if model.space.rests_at_zero:
+        controls = model.space.controls(first, model.space.frames(first))
+        return np.tile(model.dynamics.operator(weights).settled(controls[0]), (order, 1))
     carried = to_world(heads, np.broadcast_to(rest, (len(heads), *rest.shape)))
     local = to_canonical(model.space.frames(first), carried)
     return project(model, model.representation.encode(local, rest))

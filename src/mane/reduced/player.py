@@ -190,6 +190,13 @@ class HairPlayer:
         """Take hair that has come to rest on a head (7,), seen from a canonical frame (7,): zero is rest."""
         self.past[:] = 0.0
 
+    def settle(self, controls: Array) -> None:
+        """Take hair that has come to rest under controls (U,) that stay as they are: a head that is tilted, a wind."""
+        if not controls.any():
+            return
+        for own, weights in zip(self.past, self._weights, strict=True):
+            own[:] = self.model.dynamics.operator(weights).settled(controls)
+
     def begin_as_printed(self, controls: Array) -> None:
         """Take hair that follows from the bust alone (t = 1, 2 of guan2012 section 5), for a model of the tensor."""
         dynamics, count = self.model.dynamics, self.model.space.body_count

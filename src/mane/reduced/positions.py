@@ -40,6 +40,9 @@ class PositionPlayer(HairPlayer):
         local = to_canonical(frame[None], carried).astype(np.float32)
         self.past[:] = project(self.model, self.model.representation.encode(local, self.rest))
 
+    def settle(self, controls: Array) -> None:
+        """Leave hair at rest as it begins: constants are in the controls, and unstable dynamics have no such rest."""
+
     def synthesize(self, controls: Array) -> Array:
         """Predict the coefficients of the next frame (R, d), and remember them.
 

@@ -24,6 +24,7 @@ from mane.geometry.limits import Count, NotNegative, check_arguments
 from mane.groom.guides import Guides
 from mane.reduced.canonical import BodyTrack, fitted_poses
 from mane.reduced.dynamics import CoreTensor
+from mane.reduced.factors import BEYOND
 from mane.reduced.model import HairModel
 from mane.reduced.player import Frames, SolidSet
 from mane.reduced.positions import METHODS, PLAYERS, PrintedCollisions
@@ -36,6 +37,8 @@ from mane.strand.root_motion import BoundRoots, RigidRoots, RootMoment, RootMoti
 from mane.strand.source import GuideSource
 from mane.strand.surroundings import Surroundings
 
+ROUNDING = 1e-6  # of a wind that is just as strong as it may be
+SLOWEST = 1e-12  # [m/s] keeps still air finite
 COLLISIONS = ("push", "off", *METHODS)
 STARTS = ("settled", "printed")
 OPTIONS = ("collisions", "every", "whiten", "start", "thickness")
@@ -52,7 +55,8 @@ class LearnedSource(GuideSource):
         body: what the hair grows on.
         surroundings: solids besides.
         collide_with_body: whether hair is kept out of the body.
-        wind: what blows, for a model that knows wind: a vector [m/s], a `Wind`, a function of (points, time).
+        wind: what blows, for a model that knows wind: a vector [m/s], a `Wind`, a function of (points, time); at most
+            1.35 times as strong as the strongest that was learned, and a gust beyond counts as that.
         material: of the hair, which skins ask for, and which forces within strands are computed with.
         gravity: [m/s^2].
         frame_rate: frames per second: that of the model.
@@ -206,9 +210,11 @@ class LearnedSource(GuideSource):
         self.time = float(time)
         self._pose = head_pose if head_pose is not None else self._pose_at(self.time)
         self._player.set_sliders(self._track.at(self.time))
+        self._require_wind()
         self._moment = RootMoment(self._pose, self.time, self._roots.at(self._pose, self.time))
         self._fill_window()
         self._player.begin(self._frame(), self._window[-1])
+        self._player.settle(self._controls())
         if self._start == "printed":
             self._player.begin_as_printed(self._controls())
         self._previous: tuple[Frames, Frames] | None = None
@@ -248,10 +254,32 @@ class LearnedSource(GuideSource):
 
     def _seen(self) -> BodyTrack:
         """What the body did in the last frames."""
-        wind = None
-        if self._wind is not None:
-            wind = np.tile(self._wind.velocity(self._pose.position[None], self.time), (len(self._window), 1))
-        return BodyTrack(self._window, self._shapes, wind)
+        wind = self._wind_now()
+        return BodyTrack(self._window, self._shapes, None if wind is None else np.tile(wind, (len(self._window), 1)))
+
+    def _wind_now(self) -> NDArray[np.float64] | None:
+        """Velocity of the air at the head [m/s], (1, 3), no stronger than the model knows; None where none blows."""
+        if self._wind is None:
+            return None
+        wind = self._wind.velocity(self._pose.position[None], self.time)
+        return np.asarray(wind * min(1.0, self._strongest / max(float(np.linalg.norm(wind)), SLOWEST)))
+
+    @property
+    def _strongest(self) -> float:
+        """The strongest wind that may blow [m/s]: as far beyond what was learned as a slider may go."""
+        known = self.model.wind_speed
+        return np.inf if known is None else (1 + BEYOND) * known
+
+    def _require_wind(self) -> None:
+        """Refuse a wind that is too strong from the beginning; a gust later counts as the strongest one."""
+        if self._wind is None:
+            return
+        speed = float(np.linalg.norm(self._wind.velocity(self._pose.position[None], self.time)))
+        if speed > self._strongest * (1 + ROUNDING):
+            raise ValueError(
+                f"wind: must be at most {self._strongest:.3g} m/s, {1 + BEYOND:g} times the strongest that the model "
+                f"was learned with, got {speed:.3g} m/s"
+            )
 
     def _frame(self) -> NDArray[np.float64]:
         """Canonical frame now (7,)."""

@@ -283,7 +283,7 @@ def test_the_command_learns_and_a_scene_uses_it(tmp_path, capsys):
     assert main(words) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["guide_count"] == 12
-    assert facts["test_error_learned"] < 1.5 * facts["test_error_linear"]
+    assert facts["test_error_learned"] < facts["test_error_linear"]
     assert {path.suffix for path in tmp_path.iterdir()} >= {".model", ".json", ".png", ".zarr"}
     first = model.read_bytes()
     assert main(words) == 0  # goes on from what was simulated

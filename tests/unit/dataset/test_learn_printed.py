@@ -14,6 +14,7 @@ from mane.dataset.learn.report import guide_frame
 from mane.dataset.learn.weights import fit_matrix, learn_sets
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.measure.study.parting import unseen_error
 from mane.skin.adaptive import _reference as reference
 from mane.skin.adaptive.rows import GuideRows
 from mane.skin.adaptive.skin import AdaptiveSkin
@@ -203,6 +204,37 @@ def test_a_model_says_which_sigma_it_was_learned_with():
     with pytest.raises(ValueError, match=r"sigma: must be 2, which the model learned .* with, got 5") as error:
         AdaptiveSkin(groom, guides, model=model, use_motion=True)
     assert "\n" not in str(error.value)
+
+
+def patches(frames, seed, hairs=160):
+    """Motion of hairs whose roots crowd in a corner of a patch: waves over it, no two hairs alike far apart."""
+    place = np.random.default_rng(0)
+    roots = np.zeros((hairs, 1, 3))
+    roots[:, 0, :2] = 0.1 * place.random((hairs, 2)) ** 2
+    along = np.linspace(0, 1, VERTICES)
+    rest = (roots + np.stack([0 * along, -0.15 * along, 0 * along], 1)).astype(np.float32)
+    waves, phase = place.normal(0, 60, (8, 2)), place.uniform(0, 6, 8)
+    over = np.cos(roots[:, 0, :2] @ waves.T + phase)
+    moved = 0.02 * np.einsum("sk,fkc->sfc", over, np.random.default_rng(seed).normal(size=(frames, 8, 3)))
+    moved = moved[:, :, None] * along[:, None]
+    return TrainingMotion(rest, moved.astype(np.float32), np.arange(frames) == 0, 0.04)
+
+
+def test_guides_in_the_middle_of_clusters_follow_unseen_motion_better_than_random_ones():
+    learned_of, unseen = patches(20, 1), patches(10, 2)
+    groom = Groom.from_uniform(learned_of.rest)
+    errors = {
+        method: np.mean([
+            unseen_error(
+                groom,
+                unseen,
+                learn_from_motion(learned_of, AdaptiveTraining(guides=16, method=method, eligible=6, seed=seed)),
+            )
+            for seed in range(3)
+        ])
+        for method in ("k_medoids", "random")
+    }  # fmt: skip
+    assert errors["k_medoids"] < 0.9 * errors["random"]
 
 
 def test_printed_training_has_every_printed_line_and_follows_what_it_learned():

@@ -118,8 +118,11 @@ def test_wind_is_felt_as_the_head_is_turned():
     poses = heads()
     wind = np.tile([0.0, 0.0, 3.0], (20, 1))
     space = HeadSpace.learned(body_points(strands()[:, 0]), [BodyTrack(poses, None, wind)], True)
-    found = space.controls(BodyTrack(poses, None, wind), poses)[:, -3:]
-    np.testing.assert_allclose(found, Rotation.from_quat(poses[:, 3:]).inv().apply(wind), atol=1e-12)
+    found = space.controls(BodyTrack(poses, None, wind), poses)[:, -9:]
+    felt = Rotation.from_quat(poses[:, 3:]).inv().apply(wind)
+    np.testing.assert_allclose(found[:, :3], felt, atol=1e-12)
+    x, y, z = felt.T
+    np.testing.assert_allclose(found[:, 3:], np.stack([x * x, x * y, x * z, y * y, y * z, z * z], axis=1), atol=1e-12)
 
 
 def test_levels_lie_on_a_slider_by_their_values():

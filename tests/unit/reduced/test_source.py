@@ -8,6 +8,7 @@ import pytest
 import mane
 from learned_hair import KnownHair
 from mane.body.motion import Pose
+from mane.body.motion_keys import KeyframedMotion
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.geometry import quaternion
@@ -346,10 +347,78 @@ def test_wind_of_a_model_that_knows_it_moves_hair_and_turns_with_the_head():
     model = fit_model(Windy(wind=True, motions=6), MultilinearTraining(dimensions=2)).model
     still = LearnedSource(model.guides(), model).step().points
     np.testing.assert_allclose(still, model.groomed[0], atol=1e-6)
-    blown = LearnedSource(model.guides(), model, wind=(2.0, 0.0, 0.0))
-    for _ in range(30):
-        frame = blown.step()
-    assert (frame.points - model.groomed[0])[:, -1, 0].mean() > 5e-3
+
+    def lean(head, wind):
+        """How far tips go along x as the head sees it, after a second [m]."""
+        source = LearnedSource(model.guides(), model, head=head, wind=wind)
+        calm = LearnedSource(model.guides(), model, head=head)
+        for _ in range(30):
+            frame, other = source.step(), calm.step()
+        apart = frame.head.inverse_apply(frame.points) - other.head.inverse_apply(other.points)
+        return float(apart[:, -1, 0].mean())
+
+    upright = lean(None, (2.0, 0.0, 0.0))
+    assert upright > 5e-3
+    for angle in (
+        0.5 * np.pi,
+        np.pi,
+    ):  # the head is turned to its left, or around: wind along x is along z, or -x to it
+        turned = KeyframedMotion([0.0], [np.zeros(3)], [quaternion.exp(np.array([0.0, angle, 0.0]))])
+        assert lean(turned, (2.0, 0.0, 0.0)) == pytest.approx(np.cos(angle) * upright, abs=0.03 * upright)
+        felt = quaternion.rotate(turned.pose(0.0).rotation, np.array([2.0, 0.0, 0.0]))
+        assert lean(turned, felt) == pytest.approx(upright, rel=1e-3)  # what turns with the head is the same to it
+
+
+def test_hair_that_two_winds_blow_the_same_way_is_learned():
+    """The head is in the way of one of two opposite winds: what is even in the wind is in its products alone."""
+
+    class Blown(KnownHair):
+        def track(self, motion):
+            heads = self._heads[motion]
+            return replace(super().track(motion), wind=np.tile([3.0 * (motion % 3 - 1), 0.0, 0.0], (len(heads), 1)))
+
+        def points(self, corner, motion, rows=slice(None)):
+            track, rest = self.track(motion), self.rest[corner]
+            felt = to_canonical(np.concatenate([0 * track.heads[:, :3], track.heads[:, 3:]], axis=1), track.wind)
+            lean = 0.02 * felt[:, :1, None, None] ** 2 * np.array([0.0, 0.0, 1.0])
+            vectors = np.broadcast_to(lean, (len(felt), len(rest), rest.shape[1] - 1, 3)).reshape(len(felt), -1)
+            return to_world(track.heads, Directions().decode(vectors.astype(np.float32), rest))[rows]
+
+    data = Blown(wind=True, motions=6)
+    model = fit_model(data, MultilinearTraining(dimensions=2)).model
+    (error,) = style_errors(model, data)
+    assert error.model < 0.1 * error.rigid
+    # A scene begins with hair that the wind has blown already.
+    first, later = (list(model.play("still", frames=60, wind=(3.0, 0.0, 0.0)))[k].points for k in (0, -1))
+    np.testing.assert_allclose(first, later, atol=1e-5)
+    assert np.abs(first - model.groomed[0]).max() > 0.01
+
+
+def test_a_wind_beyond_those_that_were_learned_is_refused():
+    class Blown(KnownHair):
+        def track(self, motion):
+            heads = self._heads[motion]
+            return replace(super().track(motion), wind=np.tile([0.0, 0.0, 3.0 * (motion > 1)], (len(heads), 1)))
+
+    learned = fit_model(Blown(wind=True), MultilinearTraining(dimensions=3)).model
+    model = HairModel.from_file(learned.to_file(), "x")
+    assert model.wind_speed == 3.0
+    next(model.play("shake", wind=(4.05, 0.0, 0.0)))
+    text = r"^wind: must be at most 4\.05 m/s, 1\.35 times the strongest .* learned with, got 4\.2 m/s$"
+    with pytest.raises(ValueError, match=text):
+        next(model.play("shake", wind=(0.0, 4.2, 0.0)))
+    gust, strongest = (
+        list(
+            model.play(
+                "shake", frames=10, wind=lambda points, time, speed=speed: np.tile([speed, 0, 0], (1, 1)) * (time > 0.1)
+            )
+        )
+        for speed in (50.0, 4.05)
+    )
+    np.testing.assert_array_equal(gust[-1].points, strongest[-1].points)  # a gust later on counts as the strongest
+    older = learned.to_file()
+    del older.facts["model"]["wind_speed"]  # nothing is known of its winds, so that none is refused
+    assert len(list(HairModel.from_file(older, "x").play("shake", frames=2, wind=(0.0, 9.0, 0.0)))) == 2
 
 
 def test_shoulders_that_move_against_the_head_move_hair_that_learned_it():

@@ -110,7 +110,9 @@ def k_medoids(features: Float64Array, count: int, seed: int) -> GuideChoice:
 
     rng = np.random.default_rng(seed)
     sample = _sample(len(features), rng)
-    centres, _ = kmeans2(features[sample], count, iter=SPREAD_ITERATIONS, minit="++", seed=rng, missing="warn")
+    kinds = min(count, len(np.unique(features[sample], axis=0)))  # no more clusters than hairs that differ
+    centres, _ = kmeans2(features[sample], kinds, iter=SPREAD_ITERATIONS, minit="++", seed=rng, missing="warn")
+    centres = np.resize(centres, (count, features.shape[1]))
     return GuideChoice(_nearest_hairs(features, centres), distinct=len(_nearest_hairs(features, centres, fills=False)))
 
 
