@@ -8,7 +8,7 @@ import pytest
 from ball_head import ELSEWHERE, few_guides, groom, guides, make_simulation, run, variants
 
 from mane.groom.groom import Groom
-from mane.measure.bench.adaptive import random_model
+from mane.measure.study.adaptive_steps import random_model
 from mane.scene.options import stage_options
 from mane.scene.values import VARYING
 from mane.skin.table import SKINS, make_skin

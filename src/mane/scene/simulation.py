@@ -424,8 +424,8 @@ class Simulation(GuideSource):
             return
         self._is_swallowed, number = True, found - int(self.has_body)
         text = (
-            f"solids[{number}]: holds every root from {self.time:.3g} s on, and no hair can come out of it; move it "
-            "away from the head, or make it smaller"
+            f"solids[{number}]: holds every root from {self.time:.3g} s on, so that hair can only come out of it from "
+            "there; move it away from the head, or make it smaller"
         )
         self.note = "; ".join(part for part in (self.note, text) if part)
         warnings.warn(text, GuideNotice, stacklevel=4)

@@ -9,8 +9,8 @@ from mane.body.motion_presets import make_motion
 from mane.cli import main
 from mane.groom import styles
 from mane.groom.guides import Guides
-from mane.measure.bench import adaptive as bench
 from mane.measure.reproduce import chai2017, chai2017_full
+from mane.measure.study import adaptive_steps as steps
 from mane.measure.study import parting
 from mane.measure.study import parting_scenes as scenes
 from mane.measure.study.parting import METHODS, Sizes
@@ -20,7 +20,7 @@ from mane.measure.study.parting_scenes import COMB
 @pytest.fixture(autouse=True)
 def smaller(monkeypatch):
     monkeypatch.setattr(chai2017, "QUICK", Sizes(strands=80, guides=10, vertices=8, seconds=0.06, train_seconds=0.1))
-    monkeypatch.setattr(bench, "QUICK", (bench.Size("quick", 300, 12, 8),))
+    monkeypatch.setattr(steps, "QUICK", (steps.Size("quick", 300, 12, 8),))
 
 
 def rows_of(words, capsys):
@@ -136,7 +136,7 @@ def test_times_of_the_truth_are_estimated_at_the_paper_s_sizes(tmp_path, capsys)
     # Table 2: steps by stage and memory, calm and combed.
     metrics = {row["metric"] for row in rows}
     assert {"skin", "guides", "skin that holds it, constant weights", "model, quadratic weights"} <= metrics
-    assert {row["case"].split(", ")[-2] for row in rows if row["metric"] == "blend"} == set(bench.TABLE_2)
+    assert {row["case"].split(", ")[-2] for row in rows if row["metric"] == "blend"} == set(steps.TABLE_2)
 
 
 def test_the_head_of_the_salon_is_learned_and_its_seconds_are_printed(tmp_path, capsys):
@@ -165,7 +165,7 @@ def test_the_bench_has_every_stage(capsys):
         "blend",
         "lean",
         "skin",
-        bench.AGAINST_HAIR,
+        steps.AGAINST_HAIR,
         "push-out",
         "guides, skin and push-out",
         "lengths kept",
@@ -175,12 +175,12 @@ def test_the_bench_has_every_stage(capsys):
     }
     assert any("a plain kernel" in stage for stage in stages)
     timed = {row["case"].rpartition(", ")[2] for row in rows if row["metric"] == "blend"}
-    assert timed == {"naive", bench.STAYING, bench.CHOSEN, bench.LEANING}
+    assert timed == {"naive", steps.STAYING, steps.CHOSEN, steps.LEANING}
     assert all(row["value"] > 0 for row in rows if row["unit"] == "ms" and row["metric"] != "lean")
     found = {(row["case"], row["metric"]): row["value"] for row in rows}
     whole = "guides, skin, lengths and sides kept and push-out"
     cases = [case for case, metric in found if metric == whole]
-    assert len(cases) == 2 * len(bench.FRAMES) * len(bench.SKINS)
+    assert len(cases) == 2 * len(steps.FRAMES) * len(steps.SKINS)
     for case in cases:
         own = sum(found[case, stage] for stage in ("skin", "lengths kept", "sides kept", "push-out behind them"))
         assert found[case, whole] == pytest.approx(own + found[case.rpartition(", ")[0], "guides"])
@@ -189,8 +189,8 @@ def test_the_bench_has_every_stage(capsys):
 
 
 def test_quadratic_weights_take_three_times_the_room_of_constant_ones():
-    groom, guides = bench.grown(bench.QUICK[0])
-    constant, quadratic = (bench.random_model(groom, guides, degree) for degree in (0, 2))
+    groom, guides = steps.grown(steps.QUICK[0])
+    constant, quadratic = (steps.random_model(groom, guides, degree) for degree in (0, 2))
     assert (constant.degree, quadratic.degree) == (0, 2)
     assert quadratic.nbytes - constant.nbytes == 2 * constant.coefficients.nbytes
     np.testing.assert_array_equal(quadratic.masks, constant.masks)

@@ -221,6 +221,7 @@ def test_settings_of_the_contact_reach_the_projection():
     assert (projection.push_out_speed, projection.thickness) == (0.07, 0.001)
 
 
+@pytest.mark.filterwarnings("ignore:solids.0.. holds every root")
 @pytest.mark.parametrize("speed", [0.05, 0.2])
 def test_hair_that_starts_inside_comes_out_at_the_speed_that_is_asked_for(speed):
     """Tips 1 cm inside a ball that appears around them; the first frame lasts 1/24 s."""
@@ -254,6 +255,7 @@ def deforming_ball(radius, times=(0.0, 10.0)):
     return mane.Solid.animated(mesh, times, np.stack([mesh.points, 1.01 * mesh.points]))
 
 
+@pytest.mark.filterwarnings("ignore:solids.0.. holds every root")
 def test_a_deforming_solid_reports_its_depth_like_any_other():
     """A plate that nobody touches comes last: what it says is not the depth in the ball."""
     guides = bobbed()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from time import perf_counter
 
 from mane.dataset.learn.adaptive import AdaptiveTraining, learn_from_motion
-from mane.measure.bench import adaptive as bench
 from mane.measure.reproduce import chai2017
 from mane.measure.reproduce.reproduce import Report, Tell
-from mane.measure.study import parting
+from mane.measure.study import adaptive_steps, parting
 from mane.measure.study import parting_scenes as scenes
 
 PAPER_TRAINING = 7200.0  # [s] "less than two hours" for every example of 7.3
@@ -38,7 +37,7 @@ def _estimate(report: Report, sample: int, seconds: float, *, tell: Tell) -> Non
 def run(report: Report, *, quick: bool, tell: Tell) -> None:
     """Print table 2 beside ours, then time every stage of training at the size of the other scenes."""
     sizes = chai2017.QUICK if quick else chai2017.USUAL
-    bench.table_2(report.figures, quick=quick, progress=lambda text: tell(text, 0.0))
+    adaptive_steps.table_2(report.figures, quick=quick, progress=lambda text: tell(text, 0.0))
     _estimate(report, *((20, 0.02) if quick else (400, 0.2)), tell=tell)
     groom = parting.grown(scenes.COMB, sizes)
     began = perf_counter()
