@@ -64,6 +64,7 @@ MAX_SUBSTEPS = 64
 # Drag of a hair within a lock, as a share of that of a hair alone. A single hair in the air is all but weightless (it
 # sinks at 0.4 m/s); a lock of hundreds moves as one body that the air mostly flows around.
 LOCK_DRAG = 0.1
+SWALLOW_PERIOD = 0.25  # [s] in which it is looked again whether a solid holds all roots: what does, stays
 
 
 class Simulation(GuideSource):
@@ -315,6 +316,7 @@ class Simulation(GuideSource):
         self._pose = head_pose if head_pose is not None else self._pose_at(self.time)
         self._put_to_rest()
         self._waits = not self._motion.is_rigid
+        self._look_again = -math.inf
         self.report = StepReport(0.0, 0.0, 0)
         self._forget_all()
         for part in self.parts:
@@ -416,8 +418,9 @@ class Simulation(GuideSource):
 
     def _tell_of_swallowing(self) -> None:
         """Say once that a solid holds all roots: hair in it can be on no side of it."""
-        if self._is_swallowed:
+        if self._is_swallowed or self.time < self._look_again:
             return
+        self._look_again = self.time + SWALLOW_PERIOD
         active = self._roots.positions[: self.guides.capacity][self.guides.active]
         found = self.surroundings.swallowing(self.surroundings.poses(self._pose, self.time), self.time, active)
         if found is None:

@@ -74,12 +74,9 @@ def clear(total, whole, acc):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def add_carried(carried, s, r, weight, present, scratch, acc):
-    """Add what guide row r carries of hair s with weights (V,)."""
+def add_turned(carried, s, r, weight, present, scratch, acc):
+    """Add what guide row r carries of hair s, turned as the guide is, with weights (V,)."""
     total, whole, turned = scratch[1], scratch[2], scratch[3:6]
-    if len(carried.rotation) == 0:
-        add_guide(weight, carried.shift[r], present, total, whole, acc)
-        return
     rest, guide_rest, shift, rotation = carried.rest[s], carried.guide_rest[r], carried.shift[r], carried.rotation[r]
     for c in range(3):
         for i in range(len(weight)):
@@ -88,6 +85,15 @@ def add_carried(carried, s, r, weight, present, scratch, acc):
                 shift[c, i] + rotation[3 * c, i] * x + rotation[3 * c + 1, i] * y + rotation[3 * c + 2, i] * z
             )
     add_guide(weight, turned, present, total, whole, acc)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FASTMATH)
+def add_carried(carried, s, r, weight, present, scratch, acc):
+    """Add what guide row r carries of hair s with weights (V,), turned or not."""
+    if len(carried.rotation) > 0:
+        add_turned(carried, s, r, weight, present, scratch, acc)
+    else:
+        add_guide(weight, carried.shift[r], present, scratch[1], scratch[2], acc)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
@@ -110,6 +116,7 @@ def sum_near(mask, rows, rest, guide_rest, carried, s, present, scratch, acc):
     `rest (3, V)` of the hair and `guide_rest (R, 3, V)` say how far it is from guides; `scratch (6, V)` is overwritten.
     """
     weight, total, whole = scratch[0], scratch[1], scratch[2]
+    shift, is_turned = carried.shift, len(carried.rotation) > 0  # a call with all of `carried` costs more than its sums
     clear(total, whole, acc)
     for a in range(len(rows)):
         if mask >> a & 1:
@@ -119,7 +126,10 @@ def sum_near(mask, rows, rest, guide_rest, carried, s, present, scratch, acc):
                 y = rest[1, i] - guide_rest[r, 1, i]
                 z = rest[2, i] - guide_rest[r, 2, i]
                 weight[i] = ONE / max(math.sqrt(x * x + y * y + z * z), NEAR)
-            add_carried(carried, s, r, weight, present[r], scratch, acc)
+            if is_turned:
+                add_turned(carried, s, r, weight, present[r], scratch, acc)
+            else:
+                add_guide(weight, shift[r], present[r], total, whole, acc)
     normalize(total, whole, acc)
 
 
@@ -150,6 +160,7 @@ def sum_listed(mask, coefficients, scale, least, rows, carried, s, present, scra
     variable is 0 at the root and 1 at the tip. A weight below `least` counts as that.
     """
     weight, total, whole = scratch[0], scratch[1], scratch[2]
+    shift, is_turned = carried.shift, len(carried.rotation) > 0
     clear(total, whole, acc)
     member, degrees = 0, coefficients.shape[1]
     step = ONE / np.float32(max(len(weight) - 1, 1))
@@ -164,7 +175,10 @@ def sum_listed(mask, coefficients, scale, least, rows, carried, s, present, scra
                     weight[i] = c + np.float32(i) * step * weight[i]
             for i in range(len(weight)):
                 weight[i] = max(weight[i], least)
-            add_carried(carried, s, r, weight, present[r], scratch, acc)
+            if is_turned:
+                add_turned(carried, s, r, weight, present[r], scratch, acc)
+            else:
+                add_guide(weight, shift[r], present[r], total, whole, acc)
             member += 1
     normalize(total, whole, acc)
 
