@@ -104,10 +104,6 @@ def compare(
     tell("carrying every hair, guides pushed by their hairs", 0.9)
     found["two-way, our form"] = parting.measure_two_way(recording)
     found["two-way as printed (eq. 4)"] = parting.measure_two_way(recording, form="printed", paper=True)
-    tell("carrying every hair, four times the guides", 0.93)
-    many = parting.with_guides(recording, 4 * sizes.guides)
-    found["fixed sets, 4x the guides"] = measure(many, METHODS[parting.FIXED])
-    found["adaptive, 4x the guides"] = measure(many, METHODS["adaptive"])
     tell("every hair by follow the leader", 0.96)
     found["follow the leader [38], every hair"] = parting.measure_follow_the_leader(recording)
     case = f"{sizes.strands:,} x {sizes.vertices}, {sizes.guides} guides"

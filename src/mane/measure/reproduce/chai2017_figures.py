@@ -258,10 +258,12 @@ def inside(solid: Solid, time: float, points: FloatArray) -> float:
 
 
 def _flicker(recording: Recording, size: tuple[int, int]) -> Image:
-    skinned = METHODS["adaptive"]
+    def skinned() -> parting.Carried:
+        return parting.carried(recording, METHODS["adaptive"](recording))
+
     made = {
-        "adaptive, as skinned": _all(parting.carried(recording, skinned)),
-        "adaptive, position correction": _all(parting.pushed_out(recording, parting.carried(recording, skinned))),
+        "adaptive, as skinned": _all(skinned()),
+        "adaptive, position correction": _all(parting.pushed_out(recording, skinned())),
         FULL: list(recording.truth),
     }
     measured = {name: flicker_of(frames) for name, frames in made.items()}

@@ -44,7 +44,7 @@ class Figure:
 
 
 def _by(name: str) -> Draw:
-    return lambda recording: parting.carried(recording, METHODS[name])
+    return lambda recording: parting.carried(recording, METHODS[name](recording))
 
 
 def _pushed(draw: Draw) -> Draw:

@@ -21,7 +21,7 @@ from mane.body.solid import Solid
 from mane.dataset.learn.adaptive import AdaptiveTraining, learn_from_motion
 from mane.dataset.learn.motion import TrainingMotion, seen_from
 from mane.dataset.learn.report import guide_frame
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, IntArray
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
@@ -181,12 +181,6 @@ def truth_seconds(scene: PartingScene, hairs: int, vertices: int, sample: int, s
     return (perf_counter() - began) / steps * scene.seconds * FRAME_RATE * hairs / sample
 
 
-def with_guides(recording: Recording, count: int) -> Recording:
-    """The same truth with a model of so many guides."""
-    training = AdaptiveTraining(guides=min(count, recording.groom.strand_count))
-    return _with_guides(recording.scene, recording.groom, recording.motion, recording.truth, training)
-
-
 def _with_guides(
     scene: PartingScene, groom: Groom, motion: TrainingMotion, truth: FloatArray, training: AdaptiveTraining
 ) -> Recording:
@@ -213,7 +207,7 @@ class SidedSkin:
         recording: whose solids hair keeps its side of.
     """
 
-    def __init__(self, skin: Skin | ParticleSkin | PrintedSkin, recording: Recording) -> None:
+    def __init__(self, skin: Skin | ParticleSkin | OwnGuides, recording: Recording) -> None:
         solids = recording.simulation.solids
         self._skin, self._lengths = skin, LengthKeeping(recording.groom)
         self._sides = SideKeeping(solids, body=solids[0])
@@ -223,21 +217,25 @@ class SidedSkin:
         return self._sides(self._lengths(self._skin(frame, copy=copy)), frame)
 
 
-class PrintedSkin:
-    """The adaptive skin learned and played as printed, on guides of its own, which are simulated beside.
-
-    Those of its guides that are no guides of the recording count among the hairs that are measured.
+class OwnGuides:
+    """An adaptive skin on guides that another training chose, simulated beside those of the recording.
 
     Args:
         recording: what it learns from, and whose scene it plays.
+        training: how it learns.
+        settings: of the skin.
+
+    Attributes:
+        guides: which of all hairs they are; never measured, since a simulated guide is the truth itself.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, training: AdaptiveTraining, **settings: Any) -> None:
         scene, groom = recording.scene, recording.groom
-        model = recording.learned_by(AdaptiveTraining.printed(guides=len(recording.model.guides)))
+        model = recording.learned_by(training)
         guides = Guides.chosen(groom, model.guides)
+        self.guides = model.guides
         self._simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
-        self._skin = make_skin("adaptive", groom, self._simulation, model=model, paper=True)
+        self._skin = make_skin("adaptive", groom, self._simulation, model=model, **settings)
 
     def __call__(self, frame: GuideFrame, *, copy: bool = True) -> FloatArray:
         """Every hair at the next frame [m], shape (S, V, 3)."""
@@ -246,7 +244,8 @@ class PrintedSkin:
         return self._skin(own, copy=copy)
 
 
-Make = Callable[[Recording], Skin | ParticleSkin | SidedSkin | PrintedSkin]
+AnySkin = Skin | ParticleSkin | SidedSkin | OwnGuides
+Make = Callable[[Recording], AnySkin]
 
 
 def _skin(name: str, **settings: Any) -> Make:
@@ -271,6 +270,22 @@ def _framed(**settings: Any) -> Make:
     def made(recording: Recording) -> Skin:
         model = recording.learned_by(AdaptiveTraining(guides=len(recording.model.guides), use_frames=True))
         return make_skin("adaptive", recording.groom, recording.simulation, model=model, **settings)
+
+    return made
+
+
+def _as_printed(recording: Recording) -> OwnGuides:
+    """Learned and played as printed, on as many guides, which eq. 9 and 10 choose."""
+    training = AdaptiveTraining.printed(guides=len(recording.model.guides))
+    return OwnGuides(recording, training, paper=True)
+
+
+def _more_guides(**settings: Any) -> Make:
+    """Learned sets of four times the guides, or of all hairs where there are not as many."""
+
+    def made(recording: Recording) -> OwnGuides:
+        count = min(4 * len(recording.model.guides), recording.groom.strand_count)
+        return OwnGuides(recording, AdaptiveTraining(guides=count), **settings)
 
     return made
 
@@ -303,7 +318,7 @@ METHODS: dict[str, Make] = {
     "particle-wise [33]": _particle_wise,
     "naive, fixed (eq. 11)": _skin("adaptive", use_motion=False, use_solids=False),
     "naive, adaptive (eq. 11)": _skin("adaptive"),
-    "adaptive as printed": PrintedSkin,
+    "adaptive as printed": _as_printed,
     "default model, played as printed": _learned(paper=True),
     "fixed sets, frames": _framed(),
     "adaptive, frames": _framed(use_motion=True, use_solids=True),
@@ -322,15 +337,21 @@ METHODS: dict[str, Make] = {
     "naive, sides kept": _sided(_skin("adaptive")),
     "adaptive, sides kept": _sided(_chosen()),
     "adaptive, physical hair, sides kept": _sided(_adaptive_physical()),
+    "fixed sets, 4x the guides": _more_guides(),
+    "adaptive, 4x the guides": _more_guides(use_motion=True, use_solids=True),
 }
 
 
 Carried = Iterator[tuple[GuideFrame, FloatArray]]  # frames, each with every hair [m], shape (S, V, 3)
 
 
-def carried(recording: Recording, make: Make) -> Carried:
-    """Every hair in every frame, by a method."""
-    skin = make(recording)
+def measured_hairs(recording: Recording, skin: AnySkin) -> IntArray:
+    """Hairs that tell how close a skin comes: those that are guides of neither the recording nor the skin."""
+    return np.setdiff1d(recording.others, skin.guides) if isinstance(skin, OwnGuides) else recording.others
+
+
+def carried(recording: Recording, skin: AnySkin) -> Carried:
+    """Every hair in every frame, by a skin that was made for the recording."""
     for frame in recording.frames:
         yield frame, skin(frame, copy=True)
 
@@ -360,7 +381,8 @@ def measure(recording: Recording, make: Make | None) -> Found:
     """Carry every frame by a method and compare with the truth; None measures the truth itself."""
     if make is None:
         return _measured(recording, ((frame, None) for frame in recording.frames))
-    return _measured(recording, carried(recording, make))
+    skin = make(recording)
+    return _measured(recording, carried(recording, skin), measured_hairs(recording, skin))
 
 
 def measure_follow_the_leader(recording: Recording) -> Found:
@@ -376,9 +398,12 @@ def measure_two_way(recording: Recording, **settings: Any) -> Found:
     return _measured(recording, carried_two_way(recording, **settings))
 
 
-def _measured(recording: Recording, carried: Iterable[tuple[GuideFrame, FloatArray | None]]) -> Found:
-    """Compare frames with the truth; None in place of hairs is the truth itself."""
-    meter = FrameMeter(recording.groom, recording.simulation.solids, recording.others)
+def _measured(
+    recording: Recording, carried: Iterable[tuple[GuideFrame, FloatArray | None]], others: IntArray | None = None
+) -> Found:
+    """Compare frames with the truth; None in place of hairs is the truth itself, of `others` those that are no guides."""
+    measured = recording.others if others is None else others
+    meter = FrameMeter(recording.groom, recording.simulation.solids, measured)
     for number, (frame, made) in enumerate(carried):
         meter.add(frame, recording.truth[number], recording.is_near[number], made)
     return meter.found()

@@ -88,10 +88,10 @@ def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], 
     part = groom.take(sampled(size))
     truth = _truth_of(size, part, folder, lambda text, share: done(text, 0.7 * share))
     recording = _recorded(size, part, lambda text, share: done(text, 0.7 + 0.15 * share))
-    solids, others = recording.simulation.solids, recording.others
+    solids = recording.simulation.solids
     skins = {name: make(recording) for name, make in methods.items()}
-    meters = {name: FrameMeter(part, solids, others) for name in skins}
-    own = FrameMeter(part, solids, others)
+    meters = {name: FrameMeter(part, solids, parting.measured_hairs(recording, skin)) for name, skin in skins.items()}
+    own = FrameMeter(part, solids, recording.others)
     shown = {min(round(t * parting.FRAME_RATE), size.steps - 1) for t in scene.shown}
     frames: dict[int, tuple[GuideFrame, dict[str, FloatArray]]] = {}
     for number in range(size.steps):
