@@ -401,7 +401,7 @@ def measure_two_way(recording: Recording, **settings: Any) -> Found:
 def _measured(
     recording: Recording, carried: Iterable[tuple[GuideFrame, FloatArray | None]], others: IntArray | None = None
 ) -> Found:
-    """Compare frames with the truth; None in place of hairs is the truth itself, of `others` those that are no guides."""
+    """Compare frames with the truth, by default of all hairs but guides; None for hairs is the truth itself."""
     measured = recording.others if others is None else others
     meter = FrameMeter(recording.groom, recording.simulation.solids, measured)
     for number, (frame, made) in enumerate(carried):

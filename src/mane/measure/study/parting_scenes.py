@@ -20,7 +20,7 @@ KEYS_OF_GEARS = 57  # 40 per second
 LIFT = ((0.0, -0.30), (0.4, -0.155), (1.0, -0.155), (1.4, -0.30))
 FASTEST_GEAR = 4.0  # [rad/s]
 # [s, m]: the wrist of a hand that goes through the hair beside the face.
-HAND_ROWS = ((0.0, 0.42, -0.04, 0.12), (0.3, 0.275, -0.04, 0.09), (1.1, 0.268, -0.06, -0.08), (1.4, 0.42, -0.06, -0.2))
+HAND_ROWS = ((0.0, 0.42, -0.04, 0.12), (0.3, 0.278, -0.04, 0.09), (1.1, 0.274, -0.06, -0.08), (1.4, 0.42, -0.06, -0.2))
 CURLS = ((0.0, 0.1), (0.3, 0.1), (0.7, 0.5), (1.0, 0.2), (1.4, 0.1))  # [s], and how far fingers are closed
 SPREAD = 0.15  # [rad]
 HORSE_TOP = -0.22  # [m] its hooves where its back is highest
@@ -43,7 +43,7 @@ def comb_through() -> list[Solid]:
 
 def rod_through() -> list[Solid]:
     """A thin rod that points at the head lifts hair beside the face and lets it fall (chai2017 fig. 6)."""
-    rows = [[0.0, 0.30, -0.14, 0.02], [0.3, 0.178, -0.14, 0.02], [0.8, 0.178, 0.0, -0.02], [1.1, 0.40, 0.02, -0.02]]
+    rows = [[0.0, 0.30, -0.14, 0.02], [0.3, 0.18, -0.14, 0.02], [0.8, 0.18, 0.0, -0.02], [1.1, 0.40, 0.02, -0.02]]
     return [make_rod(length=0.2, radius=0.003).solid(_keyed(rows, np.array([0.0, 0.0, 0.0, 1.0])))]
 
 
