@@ -52,6 +52,8 @@ COMPARED = (
     "naive, sides kept",
     "adaptive, sides kept",
     "adaptive, physical hair, sides kept",
+    "fixed sets, 4x the guides",
+    "adaptive, 4x the guides",
 )
 SAMPLE, SAMPLE_SECONDS = 300, 0.1  # of the estimate
 FINISHED = "finished.json"
