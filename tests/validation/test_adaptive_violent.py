@@ -7,11 +7,17 @@ from mane.body.motion import Pose
 from mane.body.motion_keys import KeyframedMotion
 from mane.body.motion_presets import make_motion
 from mane.body.props import make_comb, make_gears, make_hand
+from mane.dataset.learn.adaptive import AdaptiveTraining, learn_from_motion
 from mane.geometry import quaternion
 from mane.groom import styles
+from mane.groom.guides import Guides
 from mane.groom.select import select_guides
+from mane.measure.study.parting import TRAINING_SEEDS, motion_of
+from mane.measure.study.parting_scenes import URCHIN
+from mane.scene.config import ROUNDS_BEHIND_SIDES
 from mane.scene.simulation import Simulation
 from mane.skin.finish.passes import LengthKeeping, SolidAdjustment
+from mane.skin.finish.sides import SideKeeping
 from mane.skin.table import make_skin
 
 FRAME_RATE = 100.0
@@ -42,20 +48,38 @@ def solids_of(seconds):
     ]
 
 
-def run_violently(frames, hairs=600, guides=60):
+def push_out_alone(groom, solids):
+    """Passes without memory, strict; twice, since out of a gear hair may come into its neighbour."""
+    push_out = SolidAdjustment(solids, groom=groom, body=solids[0], rounds=8, strict=True)
+    return [LengthKeeping(groom), push_out, push_out]
+
+
+def as_scenes_have_it(groom, solids):
+    """The passes that a scene has behind skin `adaptive` by itself."""
+    push_out = SolidAdjustment(solids, groom=groom, body=solids[0], rounds=ROUNDS_BEHIND_SIDES)
+    return [LengthKeeping(groom), SideKeeping(solids, body=solids[0]), push_out]
+
+
+def learned_sets(groom, guides):
+    """A model of so many guides, of hair without solids."""
+    motion = motion_of(URCHIN, groom, TRAINING_SEEDS, 0.5, lambda text, share: None)
+    return learn_from_motion(motion, AdaptiveTraining(guides=guides))
+
+
+def run_violently(frames, passes_of, *, is_learned=False, hairs=600, guides=60):
     """Returns the largest stretch of guides and hairs, the deepest vertex [m] and how often anything touched."""
     groom = styles.make("ball", strands=hairs, vertices=12, seed=1, length=0.12)
+    model = learned_sets(groom, guides) if is_learned else None
+    nearest = select_guides(groom, guides, method="farthest", seed=1)
     simulation = Simulation(
-        select_guides(groom, guides, method="farthest", seed=1),
+        nearest if model is None else Guides.chosen(groom, model.guides),
         body=styles.body("ball"),
         head=make_motion("random", amplitude=np.radians(40), rate=3.0, seed=2),
         solids=solids_of(frames / FRAME_RATE),
         frame_rate=FRAME_RATE,
     )
-    skin = make_skin("adaptive", groom, simulation)
-    # Twice, since solids are dealt with one after another: out of a gear hair may come into its neighbour.
-    push_out = SolidAdjustment(simulation.solids, groom=groom, body=simulation.solids[0], rounds=8, strict=True)
-    passes = [LengthKeeping(groom), push_out, push_out]
+    skin = make_skin("adaptive", groom, simulation, **({} if model is None else {"model": model}))
+    passes = passes_of(groom, simulation.solids)
     rest = np.linalg.norm(np.diff(groom.as_uniform(), axis=1), axis=2)
     guide_stretch, stretch, deepest, touched = 0.0, 0.0, 0.0, 0
     for number in range(frames):
@@ -72,12 +96,18 @@ def run_violently(frames, hairs=600, guides=60):
         for solid in simulation.solids[1:]:
             deepest = max(deepest, -float(solid.at(frame.time).distance(flat).min()))
         touched += simulation.report.parts["contacts"] > 0
+    print(f"guides {1e2 * guide_stretch:.4f} %, hairs {1e2 * stretch:.2f} % too long, {1e3 * deepest:.3f} mm deep")  # noqa: T201 (shown by -s)
     return guide_stretch, stretch, deepest, touched
 
 
 @pytest.mark.stress
-def test_five_thousand_frames_among_gears_comb_and_hand():
-    guide_stretch, stretch, deepest, touched = run_violently(5_000)
+@pytest.mark.parametrize(
+    ("passes_of", "is_learned"),
+    [(push_out_alone, False), (as_scenes_have_it, False), (as_scenes_have_it, True)],
+    ids=["push-out alone, naive", "as scenes have it, naive", "as scenes have it, learned"],
+)
+def test_five_thousand_frames_among_gears_comb_and_hand(passes_of, is_learned):
+    guide_stretch, stretch, deepest, touched = run_violently(5_000, passes_of, is_learned=is_learned)
     assert touched > 3_000  # otherwise nothing was tried
     assert guide_stretch < STRETCH
     assert stretch < STRETCH
