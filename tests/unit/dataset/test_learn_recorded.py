@@ -7,6 +7,7 @@ import mane
 from mane.dataset.dataset import open_dataset
 from mane.dataset.learn.styles import DatasetStyles
 from mane.geometry import quaternion
+from mane.reduced.canonical import to_canonical
 from mane.reduced.evaluate import style_errors
 from mane.reduced.training import MultilinearTraining, fit_model
 
@@ -102,3 +103,44 @@ def test_a_recording_is_learned_from(tmp_path, suffix, write):
     for styles in (train, test):
         (error,) = style_errors(model, styles)
         assert error.model < error.rigid
+
+
+def pitched_dataset(folder, begins):
+    """Nods that begin at those angles [degrees]; the last one is to test with."""
+    motions = ""
+    times = np.arange(FRAMES) / RATE
+    for number, angle in enumerate(begins):
+        degrees = angle + 25 * np.sin(np.arange(FRAMES) * (0.5 + 0.1 * number))
+        rotations = [quaternion.exp(np.array([np.radians(angle), 0.3, 0.0])) for angle in degrees]
+        motion = mane.motions.KeyframedMotion(times, np.zeros((FRAMES, 3)), rotations)
+        mane.motions.write_motion(folder / f"nod{number}.npz", motion, times)
+        split = "test" if number == len(begins) - 1 else "train"
+        motions += f'[[motions]]\nmotion = "nod{number}.npz"\nsplit = "{split}"\n'
+    spec = SPEC.replace(f"rate = {RATE}\n", f"rate = {RATE}\npreroll = 0.5\n")
+    (folder / "spec.toml").write_text(spec + motions)
+    mane.run_dataset(mane.read_spec(folder / "spec.toml"), folder / "hair.zarr", workers=0)
+    return open_dataset(folder / "hair.zarr")
+
+
+def test_hair_at_rest_is_that_of_a_recording_that_begins_upright(tmp_path):
+    """On a head that is pitched hair hangs otherwise, and the first recording is; which way it faces is all the same."""
+    data = pitched_dataset(tmp_path, (30.0, 0.2, -30.0))
+    train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
+    assert train.settled_in == 1
+    upright = train.points(0, 1)[0]
+    edges = np.diff(upright, axis=1) @ quaternion.to_matrix(train.track(1).heads[0, 3:]).astype(np.float32)
+    rest = np.diff(train.rest[0], axis=1)
+    unit, expected = (one / np.linalg.norm(one, axis=2, keepdims=True) for one in (rest, edges))
+    np.testing.assert_allclose(unit, expected, atol=1e-5)
+    pitched = to_canonical(train.track(0).heads[:1], train.points(0, 0)[:1].astype(float))[0]
+    assert np.abs(pitched - train.rest[0]).max() > 5e-3
+    assert test.settled_in is None  # its only recording is pitched: what was learned from tells how hair hangs
+    np.testing.assert_array_equal(test.rest, train.rest)
+
+
+def test_recordings_that_all_begin_tilted_are_refused_in_one_line(tmp_path):
+    data = pitched_dataset(tmp_path, (30.0, -20.0, 0.0))
+    text = r"hair\.zarr: a motion must begin with an upright head, .*, got tilts of 19\.\d degrees and more \(motion "
+    with pytest.raises(ValueError, match=text + r"'0001-nod1'\).*; begin a recording where the head is upright") as one:
+        DatasetStyles(data)
+    assert "\n" not in str(one.value)

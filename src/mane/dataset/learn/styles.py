@@ -19,6 +19,7 @@ from mane.dataset.dataset import Dataset, SequenceReader
 from mane.dataset.sequences import PlannedSequence
 from mane.dataset.simulate import assemble
 from mane.dataset.spec import AxisTable
+from mane.geometry import quaternion
 from mane.geometry.checks import first_not_finite
 from mane.reduced.canonical import BodyShape, BodyTrack, body_points, fitted_poses, to_canonical
 from mane.reduced.factors import Factor, corner_levels
@@ -28,9 +29,15 @@ from mane.scene.config_body import BodyTable, is_mesh_file
 
 Frames = NDArray[np.float32]
 WIND = "wind.velocity"
+LEARNED_FROM = "train"  # the split
 LEAST_MOTIONS = 2
 SAME_ROOT = 1e-5  # [m] by which roots of two styles may differ
 SAME_HEAD = 1e-9
+# [degrees] from upright in which hair may settle. It hangs along gravity, and so that much off in the head's frame: at
+# the tips of half a metre this is 2.6 cm, of which a model would be wrong for good.
+MOST_TILT = 3.0
+SAME_TILT = 0.1  # [degrees]: heads this near each other are as upright, and the one that moves less is taken
+HEAD_RADIUS = 0.1  # [m] by which turns are compared with ways
 
 
 class DatasetStyles:
@@ -43,13 +50,19 @@ class DatasetStyles:
         wind: what an axis of winds is: a "control", or a "factor".
 
     Raises:
-        ValueError: factors or motions do not fit, or a style lacks a motion; names the dataset and what is missing.
+        ValueError: factors or motions do not fit, a style lacks a motion, or no motion begins upright; names the
+            dataset and what is missing.
+
+    Attributes:
+        settled_in: number of the motion in whose first frame hair is at rest; None where that is one to learn from, and
+            these are others.
     """
 
     def __init__(
-        self, dataset: Dataset, split: str = "train", least: int = LEAST_MOTIONS, wind: str = "control"
+        self, dataset: Dataset, split: str = LEARNED_FROM, least: int = LEAST_MOTIONS, wind: str = "control"
     ) -> None:
         self.dataset, self.split, self._name = dataset, split, dataset.store.path
+        self._wind_kind = wind
         self._known_heads: dict[int, NDArray[np.float64]] = {}
         self._known_tracks: dict[int, BodyTrack] = {}
         spec = dataset.spec
@@ -78,7 +91,8 @@ class DatasetStyles:
         if not self.is_deforming:
             self._require_rigid_body()
         self._require_known_wind()
-        self.rest = self._settled()
+        self.settled_in = self._settling_motion()
+        self.rest = self._rest_to_learn_from() if self.settled_in is None else self._settled(self.settled_in)
 
     def _factor(self, axis: AxisTable) -> Factor:
         try:
@@ -170,20 +184,52 @@ class DatasetStyles:
                 )
         return np.asarray(first["source"]), np.stack([np.asarray(rest["guides"], np.float32) for rest in rests])
 
-    def _settled(self) -> Frames:
+    def _settled(self, motion: int) -> Frames:
         """Hair of every style at the start of a motion, as seen from the head: after [frames] preroll it has settled.
 
         Lengths stay those of the groom.
         """
-        calm = next(m for m in range(len(self.motions)) if not self._blows(m))
-        heads = self.track(calm).heads[:1]
+        heads = self._first_heads(motion)[:1]
         found = []
         for corner, groomed in enumerate(self.groomed):
-            own = self._finite(self._reader(corner, calm), "points", range(1))
+            own = self._finite(self._reader(corner, motion), "points", range(1))
             first = to_canonical(heads, own.astype(np.float64))[0]
             edges = directions(first.astype(np.float32)) * lengths(groomed)[..., None]
             found.append(np.concatenate([groomed[:, :1], groomed[:, :1] + np.cumsum(edges, axis=1)], axis=1))
         return np.stack(found)
+
+    def _settling_motion(self) -> int | None:
+        """Of the motions without wind the one that begins most upright, and moves least then.
+
+        A recording may begin on a tilted head, on which hair hangs otherwise than at rest: all controls are zero for
+        an upright head alone. None where rest is that of the motions to learn from; ValueError where none will do.
+        """
+        calm = [m for m in range(self.motion_count) if not self._blows(m)]
+        tilts = {m: _tilt(self._first_heads(m)[0]) for m in calm}
+        least = min(tilts.values())
+        if least <= MOST_TILT:
+            near = [m for m in calm if tilts[m] <= min(least + SAME_TILT, MOST_TILT)]
+            return min(near, key=lambda m: _first_step(self._first_heads(m)))
+        if self.split != LEARNED_FROM and self.dataset.split(LEARNED_FROM):
+            return None
+        nearest = self.motions[min(calm, key=lambda m: tilts[m])]
+        raise ValueError(
+            f"{self._name}: a motion must begin with an upright head, on which hair comes to rest, got tilts of "
+            f"{least:.1f} degrees and more (motion {nearest!r}), at most {MOST_TILT:g} may be; begin a recording where "
+            "the head is upright, or add a motion by name"
+        )
+
+    def _rest_to_learn_from(self) -> Frames:
+        """Hair at rest as a model that is learned from this dataset has it."""
+        return DatasetStyles(self.dataset, LEARNED_FROM, least=1, wind=self._wind_kind).rest
+
+    def _first_heads(self, motion: int) -> NDArray[np.float64]:
+        """Poses of the head in the first two frames of a motion, or in the only one."""
+        reader = self._reader(0, motion)
+        if not self.is_deforming:
+            return self._heads(reader)[:2]
+        roots = self._finite(reader, "points", range(min(2, reader.frame_count)))[:, :, 0]
+        return fitted_poses(self.groomed[0][:, 0].astype(np.float64), roots)
 
     def _blows(self, motion: int) -> bool:
         reader = self._reader(0, motion)
@@ -209,8 +255,7 @@ class DatasetStyles:
 
     @lru_cache(maxsize=1)  # noqa: B019 - one dataset, read once
     def _body(self) -> BodyShape:
-        index = self._reader(0, 0).index
-        mesh = self._assembled_body(next(one for one in self.dataset.plan if one.index == index)).mesh
+        mesh = self.solid(0).mesh
         if mesh is None:
             raise ValueError(f"{self._name}: needs a body that is a mesh for this kind of model")
         return body_points(mesh.points)
@@ -220,6 +265,15 @@ class DatasetStyles:
         if not source.has_body:
             raise ValueError(f"{self._name}: needs a body that is a mesh for this kind of model")
         return source.solids[0]
+
+    def solid(self, motion: int) -> Solid:
+        """The body under a motion, as the scene of its sequence has it."""
+        index = self._reader(0, motion).index
+        return self._assembled_body(next(one for one in self.dataset.plan if one.index == index))
+
+    def start(self, motion: int) -> float:
+        """Time of the first frame of a motion [s]."""
+        return float(self._reader(0, motion).times[0])
 
     def track(self, motion: int) -> BodyTrack:
         """What the body does in a motion; read once, since a body that deforms has many vertices."""
@@ -274,6 +328,18 @@ class DatasetStyles:
             heads = self._finite(reader, "head", range(reader.frame_count))
             self._known_heads[reader.index] = np.asarray(heads, np.float64)
         return self._known_heads[reader.index]
+
+
+def _tilt(head: NDArray[np.float64]) -> float:
+    """Angle [degrees] between the axis of a head at a pose (7,) and the vertical: pitch and roll, whatever it faces."""
+    up = quaternion.rotate(head[3:], np.array([0.0, 1.0, 0.0]))
+    return float(np.degrees(np.arctan2(np.hypot(up[0], up[2]), up[1])))
+
+
+def _first_step(heads: NDArray[np.float64]) -> float:
+    """How far a head goes from the first of some poses (T, 7) to the last [m], turns counted at its surface."""
+    turn = quaternion.angle_between(heads[0, 3:], heads[-1, 3:])
+    return float(np.linalg.norm(heads[-1, :3] - heads[0, :3]) + HEAD_RADIUS * turn)
 
 
 def _plain(value: Any) -> Any:
