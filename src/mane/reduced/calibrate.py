@@ -7,6 +7,7 @@ while its motion is right. So what comes to rest between levels is simulated, wi
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from mane.reduced.training import TrainingData
 
 Frames = NDArray[np.float32]
 SAME = 1e-6  # by which places on a slider may differ
+SAME_ROOT = 1e-5  # [m] by which roots may, as those of styles
 
 
 def calibrated(model: HairModel, between: TrainingData) -> HairModel:
@@ -34,8 +36,7 @@ def calibrated(model: HairModel, between: TrainingData) -> HairModel:
         raise ValueError(
             f"factors: must be those of the model, {', '.join(names) or 'none'}, to calibrate it, got {has}"
         )
-    if between.groomed.shape[1:] != model.groomed.shape[1:]:
-        raise ValueError("guides: must be those of the model to calibrate it")
+    _require_same_strands(model, between)
     known: dict[tuple[float, ...], Frames] = {}
     for data, hair in ((between, between.rest), (model, model.rest)):
         for corner, levels in enumerate(corner_levels(data.factors)):
@@ -54,11 +55,33 @@ def calibrated(model: HairModel, between: TrainingData) -> HairModel:
     return replace(model, shape_places=places, shapes=np.stack([known[one] for one in grid]))
 
 
+def _require_same_strands(model: HairModel, between: TrainingData) -> None:
+    """Refuse guides that are other strands, or the same numbers of another groom: shapes alone would not tell."""
+    (count, vertices), (own, each) = between.groomed.shape[1:3], model.groomed.shape[1:3]
+    if (count, vertices) != (own, each):
+        has = f"{own:,} of {each} vertices, got {count:,} of {vertices}"
+    elif not np.array_equal(between.strands, model.strands):
+        first = int(np.flatnonzero(between.strands != model.strands)[0])
+        has = f"the same strands, got strand {between.strands[first]} for {model.strands[first]} as guide {first}"
+    else:
+        off = np.abs(between.groomed[:, :, 0] - model.groomed[0][:, 0]).max(axis=(0, 2))
+        if off.max() <= SAME_ROOT:
+            return
+        has = f"on the same roots, got that of guide {int(off.argmax())} {1e3 * off.max():.3g} mm off"
+    raise ValueError(f"guides: must be those of the model to calibrate it, {has}")
+
+
 def _rounded(place: float) -> float:
     return round(place / SAME) * SAME if 0 < place < 1 else float(place)
 
 
-def slider_error(model: HairModel, sliders: dict[str, float], data: TrainingData, corner: int) -> float:
-    """Mean distance of the model at some sliders from one style of the data [m]."""
+def slider_error(
+    model: HairModel,
+    sliders: dict[str, float],
+    data: TrainingData,
+    corner: int,
+    motions: Sequence[int] | None = None,
+) -> float:
+    """Mean distance of the model at some sliders from one style of the data [m], over all motions or those named."""
     rest = laid(model.groomed[0][:, 0], *model.rest_at(sliders))
-    return blend_error(model, model.weights(sliders), data, corner, rest).model
+    return blend_error(model, model.weights(sliders), data, corner, rest, motions=motions).model

@@ -69,7 +69,20 @@ def test_data_that_does_not_fit_is_refused(model):
         calibrated(model, data((2.0, 4.0), lengths=(0.21, 0.24), motions=1))
     other = data((2.0, 4.0), motions=1)
     other.groomed = other.groomed[:, :5]
-    with pytest.raises(ValueError, match="guides: must be those of the model"):
+    with pytest.raises(ValueError, match=r"guides: must be .*, 20 of 6 vertices, got 5 of 6$"):
         calibrated(model, other)
     with pytest.raises(ValueError, match="softness: must have numbers as levels to be calibrated, got 'a'"):
         Factor.of_levels("softness", ("a", "b")).place(0.5)
+
+
+def test_other_strands_and_other_roots_of_the_same_shape_are_refused(model):
+    """So many guides of so many vertices there are in many grooms."""
+    other = data((2.0, 4.0), motions=1)
+    other.strands = other.strands[::-1]
+    with pytest.raises(ValueError, match="must be those of the model .*the same strands, got strand 19 for 0 as guide 0"):
+        calibrated(model, other)
+    other = data((2.0, 4.0), motions=1)
+    other.groomed = other.groomed.copy()
+    other.groomed[1, 7, :, 0] += 2e-3
+    with pytest.raises(ValueError, match=r"on the same roots, got that of guide 7 2 mm off$"):
+        calibrated(model, other)
