@@ -116,6 +116,18 @@ def test_a_reset_forgets_the_frames_before(stage, settings):
 
 
 @passes
+def test_a_frame_that_is_asked_for_again_gives_the_same_hair_and_changes_nothing(stage, settings):
+    once, twice = made(stage, settings), made(stage, settings)
+    for frame in simulated()[1]:
+        expected = once(lying(), frame).tobytes()
+        assert [twice(lying(), copy).tobytes() for copy in (frame, frame.copy())] == [expected] * 2
+        kept, same = once.memory(), twice.memory()
+        assert {name: array.tobytes() for name, array in same.items()} == {
+            name: array.tobytes() for name, array in kept.items()
+        }
+
+
+@passes
 def test_any_number_of_threads_gives_the_same_bytes(stage, settings, on_threads):
     on_threads(lambda: made(stage, settings, 400)(lying(400), simulated()[1][-1]).copy())
 

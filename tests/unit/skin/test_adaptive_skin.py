@@ -15,6 +15,7 @@ from mane.body.solid import Solid
 from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.measure.study.adaptive_steps import random_model
 from mane.skin.adaptive import _reference as reference
 from mane.skin.adaptive.graph import GRAZE, GuideGraph, MotionScale
 from mane.skin.adaptive.params import AdaptiveParams
@@ -289,14 +290,15 @@ def test_hair_that_would_be_behind_the_tooth_leans_to_its_guides(lean):
         np.testing.assert_allclose(hair[:, 0], groom.roots, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_hair_leans_as_the_ways_from_its_guides_say(seed):
+@pytest.mark.parametrize(("seed", "is_learned"), [(0, False), (1, False), (1, True)])
+def test_hair_leans_as_the_ways_from_its_guides_say(seed, is_learned):
     """Every way followed one by one, against boxes, cells and balls that leave most of them out."""
     rng = np.random.default_rng(seed)
     groom = curtain(hairs=61, vertices=14, depth=0.02)
     guides = every(groom, 6)
     comb = Solid(make_comb(teeth=12).shape)
-    skins = [AdaptiveSkin(groom, guides, solids=[comb], fade=0.0, lean=lean) for lean in (True, False)]
+    settings = {"solids": [comb], "fade": 0.0, "model": random_model(groom, guides) if is_learned else None}
+    skins = [AdaptiveSkin(groom, guides, lean=lean, **settings) for lean in (True, False)]
     along = np.linspace(0, 1, guides.vertex_count)[:, None]
     points = (guides.rest + 0.012 * rng.normal(size=(guides.capacity, 1, 3)) * along).astype(np.float32)
     # Teeth to the front, through the middle of the curtain and some way off its plane.
@@ -324,6 +326,9 @@ def test_hair_leans_as_the_ways_from_its_guides_say(seed):
     # A way is followed in 400 steps there; one that grazes a tooth between two of them is seen or not.
     assert (apart < 2e-4).mean() > 0.95
     assert (apart[~leans] == 0).mean() > 0.95
+    if is_learned:  # teeth part no guides of sets that stay
+        assert bits(skin.graph.edges, guides.capacity)[tuple(skin.graph.scale.pairs.T)].all()
+        assert (skin.chosen == 0).all()
 
 
 def test_what_hair_leans_by_fades_as_jumps_do_when_the_guides_come_back():
@@ -337,6 +342,51 @@ def test_what_hair_leans_by_fades_as_jumps_do_when_the_guides_come_back():
     assert np.abs(by[0]).max() > 0.002
     np.testing.assert_allclose(by[1], np.exp(-0.2) * by[0], atol=1e-6)
     np.testing.assert_allclose(by[2], np.exp(-0.5) * by[0], atol=1e-6)
+
+
+def teeth_in_swung_hair(guides):
+    """Guides that part beside a tooth, or are pressed together by it, while it comes and goes."""
+    away = Pose(np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0]))
+    for number in range(8):
+        time = 0.01 * number
+        frame = swung(guides, 0.02 * np.sin(number), time) if number % 3 else pressed(guides, time)
+        yield replace(frame, solid_poses=(away,)) if number % 4 == 2 else frame
+
+
+@pytest.mark.parametrize("is_learned", [False, True])
+@pytest.mark.parametrize("made", [AdaptiveSkin, TwoWaySkin])
+def test_a_frame_that_is_asked_for_again_leaves_fades_leans_and_loads(made, is_learned):
+    groom = curtain(hairs=81)
+    guides = every(groom, 8)
+    model = random_model(groom, guides) if is_learned else None
+    settings = {"solids": [TOOTH], "model": model, "lean": True, "use_motion": True, "use_solids": True}
+    once, twice = made(groom, guides, **settings), made(groom, guides, **settings)
+    fades, leans, loads = 0, 0, 0
+    for frame in teeth_in_swung_hair(guides):
+        expected, load = once(frame).tobytes(), once.guide_load()
+        assert [twice(again).tobytes() for again in (frame, frame, frame.copy())] == 3 * [expected]
+        memory, same = once.memory(), twice.memory()
+        assert list(memory) == list(same)
+        assert all(memory[name].tobytes() == same[name].tobytes() for name in memory)
+        fades, leans, loads = fades + len(memory["fading"]), leans + len(memory["leaning"]), loads + (load is not None)
+        if load is not None:
+            np.testing.assert_array_equal(twice.guide_load().force, load.force)
+    assert min(fades, leans) > 20
+    assert (loads > 0) == (made is TwoWaySkin)
+
+
+def test_another_frame_at_the_same_time_begins_anew():
+    """Hair that is looked at again with a solid elsewhere is where that has it, without a fade."""
+    groom = curtain()
+    guides = every(groom, 4)
+    skin, fresh = (AdaptiveSkin(groom, guides, solids=[TOOTH], hysteresis=1.0) for _ in range(2))
+    away = Pose(np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0]))
+    apart = swung(guides, 0.02, 0.3)
+    before = skin(replace(apart, solid_poses=(away,)), copy=True)
+    assert skin(apart).tobytes() == fresh(apart).tobytes() != before.tobytes()
+    skin.reset()
+    fresh.reset()
+    assert skin(apart).tobytes() == fresh(apart).tobytes()
 
 
 def test_guides_at_rest_give_the_groom_even_inside_a_solid():

@@ -160,6 +160,18 @@ def test_it_goes_on_from_its_memory_while_it_holds_hair():
     assert [one.tobytes() for one in carried(second, frames[60:])] == [one.tobytes() for one in expected[60:]]
 
 
+def test_a_frame_that_is_asked_for_again_gives_the_same_hair_and_changes_nothing():
+    gone = [(0.0, 1.0, 0.0)] * 150
+    frames = frames_of([*pressed(aside=0.02), *gone])
+    once, twice = SideKeeping([rod()], fade=0.05), SideKeeping([rod()], fade=0.05)
+    for frame in frames:
+        expected = once(curtain(), frame).tobytes()
+        assert [twice(curtain(), again).tobytes() for again in (frame, frame.copy())] == [expected] * 2
+        kept, same = once.memory(), twice.memory()
+        assert all(kept[name].tobytes() == same[name].tobytes() for name in kept)
+    assert expected == curtain().tobytes()  # it has come back meanwhile
+
+
 def test_threads_and_neighbours_change_nothing(on_threads):
     rng = np.random.default_rng(2)
     many = np.repeat(curtain(), 120, axis=0)

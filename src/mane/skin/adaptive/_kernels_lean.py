@@ -253,7 +253,8 @@ def follow_lean(leans, lean, turn, decay, kept, hair):
     """Move a hair `(V, 3)` by what it leans by, which goes from `kept` (V, 3) towards `lean`; whether it still leans.
 
     `kept` is as seen from the head, which `turn` (3, 3) takes to the world, and is changed. What a hair leans by fades
-    as jumps do, `decay` being what is left after a frame: thin teeth come and go within one.
+    as jumps do, `decay` being what is left after a frame: thin teeth come and go within one. All of it is left where
+    the same frame is asked for again, and no bit of `kept` changes.
     """
     largest = ZERO
     for i in range(len(hair)):
@@ -261,7 +262,8 @@ def follow_lean(leans, lean, turn, decay, kept, hair):
             goal = ZERO
             if leans:
                 goal = turn[0, c] * lean[i, 0] + turn[1, c] * lean[i, 1] + turn[2, c] * lean[i, 2]
-            kept[i, c] = goal + decay * (kept[i, c] - goal)
+            if decay < ONE:
+                kept[i, c] = goal + decay * (kept[i, c] - goal)
             largest = max(largest, abs(kept[i, c]))
     if largest <= GONE and not leans:
         kept[:] = ZERO
@@ -310,7 +312,7 @@ def lean_hairs(
         spacing: length of the segments of each hair at rest [m] (S,).
         recovery: part of the way from its guides that a hair wins back at every vertex towards its tip, and its root.
         turn: rotation of the head (3, 3).
-        decay: what is left of the last frame in what hairs lean by, 0 to 1.
+        decay: what is left of the last frame in what hairs lean by, 0 to 1; 1 where this is the last frame.
         kept: what hairs lean by, as seen from the head [m] (S, V, 3); only rows that lean count.
         is_leaning: whether they do (S,).
         points: see above.

@@ -78,12 +78,11 @@ class GuideGraph:
 
     Attributes:
         solids: as given.
-        checked: as given; none without that check.
+        checked: as given; none where nothing asks for solids, neither that check nor hairs that lean.
         edges: bits, shape (G, W), uint64; see `_kernels_graph`.
         difference: d of chai2017 eq. 2 for every pair in the last frame, shape (P,).
         between: places of every segment that are asked for solids.
         clearance: how far the vertices of guides are from the solids in the last frame at least [m], shape (Z, G, U).
-        spacing: longest segment of each guide in the last frame [m], shape (G,).
         cells: around the solids that are checked.
     """
 
@@ -98,7 +97,8 @@ class GuideGraph:
     ) -> None:
         self._params, self._capacity = params, capacity
         self.solids = tuple(solids)
-        self.checked = list(checked) if params.use_solids else []
+        leans = params.lean and not params.paper
+        self.checked = list(checked) if params.use_solids or leans else []
         own = [solids[number] for number in self.checked]
         self._solids = SkinSolids(own) if own else None
         self.cells = solid_cells([PackedSolid.of(solid) for solid in own])
@@ -121,7 +121,6 @@ class GuideGraph:
         self.edges = np.zeros((capacity, (capacity + 63) // 64), np.uint64)
         self.difference = np.zeros(len(scale.pairs), np.float32)
         self.clearance: FloatArray = np.zeros((0, 0, 0), np.float32)
-        self.spacing: FloatArray = np.full(capacity, spacing, np.float32)
 
     def update(self, frame: GuideFrame, velocity: FloatArray, present: FloatArray) -> None:
         """Connect the guides of a frame.
@@ -137,15 +136,16 @@ class GuideGraph:
         least = np.empty(clearance.shape[:2], np.float32)
         kernels.fill_clearance(solids, self.cells, poses, points, clearance, least)
         spacing = np.sqrt((np.diff(points, axis=1) ** 2).sum(axis=2).max(axis=1))
+        parting = poses if self._params.use_solids else poses[:0]  # others are there for hairs that lean
         is_connected = np.zeros(len(self.difference), np.bool_)
         tip = np.inf if self._params.tip_distance is None else self._params.tip_distance
         kernels.connect_pairs(
-            *(solids, self.cells, poses, points, velocity, clearance, least, spacing, present, self.scale.pairs),
+            *(solids, self.cells, parting, points, velocity, clearance, least, spacing, present, self.scale.pairs),
             *(self._inv_a, self._inv_b, self._limit, np.float32(tip), self.between, self._graze),
             *(self.difference, is_connected),
         )
         kernels.fill_edges(self.scale.pairs, is_connected, present, self.edges)
-        self.clearance, self.spacing = clearance, spacing
+        self.clearance = clearance
 
     def solids_at(self, frame: GuideFrame) -> tuple[SolidList, FloatArray]:
         """Solids that are checked and their poses at a frame, for kernels; none at no pose."""

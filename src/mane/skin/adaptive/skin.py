@@ -26,6 +26,7 @@ from mane.skin.adaptive.near import NearSets
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.adaptive.rows import GuideRows
 from mane.skin.base import Skin
+from mane.skin.moment import Moment
 from mane.skin.root_carry import RootCarry
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
@@ -135,6 +136,8 @@ class AdaptiveSkin(Skin):
         self._is_fading[:] = False
         self._leaning[:], self._is_leaning[:], self._decay = 0, False, np.float32(0)
         self._time, self._seen = NO_TIME, np.zeros_like(self.guides.rest)
+        self._velocity: FloatArray = np.zeros_like(self.guides.rest)
+        self._moment: Moment | None = None
         self._blend: Blend | None = None
         self._jump: tuple[FloatArray, NDArray[np.bool_]] | None = None  # of `blend_rows`
 
@@ -206,10 +209,8 @@ class AdaptiveSkin(Skin):
 
     def _fill_from(self, frame: GuideFrame, seen: GuideFrame, out: FloatArray) -> None:
         """Fill `out` with hairs on the head of `seen`; guides are connected as they are at `frame`."""
-        before, of_rows, elapsed = self._choose_from(frame, seen)
+        before, of_rows, decay = self._choose_from(frame, seen)
         started = perf_counter()
-        fade = 0.0 if self.params.paper else self.params.fade
-        decay = math.exp(-elapsed / fade) if fade > 0 and 0 < elapsed < LONGEST_FADE else 0.0
         self._decay = np.float32(decay)
         turn = seen.head.matrix[:3, :3]
         blend = Blend(
@@ -218,7 +219,7 @@ class AdaptiveSkin(Skin):
             now=self.chosen,
             turn=turn.reshape(-1).astype(np.float32),
             move=(seen.head.position + turn @ self._tables.pivot).astype(np.float32),
-            decay=np.float32(decay),
+            decay=self._decay,
             offset=self._offset,
             is_fading=self._is_fading,
         )
@@ -245,24 +246,42 @@ class AdaptiveSkin(Skin):
         return out
 
     def _choose_from(self, frame: GuideFrame, seen: GuideFrame) -> tuple[NDArray[np.int32], FloatArray, float]:
-        """Choose the sets of a frame; returns those before, how far the guide of each row is there, and the time [s]
-        since the frame before.
+        """Choose the sets of a frame; returns those before, how far the guide of each row is there, and what is left of
+        jumps since the frame before.
         """
         local = seen.head.inverse_apply(seen.points.astype(np.float64))
         displacement = np.where(frame.active[:, None, None], local - self.guides.rest, 0).astype(np.float32)
-        elapsed = frame.time - self._time
-        goes_on = 0 < elapsed < LONGEST_FADE
-        velocity = (displacement - self._seen) / np.float32(elapsed) if goes_on else np.zeros_like(displacement)
+        decay = self._left_at(frame)
+        if not self._is_asked_again(frame):
+            self._velocity = self._velocity_to(displacement, frame.time - self._time)
+            self._time, self._seen, self._moment = frame.time, displacement, Moment(frame)
         present = np.where(frame.active, frame.weight, 0).astype(np.float32)
         self._tables.move(displacement)
         started = perf_counter()
-        self.graph.update(frame, velocity, present)
+        self.graph.update(frame, self._velocity, present)
         connected = perf_counter()
         of_rows = self._tables.of_rows(present)
         before, self.chosen = self.chosen, self.sets.choose(self.graph, self._tables, of_rows, self.chosen)
         self.seconds = {"graph": connected - started, "choice": perf_counter() - connected}
-        self._time, self._seen = frame.time, displacement
-        return before, of_rows, elapsed
+        return before, of_rows, decay
+
+    def _is_asked_again(self, frame: GuideFrame) -> bool:
+        """Whether this is the last frame once more, which gives the same hair and leaves the memory as it is."""
+        return self._moment is not None and self._moment.is_of(frame)
+
+    def _left_at(self, frame: GuideFrame) -> float:
+        """What is left of jumps since the frame before, 0 to 1."""
+        if self._is_asked_again(frame):
+            return 1.0
+        elapsed, fade = frame.time - self._time, 0.0 if self.params.paper else self.params.fade
+        return math.exp(-elapsed / fade) if fade > 0 and 0 < elapsed < LONGEST_FADE else 0.0
+
+    def _velocity_to(self, displacement: FloatArray, elapsed: float) -> FloatArray:
+        """How fast guides came to where they are [m/s], (G, U, 3), as seen from the head; none after a pause."""
+        if not 0 < elapsed < LONGEST_FADE:
+            return np.zeros_like(displacement)
+        velocity: FloatArray = (displacement - self._seen) / np.float32(elapsed)
+        return velocity
 
     def memory(self) -> Memory:
         """What was chosen, what is left of jumps, and where the guides were."""

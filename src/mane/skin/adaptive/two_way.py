@@ -135,14 +135,17 @@ class TwoWaySkin(AdaptiveSkin):
         self._load: Float64Array | None = None
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
-        elapsed = frame.time - self._time
+        elapsed, is_again = frame.time - self._time, self._is_asked_again(frame)
         super()._fill(frame, out)
-        self._load = self._asked(frame, out, elapsed)
+        if not is_again:
+            self._load = self._asked(frame, out, elapsed)
 
     def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
         """Solids are met where hair really is; what guides get is told as in the rest pose."""
-        elapsed = frame.time - self._time
+        elapsed, is_again = frame.time - self._time, self._is_asked_again(frame)
         super()._fill_on_skin(frame, carry, out)
+        if is_again:
+            return
         load = self._asked(frame, out, elapsed)
         if load is not None:
             turn = quaternion.conjugate(quaternion.normalize(frame.root_rotations.astype(np.float64)))

@@ -21,6 +21,7 @@ from mane.skin.base import require_poses
 from mane.skin.finish import _kernels_sides as kernels
 from mane.skin.finish._kernels_sides import SideRules
 from mane.skin.finish.passes import FinishingPass
+from mane.skin.moment import Moment
 from mane.skin.solids import SkinSolids
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
@@ -111,11 +112,13 @@ class SideKeeping(FinishingPass):
         # it, or between two places, than its middle.
         self._spacing = float(np.clip(thinnest + self.params.thickness, FINEST, REACH))
         self._state = _nothing_known(0, 0)
+        self._taken = np.zeros(0, np.bool_)  # hairs that the last frame gave other points, or looked at
         self.reset()
 
     def reset(self) -> None:
         """Forget the frames before."""
         self._time, self._poses = -math.inf, tuple[Pose, ...]()
+        self._moment: Moment | None = None
         self._state.is_near[:] = False
         self._state.is_aside[:] = False
 
@@ -125,8 +128,18 @@ class SideKeeping(FinishingPass):
             return points
         require_poses(self._solid_count, frame.solid_poses)
         if self._state.last.shape != points.shape:
-            self._state = _nothing_known(*points.shape[:2])
+            self._state, self._moment = _nothing_known(*points.shape[:2]), None
             self.save_every = 1 + self._state.last.nbytes // SAVED_BYTES
+        if self._moment is not None and self._moment.is_of(frame):
+            points[self._taken] = self._state.last[self._taken]
+            return points
+        self._go_on(points, frame)
+        self._moment = Moment(frame)
+        return points
+
+    def _go_on(self, points: FloatArray, frame: GuideFrame) -> None:
+        """Take `points (S, V, 3)` [m] to a frame behind the last one, in place."""
+        assert self._solids is not None
         elapsed = frame.time - self._time
         if not 0 < elapsed < LONGEST:
             self.reset()
@@ -135,10 +148,10 @@ class SideKeeping(FinishingPass):
         solids, _ = self._solids.at(replace(frame, solid_poses=now))
         poses, rules = _poses_between(before, now), self._rules(before, now)
         turn, kept = frame.head.matrix[:3, :3].astype(np.float32), np.float32(self._kept(elapsed))
-        boxes = self._boxes(poses)
+        boxes, were_aside = self._boxes(poses), self._state.is_aside.copy()
         kernels.keep_sides(solids, self._cells, poses, boxes, rules, turn, kept, *self._state, points)
+        self._taken = were_aside | self._state.is_near
         self._time, self._poses = frame.time, now
-        return points
 
     def _kept(self, elapsed: float) -> float:
         """What is left after some time of how far a hair is aside, 0 to 1."""
