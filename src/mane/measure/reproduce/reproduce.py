@@ -44,6 +44,7 @@ PAPERS: dict[str, Paper] = {
                 name: f"reproduce.chai2017:{name}"
                 for name in ("comb", "curly", "criteria", "hand", "fingers", "gears", "toys", "horse", "choice")
             },
+            "mean": "reproduce.chai2017_mean:mean",
             "figures": "reproduce.chai2017_figures",
             "hairs": "reproduce.chai2017_hairs",
             "times": "reproduce.chai2017_times",
@@ -51,8 +52,9 @@ PAPERS: dict[str, Paper] = {
             "materials": "reproduce.chai2017_full:materials",
             **{
                 f"full_{name}": f"reproduce.chai2017_full:full_{name}"
-                for name in ("gears", "ball", "comb", "hand", "curly", "curly_hand")
+                for name in ("gears", "ball", "horse", "comb", "hand", "curly", "curly_hand")
             },
+            "full_mean": "reproduce.chai2017_mean:full_mean",
         },
     ),
     "chang2002": Paper(

@@ -1,25 +1,24 @@
 """Milliseconds per step of 10 ms of the adaptive skin, at the sizes of chai2017 table 2: for its bench and its scenes.
 
-No training: sets are those of the naive variant, or drawn at random, as many as a model has. `calm` frames have no
-solid in reach; in `combed` ones a comb goes through the hair, and its guides are simulated beside it. In `torn` ones
-guides around a comb change places at random in every frame, so that most hairs change their sets each time: the worst
-that can happen.
+No training: sets are those of the naive variant, or drawn at random, as many as a model has. Hair is on its body all
+the time. `calm` frames have nothing else in reach; in `combed` ones a comb goes through the hair, and its guides are
+simulated beside it. In `torn` ones guides around a comb change places at random in every frame, so that most hairs
+change their sets each time: the worst that can happen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mane.body.motion import Pose
+from mane.body.motion import Motion, Pose
 from mane.body.motion_keys import KeyframedMotion
 from mane.body.motion_presets import make_motion
 from mane.body.props import make_comb
-from mane.body.solid import Solid
 from mane.dataset.learn.adaptive import AdaptiveTraining
 from mane.geometry import quaternion
 from mane.geometry.threads import using_threads
@@ -31,6 +30,7 @@ from mane.measure.figures import Figures
 from mane.measure.heads import bench_frame
 from mane.measure.study._kernels_adaptive_plain import plain_blend
 from mane.measure.timing import best_seconds
+from mane.scene.config import ROUNDS_BEHIND_SIDES
 from mane.scene.simulation import Simulation
 from mane.skin.adaptive.graph import MotionScale, shared_pairs
 from mane.skin.adaptive.model import AdaptiveModel
@@ -95,6 +95,9 @@ PROMISED = (STAYING, CHOSEN)  # the default, and what the paper times
 AGAINST_HAIR = "hair against hair by keep_volume, in place of [33]'s correction"
 TABLE_2 = ("calm", "combed")  # frames that stand for those of the paper
 COMB_REACH, COMB_SPEED, COMBED_FRAMES = 0.08, 0.25, 12  # [m], [m/s]: it is in the middle of the frames that are timed
+COMBED_STEPS = round(COMB_REACH / COMB_SPEED / STEP) + COMBED_FRAMES // 2
+AWAY = KeyframedMotion(np.array([0.0]), np.array([[5.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 0.0, 1.0]]))
+PUSH_ROUNDS = 3  # of push_out as it is by default
 COMB_AT = {"straight": (0.135, -0.1, 0.0), "ball": (0.12, 0.0, 0.0)}  # [m] where the comb stands in the hair
 
 
@@ -117,14 +120,15 @@ class BoundHead:
         groom: its hair.
         guides: some of it.
         model: sets at random.
-        teeth: a comb.
+        solids: the body, and a comb.
         skins: what is timed, by name.
     """
 
     def __init__(self, size: Size, names: Sequence[str] = SKINS) -> None:
-        self.size, self.teeth = size, comb()
+        self.size = size
         self._frames: dict[str, list[GuideFrame]] = {}
         self.groom, self.guides = grown(size)
+        self.solids = simulated(self.guides, size, "still", AWAY).solids
         self.model = random_model(self.groom, self.guides)
         chosen: dict[str, Any] = {"model": self.model, "use_motion": True, "use_solids": True}
         settings: dict[str, dict[str, Any]] = {
@@ -133,15 +137,18 @@ class BoundHead:
             CHOSEN: chosen,
             LEANING: {**chosen, "lean": True},
         }
-        self.skins = {
-            name: AdaptiveSkin(self.groom, self.guides, solids=[self.teeth], **settings[name]) for name in names
-        }
+        around: dict[str, Any] = {"solids": self.solids, "body": self.solids[0]}
+        self.skins = {name: AdaptiveSkin(self.groom, self.guides, **around, **settings[name]) for name in names}
 
     def frames(self, kind: str) -> list[GuideFrame]:
         """Frames behind each other, "calm", "combed" or "torn"; made once."""
         if kind not in self._frames:
             self._frames[kind] = FRAMES[kind](self.guides, self.size)
         return self._frames[kind]
+
+    def push_out(self, rounds: int) -> SolidAdjustment:
+        """The pass of that name, as scenes have it."""
+        return SolidAdjustment(self.solids, groom=self.groom, body=self.solids[0], rounds=rounds)
 
 
 def measure_steps(
@@ -151,11 +158,10 @@ def measure_steps(
     size = head.size
     case = f"{size.name}, {size.hairs:,} x {size.vertices}, {size.guides} guides"
     _measure_memory(figures, case, head)
-    volume = VolumeKeeping(head.groom)
     for count in threads:
         with using_threads(count):
             say(f"adaptive: {size.name}, {count} threads")
-            _measure_threads(figures, f"{case}, {count} thread{'s'[: count - 1]}", head, volume, repeats, kinds)
+            _measure_threads(figures, f"{case}, {count} thread{'s'[: count - 1]}", head, repeats, kinds)
     _measure_full(figures, size, head.groom, say)
 
 
@@ -167,7 +173,7 @@ def _measure_memory(figures: Figures, case: str, head: BoundHead) -> None:
         ("constant", head.model, TARGET_MEGABYTES),
         ("quadratic", quadratic, TARGET_QUADRATIC),
     ):
-        skin = AdaptiveSkin(head.groom, head.guides, solids=[head.teeth], model=model)
+        skin = AdaptiveSkin(head.groom, head.guides, solids=head.solids, body=head.solids[0], model=model)
         figures.add(case, f"model, {name} weights", model.nbytes / 1e6, "MB", target=target)
         figures.add(
             case, f"skin that holds it, {name} weights", skin.nbytes / 1e6, "MB",
@@ -175,30 +181,33 @@ def _measure_memory(figures: Figures, case: str, head: BoundHead) -> None:
         )  # fmt: skip
 
 
-def _measure_threads(
-    figures: Figures, case: str, head: BoundHead, volume: VolumeKeeping, repeats: int, kinds: Sequence[str]
-) -> None:
+def _measure_threads(figures: Figures, case: str, head: BoundHead, repeats: int, kinds: Sequence[str]) -> None:
     size = head.size
     _plain(figures, case, head.groom, head.guides, repeats)
-    adjustment = SolidAdjustment([head.teeth])
+    # Passes that are timed behind each other: as the paper has them, as scenes have them, and hair against hair.
+    printed: dict[str, FinishingPass] = {"push-out": head.push_out(PUSH_ROUNDS)}
+    scenes: dict[str, FinishingPass] = {
+        "lengths kept": LengthKeeping(head.groom),
+        "sides kept": SideKeeping(head.solids, body=head.solids[0]),
+        "push-out behind them": head.push_out(ROUNDS_BEHIND_SIDES),
+    }
+    volume: dict[str, FinishingPass] = {AGAINST_HAIR: VolumeKeeping(head.groom)}
     for kind in kinds:
         frames = head.frames(kind)
-        total = guide_seconds(head.guides, None if kind == "calm" else head.teeth, repeats)
+        total = GUIDE_SECONDS[kind](head.guides, size, repeats)
         figures.add(f"{case}, {kind}", "guides", 1e3 * total, "ms")
         for name, skin in head.skins.items():
             skin.reset()
             stages = stage_seconds(skin, frames, repeats)
-            points = skin(frames[0])
-            stages[AGAINST_HAIR] = best_seconds(partial(volume, points.copy(), frames[0]), repeats, BUDGET)
-            stages["push-out"] = best_seconds(partial(adjustment, points, frames[0]), repeats, BUDGET)
-            passes = finish_seconds(skin, head, frames, repeats)
-            for stage, seconds in {**stages, **passes}.items():
+            alone, behind = (pass_seconds(skin, passes, frames, repeats) for passes in (printed, scenes))
+            against = pass_seconds(skin, volume, frames, repeats)
+            for stage, seconds in {**stages, **against, **alone, **behind}.items():
                 figures.add(f"{case}, {kind}, {name}", stage, 1e3 * seconds, "ms")
             is_promised = size.name == "hair salon" and "2 threads" in case and name in PROMISED
             target = TARGETS.get(kind) if is_promised else None
             for what, seconds in {
-                "guides, skin and push-out": stages["push-out"],
-                "guides, skin, lengths and sides kept and push-out": sum(passes.values()),  # as scenes have it
+                "guides, skin and push-out": sum(alone.values()),
+                "guides, skin, lengths and sides kept and push-out": sum(behind.values()),  # as scenes have it
             }.items():
                 figures.add(
                     f"{case}, {kind}, {name}", what, 1e3 * (total + stages["skin"] + seconds), "ms",
@@ -224,7 +233,7 @@ def _plain(figures: Figures, case: str, groom: Groom, guides: Guides, repeats: i
 def _measure_full(figures: Figures, size: Size, groom: Groom, say: Progress) -> None:
     part = Guides.chosen(groom, np.arange(0, groom.strand_count, FULL_SHARE))
     say(f"adaptive: {size.name}, full simulation of {part.count:,} hairs")
-    seconds = guide_seconds(part, None, 3) * groom.strand_count / part.count
+    seconds = calm_guide_seconds(part, size, 3) * groom.strand_count / part.count
     figures.add(
         f"{size.name}, every hair simulated", f"calm step, scaled from {part.count:,} hairs", seconds, "s",
         reference=size.paper_full, source="chai2017 table 2", target=TARGET_FULL if size.name == "hair salon" else None,
@@ -240,53 +249,51 @@ def grown(size: Size) -> tuple[Groom, Guides]:
     return groom, select_guides(groom, size.guides, method="random", seed=1)
 
 
-def comb() -> Solid:
-    """A comb that stands in the hair."""
-    shape = make_comb().shape
-    assert shape is not None
-    return Solid(shape)
+def simulated(guides: Guides, size: Size, head: str, way: Motion) -> Simulation:
+    """Guides on their body, and a comb on its way."""
+    comb = make_comb().solid(way)
+    return Simulation(guides, body=styles.body(size.style), head=make_motion(head), solids=[comb], frame_rate=1 / STEP)
 
 
 def comb_pose(size: Size) -> Pose:
-    """Where it stands: teeth towards the head."""
+    """Where a comb stands in the hair: teeth towards the head."""
     turn = quaternion.from_axis_angle(np.array([0.0, 0.0, 1.0]), -0.5 * np.pi)
     return Pose(np.array(COMB_AT[size.style]), turn)
 
 
+def combed(guides: Guides, size: Size) -> Simulation:
+    """Guides whose comb goes through them, from the front to the back."""
+    middle = comb_pose(size)
+    ends = middle.position + np.array([[0.0, 0.0, COMB_REACH], [0.0, 0.0, -COMB_REACH]])
+    way = KeyframedMotion(np.array([0.0, 2 * COMB_REACH / COMB_SPEED]), ends, np.tile(middle.rotation, (2, 1)))
+    return simulated(guides, size, "still", way)
+
+
 def calm_frames(guides: Guides, size: Size) -> list[GuideFrame]:
     """Two frames of guides that sway together, the comb far away."""
-    away = Pose(np.array([5.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0]))
     along = np.linspace(0, 1, guides.vertex_count)[:, None] ** 2
     still = bench_frame(guides)
     return [
         replace(
             still,
             points=(still.head.apply(guides.rest) + sway * along * np.array([1.0, 0, 0])).astype(np.float32),
-            solid_poses=(away,),
+            solid_poses=(still.head, AWAY.pose(0.0)),
         )
         for sway in (0.0, 0.001)
     ]
 
 
 def combed_frames(guides: Guides, size: Size) -> list[GuideFrame]:
-    """Frames of guides that are simulated while a comb goes through them, from the front to the back."""
-    middle = comb_pose(size)
-    ends = middle.position + np.array([[0.0, 0.0, COMB_REACH], [0.0, 0.0, -COMB_REACH]])
-    motion = KeyframedMotion(np.array([0.0, 2 * COMB_REACH / COMB_SPEED]), ends, np.tile(middle.rotation, (2, 1)))
-    shape = comb().shape
-    assert shape is not None
-    simulation = Simulation(guides, head="still", solids=[Solid(shape, motion)], frame_rate=1 / STEP)
-    found = []
-    for _ in range(round(COMB_REACH / COMB_SPEED / STEP) + COMBED_FRAMES // 2):
-        found.append(simulation.step().copy())
-    return found[-COMBED_FRAMES:]
+    """Frames of guides that are simulated while a comb goes through them."""
+    simulation = combed(guides, size)
+    return [simulation.step().copy() for _ in range(COMBED_STEPS)][-COMBED_FRAMES:]
 
 
 def torn_frames(guides: Guides, size: Size) -> list[GuideFrame]:
     """Two frames of guides on a head that stands still, swung apart in two ways, the comb among them."""
     rng = np.random.default_rng(3)
     along = np.linspace(0, 1, guides.vertex_count)[:, None] ** 2
-    still = replace(bench_frame(guides), head=Pose.identity(), solid_poses=(comb_pose(size),))
+    still = replace(bench_frame(guides), head=Pose.identity(), solid_poses=(Pose.identity(), comb_pose(size)))
     return [
         replace(
             still,
@@ -314,13 +321,10 @@ def stage_seconds(skin: AdaptiveSkin, frames: Iterable[GuideFrame], repeats: int
     return {key: float(np.median([one[key] for one in found[2:]])) for key in found[0]}
 
 
-def finish_seconds(skin: AdaptiveSkin, head: BoundHead, frames: list[GuideFrame], repeats: int) -> dict[str, float]:
-    """Seconds of the passes that scenes have behind the skin, in their order, the median of frames, there and back."""
-    passes: dict[str, FinishingPass] = {
-        "lengths kept": LengthKeeping(head.groom),
-        "sides kept": SideKeeping([head.teeth]),
-        "push-out behind them": SolidAdjustment([head.teeth]),
-    }
+def pass_seconds(
+    skin: AdaptiveSkin, passes: Mapping[str, FinishingPass], frames: list[GuideFrame], repeats: int
+) -> dict[str, float]:
+    """Seconds of passes behind each other on what the skin makes of frames, the median, there and back."""
     found: list[dict[str, float]] = []
     both = frames + frames[-2:0:-1]
     for number in range(2 * repeats + 2):
@@ -332,13 +336,22 @@ def finish_seconds(skin: AdaptiveSkin, head: BoundHead, frames: list[GuideFrame]
     return {stage: float(np.median([one[stage] for one in found[2:]])) for stage in passes}
 
 
-def guide_seconds(guides: Guides, teeth: Solid | None, repeats: int) -> float:
-    """Seconds of a step of 10 ms of the guides, beside a comb where there is one."""
-    simulation = Simulation(
-        guides, head=make_motion("shake"), solids=[] if teeth is None else [teeth], frame_rate=1 / STEP
-    )
+def calm_guide_seconds(guides: Guides, size: Size, repeats: int) -> float:
+    """Seconds of a step of 10 ms of guides on a head that shakes."""
+    simulation = simulated(guides, size, "shake", AWAY)
     simulation.step()
     return best_seconds(simulation.step, max(repeats, 3))
+
+
+def combed_guide_seconds(guides: Guides, size: Size, repeats: int) -> float:
+    """The same while a comb goes through them, the median of the frames that the skin is timed on."""
+    simulation = combed(guides, size)
+    found = [best_seconds(simulation.step, 1) for _ in range(COMBED_STEPS)]
+    return float(np.median(found[-COMBED_FRAMES:]))
+
+
+# Guides of `torn` frames are not simulated: their comb is that of combed ones.
+GUIDE_SECONDS = {"calm": calm_guide_seconds, "combed": combed_guide_seconds, "torn": combed_guide_seconds}
 
 
 def random_model(groom: Groom, guides: Guides, degree: int = 0) -> AdaptiveModel:

@@ -26,12 +26,12 @@ from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.study.parting_baselines import ParticleSkin, follow_the_leader
-from mane.measure.study.parting_meter import Found, FrameMeter, near_solids
+from mane.measure.study.parting_meter import Found, FrameMeter, finish_of, near_solids
 from mane.measure.study.parting_scenes import PartingScene
 from mane.scene.simulation import Simulation
 from mane.skin.adaptive.model import AdaptiveModel
 from mane.skin.base import Skin
-from mane.skin.finish.passes import LengthKeeping, SolidAdjustment
+from mane.skin.finish.passes import LengthKeeping
 from mane.skin.finish.sides import SideKeeping
 from mane.skin.table import make_skin
 from mane.strand.frame import GuideFrame
@@ -371,10 +371,11 @@ def carried_two_way(recording: Recording, **settings: Any) -> Carried:
 
 def pushed_out(recording: Recording, hairs: Carried) -> Carried:
     """The same hairs with their lengths and out of the solids: position correction, as `FrameMeter` finishes them."""
-    solids = recording.simulation.solids
-    lengths, adjustment = LengthKeeping(recording.groom), SolidAdjustment(solids, touched=range(1, len(solids)))
+    finish = finish_of(recording.groom, recording.simulation.solids)
     for frame, points in hairs:
-        yield frame, adjustment(lengths(points), frame)
+        for one in finish:
+            points = one(points, frame)
+        yield frame, points
 
 
 def measure(recording: Recording, make: Make | None) -> Found:

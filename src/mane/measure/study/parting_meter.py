@@ -8,32 +8,54 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.solid import Solid
+from mane.body.cells import solid_box, world_boxes
+from mane.body.packed import PackedSolid, packed_poses
+from mane.body.solid import PosedSolid, Solid
 from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
 from mane.metrics.flicker import FlickerMeter
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error
-from mane.skin.finish.passes import LengthKeeping, SolidAdjustment
+from mane.scene.config import ROUNDS_BEHIND_SIDES
+from mane.skin.finish.passes import FinishingPass, LengthKeeping, SolidAdjustment
 from mane.strand.frame import GuideFrame
 
 NEAR = 0.02  # [m]
 INSIDE = 1e-4  # [m] deeper than this counts as penetration
+REACH = 0.05  # [m] around the box of a solid, within which distances from it are asked
 
 
 def solid_distance(solids: Sequence[Solid], time: float, points: FloatArray) -> FloatArray:
-    """Signed distance of points (S, V, 3) from the nearest of the solids behind the first, the body [m], (S, V)."""
-    found = np.full(points.shape[:2], np.inf, np.float32)
+    """Signed distance of points (S, V, 3) from the nearest of the solids behind the first, the body [m], (S, V).
+
+    Infinite where that is more than `REACH` from the box around each.
+    """
     flat = np.ascontiguousarray(points.reshape(-1, 3), np.float32)
+    found = np.full(len(flat), np.inf, np.float32)
     for solid in solids[1:]:
-        found = np.minimum(found, solid.at(time).distance(flat).reshape(found.shape))
-    return found
+        now = solid.at(time)
+        low, high = _box(now)
+        rows = np.flatnonzero(((flat > low - REACH) & (flat < high + REACH)).all(axis=1))
+        found[rows] = np.minimum(found[rows], now.distance(flat[rows]))
+    return found.reshape(points.shape[:2])
+
+
+def _box(now: PosedSolid) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest corner of a solid in the world [m], each (3,)."""
+    box = world_boxes(solid_box(PackedSolid.of(now.solid))[None], packed_poses([now.pose]))[0]
+    return box[:3], box[3:]
 
 
 def near_solids(solids: Sequence[Solid], time: float, points: FloatArray) -> NDArray[np.bool_]:
     """Whether hairs (S, V, 3) have a vertex within `NEAR` of a solid, (S,)."""
     is_near: NDArray[np.bool_] = np.any(solid_distance(solids, time, points) < NEAR, axis=1)
     return is_near
+
+
+def finish_of(groom: Groom, solids: Sequence[Solid]) -> tuple[FinishingPass, ...]:
+    """What every method is held behind: lengths kept, and `push_out` as scenes have it behind sides kept."""
+    adjustment = SolidAdjustment(solids, groom=groom, body=solids[0], rounds=ROUNDS_BEHIND_SIDES)
+    return LengthKeeping(groom), adjustment
 
 
 @dataclass(frozen=True)
@@ -44,7 +66,8 @@ class Found:
         near_error: mean distance of hairs near a solid from the truth [m], as they come from the method.
         near_error_finished: after push-out with lengths kept, as a frame is drawn.
         error: of all hairs, before push-out [m].
-        rate: part of the vertices of hairs near a solid that are deeper in it than `INSIDE`, before push-out.
+        rate: part of the vertices of hairs near a solid, in the truth or by the method, that are deeper in it than
+            `INSIDE`, before push-out.
         rate_finished: after push-out with lengths kept.
         deepest: deepest penetration of all frames [m], after push-out.
         deepest_mean: mean over frames of the deepest penetration [m], after push-out.
@@ -78,8 +101,8 @@ class FrameMeter:
 
     def __init__(self, groom: Groom, solids: Sequence[Solid], others: IntArray) -> None:
         self._solids, self._others, self._rest = solids, others, groom.as_uniform()
-        self._adjustment = SolidAdjustment(solids, touched=range(1, len(solids)))
-        self._lengths, self._flicker, self._flicker_alone = LengthKeeping(groom), FlickerMeter(), FlickerMeter()
+        self._finish = finish_of(groom, solids)
+        self._flicker, self._flicker_alone = FlickerMeter(), FlickerMeter()
         self._rows: list[tuple[float, ...]] = []
 
     def add(self, frame: GuideFrame, truth: FloatArray, is_near: NDArray[np.bool_], made: FloatArray | None) -> None:
@@ -89,15 +112,15 @@ class FrameMeter:
         near = others[is_near[others]]
         apart = _apart(points, truth)
         self._flicker_alone.add(points[others])
-        before = self._distance(frame, points, near)
+        before = self._distance(frame, points, is_near)
         of_shape = (
             np.abs(length_error(points[others], rest[others])).mean(),
             kink(points[others], rest[others]).mean(),
         )
         if made is not None:
-            self._lengths(points)
-            self._adjustment(points, frame)
-        after = self._distance(frame, points, near)
+            for one in self._finish:
+                points = one(points, frame)
+        after = self._distance(frame, points, is_near)
         self._flicker.add(points[others])
         self._rows.append(
             (
@@ -106,6 +129,7 @@ class FrameMeter:
                 len(near),
                 apart[others].mean(),
                 (before < -INSIDE).sum(),
+                before.size,
                 (after < -INSIDE).sum(),
                 after.size,
                 max(-after.min(initial=0.0), 0.0),
@@ -113,21 +137,21 @@ class FrameMeter:
             )
         )
 
-    def _distance(self, frame: GuideFrame, points: FloatArray, near: IntArray) -> FloatArray:
-        if not len(near):
-            return np.zeros((0, 1), np.float32)
-        return solid_distance(self._solids, frame.time, points[near, 1:])
+    def _distance(self, frame: GuideFrame, points: FloatArray, is_near: NDArray[np.bool_]) -> FloatArray:
+        """Distance of the vertices of hairs that are near a solid, in the truth or here, (N, V - 1) [m]."""
+        distance = solid_distance(self._solids, frame.time, points[self._others, 1:])
+        return distance[is_near[self._others] | (distance < NEAR).any(axis=1)]
 
     def found(self) -> Found:
         """What all frames came to."""
         table = np.array(self._rows, np.float64)
-        near, finished, hairs, error, inside, inside_finished, vertices, deepest, stretch, bend = table.T
+        near, finished, hairs, error, inside, count, inside_finished, count_finished, deepest, stretch, bend = table.T
         return Found(
             near_error=near.sum() / max(hairs.sum(), 1),
             near_error_finished=finished.sum() / max(hairs.sum(), 1),
             error=error.mean(),
-            rate=inside.sum() / max(vertices.sum(), 1),
-            rate_finished=inside_finished.sum() / max(vertices.sum(), 1),
+            rate=inside.sum() / max(count.sum(), 1),
+            rate_finished=inside_finished.sum() / max(count_finished.sum(), 1),
             deepest=deepest.max(),
             deepest_mean=deepest.mean(),
             flicker=self._flicker.value,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +24,7 @@ FASTEST_GEAR = 4.0  # [rad/s]
 HAND_ROWS = ((0.0, 0.42, -0.04, 0.12), (0.3, 0.278, -0.04, 0.09), (1.1, 0.274, -0.06, -0.08), (1.4, 0.42, -0.06, -0.2))
 CURLS = ((0.0, 0.1), (0.3, 0.1), (0.7, 0.5), (1.0, 0.2), (1.4, 0.1))  # [s], and how far fingers are closed
 SPREAD = 0.15  # [rad]
+DIGESTED_TIMES = 15
 HORSE_TOP = -0.22  # [m] its hooves where its back is highest
 
 
@@ -114,6 +116,14 @@ class PartingScene:
     shown: tuple[float, ...] = (0.6, 0.9)
     view: tuple[float, float, float] = (1.0, 0.1, 0.35)
 
+    def digest(self) -> str:
+        """Text that is another one where the hair, its strands, or the shape or way of a solid are."""
+        key = hashlib.sha256(repr((self.style, self.seconds, self.options, self.model, self.strand)).encode())
+        for solid in self.solids():
+            for time in np.linspace(0.0, self.seconds, DIGESTED_TIMES):
+                key.update(np.ascontiguousarray(solid.at(float(time)).mesh().points, np.float32).tobytes())
+        return key.hexdigest()[:16]
+
 
 COMB = PartingScene("comb through straight hair (fig. 13)", "straight", comb_through, 1.5)
 CURLY_COMB = PartingScene("comb through curly hair (fig. 13)", "curly", comb_through, 1.5)
@@ -146,4 +156,6 @@ STRAIGHT_SPRINGS, WAVY_SPRINGS = ({"preset": f"chai2017_{name}", "sag_free": Fal
 TABLE_1 = (
     replace(COMB, name="comb, straight hair of table 1", model="spring", strand=STRAIGHT_SPRINGS),
     replace(CURLY_COMB, name="comb, curls with table 1's wavy hair", model="spring", strand=WAVY_SPRINGS),
+    replace(HAND, name="hand, straight hair of table 1", model="spring", strand=STRAIGHT_SPRINGS),
+    replace(CURLY_HAND, name="hand, curls with table 1's wavy hair", model="spring", strand=WAVY_SPRINGS),
 )

@@ -124,7 +124,7 @@ def _truth_of(size: FullSize, part: Groom, folder: Path, done: Done) -> FloatArr
             done(f"hairs beside the solids, step {number + 1} of {size.steps}", number / size.steps)
             yield full.step().points
 
-    key = f"{scene.name}, {size.hairs} x {size.vertices}, {part.strand_count} kept, {size.steps} steps"
+    key = f"{scene.name} {scene.digest()}, {size.hairs} x {size.vertices}, {part.strand_count} kept, {size.steps} steps"
     return kept_truth(folder, key, (size.steps, part.strand_count, size.vertices, 3), simulate)
 
 
