@@ -6,6 +6,7 @@ import pytest
 import mane
 from mane.dataset.dataset import open_dataset
 from mane.dataset.learn.styles import DatasetStyles
+from mane.measure.reproduce.guan2012_collisions import _run, bust_under, looked_at, mean_of
 from mane.reduced.evaluate import style_errors
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.scene.build import build
@@ -94,6 +95,29 @@ def test_hair_on_the_articulated_bust_is_learned_and_played(dataset, tmp_path, c
         frame = source.step()
     assert np.isfinite(frame.points).all()
     np.testing.assert_allclose(frame.points[:, 0], frame.roots, atol=1e-6)
+
+
+@pytest.mark.stress
+def test_penetration_on_the_articulated_bust_is_measured_where_its_joints_have_it(dataset):
+    """A source without collisions and one with them, beside the simulation, of the bust as it is in every frame."""
+    train, test = DatasetStyles(dataset), DatasetStyles(dataset, "test", least=1)
+    model = fit_model(train, MultilinearTraining(dimensions=12)).model
+    bust = bust_under(test, 0)
+    chosen, points = list(looked_at(test.track(0).heads.shape[0], test.rest.shape[1])), test.points(0, 0)
+    # Roots are on the scalp in every frame, which a bust at another time, or at rest, is away from.
+    roots = [np.repeat(points[n][:, :1], 2, axis=1) for n in chosen]
+    away = [
+        np.abs(bust.at(test.start(0) + n / 30).field_depths(own)).max() for n, own in zip(chosen, roots, strict=True)
+    ]
+    assert max(away) < 0.05  # [cm]
+    assert max(np.abs(bust.at(0.0).field_depths(own)).max() for own in roots) > 0.3
+    free, pushed = (_run(test, 0, model, 0, bust, collisions) for collisions in ("off", "push"))
+    for run in (free, pushed):
+        assert run.error < 0.05
+        assert len(run.inside.by_field) == len(run.inside.eq_14) == len(chosen)
+    left, before = (mean_of(run.inside.by_field, "beyond") for run in (pushed, free))
+    assert left <= before
+    assert left < 0.005
 
 
 @pytest.mark.stress

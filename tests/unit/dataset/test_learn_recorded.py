@@ -123,7 +123,7 @@ def pitched_dataset(folder, begins):
 
 
 def test_hair_at_rest_is_that_of_a_recording_that_begins_upright(tmp_path):
-    """On a head that is pitched hair hangs otherwise, and the first recording is; which way it faces is all the same."""
+    """On a head that is pitched hair hangs otherwise, and the first recording is; the way it faces is all the same."""
     data = pitched_dataset(tmp_path, (30.0, 0.2, -30.0))
     train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
     assert train.settled_in == 1

@@ -56,24 +56,53 @@ def learn_multilinear(
     if between is not None:
         say("calibrating sliders", 0.0)
         model = calibrated(model, between)
-    facts = {**model.facts, **_errors(model, dataset, styles, training, say)}
-    facts |= {
+    errors = _errors(model, dataset, styles, training, say)
+    model = with_facts(model, styles, training, errors, time.perf_counter() - began, between=between)
+    with atomic_path(output.with_suffix(".json")) as partial:
+        Path(partial).write_text(json.dumps(model.facts, indent=2) + "\n", encoding="utf-8")
+    with atomic_write(output) as file:
+        model.to_file().write(file)
+    return model
+
+
+def with_facts(
+    model: HairModel,
+    styles: DatasetStyles,
+    training: MultilinearTraining,
+    errors: Mapping[str, Mapping[str, StyleError]],
+    seconds: float,
+    *,
+    between: DatasetStyles | None = None,
+) -> HairModel:
+    """A model that tells what it is worth and what it was learned from, as `mane info` prints it.
+
+    Args:
+        model: that was learned, and calibrated where it is.
+        styles: that it was learned from.
+        training: how.
+        errors: by the name of each style, on the motions of each split: "training", and "test" where there is one.
+        seconds: that learning took.
+        between: what calibrated its sliders.
+    """
+    rows = [
+        {"style": name, **{f"{split}_{key}": value for split in own for key, value in _told(own[split])}}
+        for name, own in errors.items()
+    ]
+    facts = {
+        **model.facts,
+        "errors": rows,
         "guides": model.guide_count,
         "vertices": model.vertex_count,
         "dimensions": model.coefficient_count,
         "motions": styles.motion_count,
-        "dataset": Path(dataset.store.path).name,
-        **_provenance(dataset),
+        **_provenance(styles.dataset),
         "settings": asdict(training),
         "megabytes": model.nbytes / 1e6,
-        "seconds": {"learning": time.perf_counter() - began},
+        "seconds": {"learning": seconds},
     }
-    model = replace(model, facts=facts)
-    with atomic_path(output.with_suffix(".json")) as partial:
-        Path(partial).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    with atomic_write(output) as file:
-        model.to_file().write(file)
-    return model
+    if between is not None:
+        facts["calibrated_by"] = _provenance(between.dataset)
+    return replace(model, facts=facts)
 
 
 def _between(path: Path, training: MultilinearTraining) -> DatasetStyles:
@@ -85,25 +114,21 @@ def _between(path: Path, training: MultilinearTraining) -> DatasetStyles:
 
 def _errors(
     model: HairModel, dataset: Dataset, styles: DatasetStyles, training: MultilinearTraining, say: Tell
-) -> dict[str, Any]:
+) -> dict[str, dict[str, StyleError]]:
     say("measuring", 0.0)
-    rows = {"training": style_errors(model, styles, with_floor=False)}
+    found = {"training": style_errors(model, styles, with_floor=False)}
     if dataset.split("test"):
         say("measuring on motion that was not learned from", 0.5)
-        rows["test"] = style_errors(model, DatasetStyles(dataset, "test", least=1, wind=training.wind))
-    return {
-        "errors": [
-            {"style": name, **{f"{split}_{key}": value for split in rows for key, value in _told(rows[split][corner])}}
-            for corner, name in enumerate(style_names(model))
-        ]
-    }
+        found["test"] = style_errors(model, DatasetStyles(dataset, "test", least=1, wind=training.wind))
+    return {name: {split: found[split][k] for split in found} for k, name in enumerate(style_names(model))}
 
 
 def _provenance(dataset: Dataset) -> dict[str, Any]:
-    """What the dataset was made from: its spec and a digest of it, those of files that it reads, and the programs."""
+    """The dataset by its name, and what it was made from: spec, digests of it and of files that it reads, programs."""
     header = dataset.store.header
     text = json.dumps(header["spec"], sort_keys=True).encode()
     return {
+        "dataset": Path(dataset.store.path).name,
         "spec": header["spec"],
         "spec_sha256": hashlib.sha256(text).hexdigest(),
         "files_sha256": header.get("files", {}),

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mane.dataset.cluster import core_count
 from mane.dataset.dataset import Dataset, open_dataset
-from mane.dataset.learn.multilinear import style_names
+from mane.dataset.learn.multilinear import style_names, with_facts
 from mane.dataset.learn.styles import DatasetStyles
 from mane.dataset.run import DatasetProgress, run_dataset
 from mane.dataset.spec import AxisTable, MotionTable, Spec, StoreTable
@@ -146,9 +146,9 @@ def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
     model = learned.default.model
     tell("longer windows", 0.6)
     add_windows(report, f"{size.guides} guides", learned.default, learned.printed, learned.train, learned.test)
-    between = _between(report, size, tell)
+    between = DatasetStyles(_between(report, size, tell), "test", least=1)
     model = add_between(report, model, between)
-    _keep(report, model)
+    _keep(report, size, learned, between, model)
     add_lengths(report, model, _lengths(report, size, tell), OTHER_SLIDERS)
     tell("collisions", 0.85)
     collision_figures(report, learned.test, model, learned.printed, quick=quick)
@@ -175,10 +175,15 @@ def wind(report: Report, *, quick: bool, tell: Tell) -> None:
     size = _size(report, 962, quick)
     report.note(RIGID_BUST)
     data = simulated(report, "hair", spec_of(size, WIND_AXES), tell, (0.0, 0.8))
-    _wind_as_control(report, size, data, tell)
-    tell("as printed", 0.92)
     train, test = (DatasetStyles(data, split, least=1, wind="factor") for split in ("train", "test"))
     printed = _printed(train, size)
+    controlled = DatasetStyles(data), DatasetStyles(data, "test", least=1)
+    default, seconds = _default(controlled[0], size, tell, (0.8, 0.88))
+    learned = Learned(default, printed, *controlled, seconds)
+    tell("measuring", 0.88)
+    _wind_as_control(report, learned, quick)
+    _keep(report, size, learned)
+    tell("as printed", 0.95)
     for corner, (known, unseen) in enumerate(
         zip(style_errors(printed.model, train, with_floor=False), style_errors(printed.model, test), strict=True)
     ):
@@ -212,6 +217,8 @@ def bust(report: Report, *, quick: bool, tell: Tell) -> None:
     size = _size(report, 198, quick)
     data = simulated(report, "hair", bust_spec(size), tell, (0.0, 0.8))
     learned = _one_style(report, size, data, tell)
+    tell("collisions", 0.95)
+    default_figures(report, learned.test, learned.default.model, quick=quick)
     for name, fitted in (("default", learned.default), ("as printed", learned.printed)):
         case, count = f"{size.guides} guides, long soft, {name}", fitted.model.space.body_count
         report.add(case, "components of the bust", count, "1", reference=10, source="section 3.1")
@@ -241,12 +248,23 @@ def _size(report: Report, guides: int, quick: bool) -> Size:
 
 @dataclass(eq=False)
 class Learned:
-    """Two models of one dataset, and what they are tested with."""
+    """Two models of one dataset, and what they are tested with.
+
+    Attributes:
+        default: ours.
+        printed: the paper's.
+        train: what they are learned from.
+        test: what they are tested with.
+        seconds: that learning the default took.
+        errors: of the default by the names of its styles, in training and test.
+    """
 
     default: Fitted
     printed: Fitted
     train: DatasetStyles
     test: DatasetStyles
+    seconds: float
+    errors: dict[str, dict[str, StyleError]] = field(default_factory=dict)
 
 
 def simulated(report: Report, name: str, spec: Spec, tell: Tell, shares: tuple[float, float]) -> Dataset:
@@ -290,18 +308,37 @@ def _tests(size: Size) -> tuple[MotionTable, ...]:
     return tuple(table for table in motions(size.share) if table.split == "test")
 
 
-def _default(report: Report, train: DatasetStyles, size: Size, tell: Tell, shares: tuple[float, float]) -> Fitted:
+def _training(size: Size) -> MultilinearTraining:
+    return MultilinearTraining(dimensions=size.dimensions)
+
+
+def _learned(data: Dataset, size: Size, tell: Tell, shares: tuple[float, float]) -> Learned:
+    """Both models of a dataset; learning the default takes the scene between two shares."""
+    train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
+    default, seconds = _default(train, size, tell, shares)
+    return Learned(default, _printed(train, size), train, test, seconds)
+
+
+def _default(train: DatasetStyles, size: Size, tell: Tell, shares: tuple[float, float]) -> tuple[Fitted, float]:
+    """The default, and the seconds that learning it took."""
+
     def told(text: str, share: float) -> None:
         tell(text, shares[0] + (shares[1] - shares[0]) * share)
 
-    fitted = fit_model(train, MultilinearTraining(dimensions=size.dimensions), told)
-    _keep(report, fitted.model)
-    return fitted
+    began = time.perf_counter()
+    fitted = fit_model(train, _training(size), told)
+    return fitted, time.perf_counter() - began
 
 
-def _keep(report: Report, model: HairModel) -> None:
+def _keep(
+    report: Report, size: Size, learned: Learned, between: DatasetStyles | None = None, model: HairModel | None = None
+) -> None:
+    """Leave the default in the folder of the scene, with its errors and where it comes from, as `mane learn` does."""
+    made = with_facts(
+        model or learned.default.model, learned.train, _training(size), learned.errors, learned.seconds, between=between
+    )
     with atomic_write(report.folder / "hair.model") as file:
-        model.to_file().write(file)
+        made.to_file().write(file)
 
 
 def _printed(train: DatasetStyles, size: Size) -> Fitted:
@@ -311,14 +348,17 @@ def _printed(train: DatasetStyles, size: Size) -> Fitted:
 def four_styles(report: Report, size: Size, tell: Tell, until: float) -> Learned:
     """Simulate and learn two lengths and two softnesses, and add both columns of table 1."""
     data = simulated(report, "hair", spec_of(size, STYLE_AXES), tell, (0.0, until))
-    train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
-    default, printed = _default(report, train, size, tell, (until, until + 0.05)), _printed(train, size)
+    learned = _learned(data, size, tell, (until, until + 0.05))
+    train, test, printed = learned.train, learned.test, learned.printed
     tell("measuring", until + 0.06)
-    for name, fitted in (("default", default), ("as printed", printed)):
+    for name, fitted in (("default", learned.default), ("as printed", printed)):
         own = fitted.model
         both = zip(style_errors(own, train, with_floor=False), style_errors(own, test), strict=True)
         for corner, (known, unseen) in enumerate(both):
-            case = f"{size.guides} guides, {style_names(own)[corner]}, {name}"
+            style = style_names(own)[corner]
+            case = f"{size.guides} guides, {style}, {name}"
+            if name == "default":
+                learned.errors[style] = {"training": known, "test": unseen}
             promise = PROMISED.get(size.guides, (None,) * 4)[corner] if name == "default" else None
             paper = [table.get(size.guides, (None,) * 4)[corner] for table in (TABLE_1_TRAINING, TABLE_1)]
             add_errors(report, case, known, unseen, paper, promise, is_exact=name == "default")
@@ -327,7 +367,8 @@ def four_styles(report: Report, size: Size, tell: Tell, until: float) -> Learned
     for style, error in zip(style_names(printed.model), begun, strict=True):
         case = f"{size.guides} guides, {style}, as printed"
         report.add(case, "vertex error, test, start from the bust alone", 100 * error.model, "cm")
-    return Learned(default, printed, train, test)
+    _keep(report, size, learned)
+    return learned
 
 
 def _one_style(
@@ -339,30 +380,34 @@ def _one_style(
     radius: float | None = None,
 ) -> Learned:
     """Learn long soft hair from a dataset of it, and add its columns of table 1."""
-    train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
-    default, printed = _default(report, train, size, tell, (0.8, 0.9)), _printed(train, size)
+    learned = _learned(data, size, tell, (0.8, 0.9))
     tell("measuring", 0.91)
-    for name, fitted in (("default", default), ("as printed", printed)):
+    for name, fitted in (("default", learned.default), ("as printed", learned.printed)):
         case = f"{size.guides:,} guides, long soft, {name}"
-        (known,) = style_errors(fitted.model, train, with_floor=False)
-        (unseen,) = style_errors(fitted.model, test)
+        (known,) = style_errors(fitted.model, learned.train, with_floor=False)
+        (unseen,) = style_errors(fitted.model, learned.test)
+        if name == "default":
+            learned.errors["long soft"] = {"training": known, "test": unseen}
         add_errors(report, case, known, unseen, paper, is_exact=name == "default")
         _add_stability(report, case, fitted.model, radius)
-    return Learned(default, printed, train, test)
+    _keep(report, size, learned)
+    return learned
 
 
-def _wind_as_control(report: Report, size: Size, data: Dataset, tell: Tell) -> None:
-    train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
-    fitted = _default(report, train, size, tell, (0.8, 0.88))
+def _wind_as_control(report: Report, learned: Learned, quick: bool) -> None:
+    """Rows of one model without sliders that knows all winds, in each of them."""
+    model, test = learned.default.model, learned.test
+    case = f"{model.guide_count} guides"
     for level, name in enumerate(WIND_NAMES):
         known, unseen = (
-            style_errors(fitted.model, styles, with_floor=styles is test, motions=styles.motions_at(WINDS[level]))[0]
-            for styles in (train, test)
+            style_errors(model, styles, with_floor=styles is test, motions=styles.motions_at(WINDS[level]))[0]
+            for styles in (learned.train, test)
         )
-        paper = _paper(WIND_ERRORS[level], size is QUICK)
-        add_errors(report, f"{size.guides} guides, {name}, default", known, unseen, paper, is_exact=True)
-    default_figures(report, test, fitted.model, quick=size is QUICK, motion=test.motions_at(WINDS[0])[0])
-    _add_stability(report, f"{size.guides} guides, default", fitted.model, None if size is QUICK else WIND_RADIUS)
+        learned.errors[name] = {"training": known, "test": unseen}
+        add_errors(report, f"{case}, {name}, default", known, unseen, _paper(WIND_ERRORS[level], quick), is_exact=True)
+    for level, name in enumerate(WIND_NAMES):
+        default_figures(report, test, model, quick=quick, motions=test.motions_at(WINDS[level]), named=f", {name}")
+    _add_stability(report, f"{case}, default", model, None if quick else WIND_RADIUS)
 
 
 def _paper(errors: Sequence[float], quick: bool) -> Sequence[float | None]:

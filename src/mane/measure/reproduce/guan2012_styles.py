@@ -32,20 +32,30 @@ LOCK = 4e-3  # [m] width that a guide is drawn with
 VIEW = (0.5, 0.1, 1.0)  # direction that pictures are seen from
 
 
-def add_between(report: Report, model: HairModel, between: Dataset) -> HairModel:
-    """Softness between its levels, as the slider says and calibrated; returns the model with its slider calibrated."""
-    test = DatasetStyles(between, "test", least=1)
-    made = calibrated(model, test)  # by how hair hangs before the motions begin
+def add_between(report: Report, model: HairModel, test: DatasetStyles) -> HairModel:
+    """Softness between its levels, as the slider says and calibrated; returns the model with its slider calibrated.
+
+    It is calibrated by the first frame of one motion, in which hair has settled and nothing has moved yet, and measured
+    on the others.
+    """
+    made = calibrated(model, test)
+    others = [motion for motion in range(test.motion_count) if motion != test.settled_in]
     for corner, levels in enumerate(corner_levels(test.factors)):
         sliders = {
             own.name: own.place(other.levels[level])
             for own, other, level in zip(model.factors, test.factors, levels, strict=True)
         }
         case = ", ".join(f"{name} {value:.2f}" for name, value in sliders.items())
-        rigid = blend_error(model, model.weights(sliders), test, corner, test.rest[corner]).rigid
+        weights, rest = model.weights(sliders), test.rest[corner]
+        rigid = blend_error(model, weights, test, corner, rest, motions=others).rigid
         report.add(case, "vertex error, test, hair carried rigidly", 100 * rigid, "cm")
         for name, one in (("as the slider says", model), ("calibrated", made)):
-            report.add(case, f"vertex error, test, {name}", 100 * slider_error(one, sliders, test, corner), "cm")
+            off = slider_error(one, sliders, test, corner, others)
+            report.add(case, f"vertex error, test, {name}", 100 * off, "cm")
+    report.note(
+        "Sliders are calibrated by the first frame of one test motion between the levels, hair at rest, and measured "
+        f"on the {len(others)} other ones."
+    )
     return made
 
 
