@@ -1,4 +1,4 @@
-"""A dense solve whose result does not depend on how many threads a library runs: sliders change operators with it."""
+"""Dense solves whose results do not depend on how many threads a library runs: sliders change operators with it."""
 
 # mypy: allow-untyped-defs
 
@@ -61,4 +61,38 @@ def cholesky_solve(
         inverse = 1.0 / matrix[i, i]
         for m in range(columns):
             right[i, m] *= inverse
+    return -1
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def lu_solve(
+    matrix,
+    # out
+    right,
+):
+    """Overwrite `right (N,)` with the solution of `matrix (N, N)`, which is overwritten with its factors.
+
+    Rows are exchanged for the largest pivot. Returns the first column without one, or -1.
+    """
+    size = len(right)
+    for j in range(size):
+        best = j
+        for i in range(j + 1, size):
+            if abs(matrix[i, j]) > abs(matrix[best, j]):
+                best = i
+        if not abs(matrix[best, j]) > 0.0:
+            return j
+        if best != j:
+            right[j], right[best] = right[best], right[j]
+            for k in range(size):
+                matrix[j, k], matrix[best, k] = matrix[best, k], matrix[j, k]
+        for i in range(j + 1, size):
+            factor = matrix[i, j] / matrix[j, j]
+            right[i] -= factor * right[j]
+            for k in range(j + 1, size):
+                matrix[i, k] -= factor * matrix[j, k]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            right[i] -= matrix[i, k] * right[k]
+        right[i] /= matrix[i, i]
     return -1

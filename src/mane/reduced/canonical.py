@@ -47,7 +47,8 @@ class BodyShape:
 
     def coefficients(self, canonical: Array) -> Array:
         """Of points in canonical space (T, B, 3), shape (T, b)."""
-        return np.asarray((canonical.reshape(len(canonical), -1) - self.mean) @ self.basis)
+        # Not by a library with threads of its own: what is played is the same bytes anywhere.
+        return np.asarray(np.einsum("tk,kb->tb", canonical.reshape(len(canonical), -1) - self.mean, self.basis))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,11 @@ class Space(Protocol):
     @property
     def rests_at_zero(self) -> bool:
         """Whether all controls are zero for an upright head that stands in still air: others say where hair settles."""
+        ...
+
+    @property
+    def needs_points(self) -> bool:
+        """Whether only a body that deforms can be played on: one that is rigid with the head says nothing of it."""
         ...
 
     @property
@@ -180,6 +186,11 @@ class HeadSpace:
         return int(self.body.basis.shape[1])
 
     @property
+    def needs_points(self) -> bool:
+        """Where there are components: what is rigid with the head has none."""
+        return self.body_count > 0
+
+    @property
     def control_count(self) -> int:
         """Those of the body, the head, and the wind."""
         return self.bodies * self.body_count + HEAD_CONTROLS + WIND_CONTROLS * self.has_wind
@@ -234,6 +245,7 @@ class BustSpace:
     bodies: int = 1
     has_wind: ClassVar[bool] = False
     rests_at_zero: ClassVar[bool] = False
+    needs_points: ClassVar[bool] = False  # a bust that is rigid with the head is one like any other
     name: ClassVar[str] = "bust"
 
     @property

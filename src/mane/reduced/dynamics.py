@@ -21,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mane.reduced._kernels_solve import cholesky_solve
+from mane.reduced._kernels_solve import cholesky_solve, lu_solve
 from mane.reduced.tensor import Array, mode_product, n_mode_svd, unfold
 
 SINGULAR = 1e-10  # of the largest singular value: what a pseudo-inverse takes for zero
@@ -67,9 +67,17 @@ class Operator:
         return float(np.abs(np.linalg.eigvals(matrix)).max())
 
     def settled(self, control: Array) -> Array:
-        """Coefficients (d,) that stay as they are while the controls do."""
+        """Coefficients (d,) that stay as they are while the controls do.
+
+        Raises:
+            ValueError: the dynamics have an eigenvalue of 1, so that nothing settles.
+        """
         still = np.eye(self.history.shape[1]) - self.history.sum(axis=0)
-        return np.asarray(np.linalg.solve(still, self.control @ control))
+        # Neither product nor solve by a library with threads of its own: hair begins with the same bytes anywhere.
+        found = np.einsum("du,u->d", self.control, control)
+        if lu_solve(still, found) >= 0:
+            raise ValueError("model: its dynamics have an eigenvalue of 1, so no hair comes to rest; learn it again")
+        return np.asarray(found)
 
 
 def roll_out(operator: Operator, controls: Array, start: Array | None = None) -> Array:

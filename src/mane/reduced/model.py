@@ -164,11 +164,27 @@ class HairModel:
         if self.strands.max(initial=0) >= groom.strand_count:
             raise ValueError(f"{text}, of which there are {groom.strand_count:,}")
         guides = Guides.chosen(groom, self.strands, self.vertex_count)
-        off = np.abs(self.groomed - guides.rest).reshape(len(self.rest), -1).max(axis=1)
+        return guides, self.corner_of(guides)
+
+    def corner_of(self, guides: Guides) -> int:
+        """Style that guides are of.
+
+        Raises:
+            ValueError: they are of another groom.
+        """
+        if guides.rest.shape != self.groomed.shape[1:]:
+            raise ValueError(
+                f"model: was learned of {self.guide_count:,} guides of {self.vertex_count} vertices, got "
+                f"{guides.capacity:,} of {guides.vertex_count}; [guides] model takes its own"
+            )
+        off = np.abs(self.groomed - guides.rest).reshape(len(self.groomed), -1).max(axis=1)
         corner = int(off.argmin())
-        if off[corner] > SAME_PLACE:
-            raise ValueError(f"{text}: they are {1e3 * off[corner]:.3g} mm off; `mane learn multilinear` learns it")
-        return guides, corner
+        if not off[corner] <= SAME_PLACE:
+            raise ValueError(
+                f"model: was learned of another groom; its {self.guide_count:,} guides of {self.vertex_count} vertices "
+                f"are up to {1e3 * off[corner]:.3g} mm from these; `mane learn multilinear` learns it"
+            )
+        return corner
 
     def corner_sliders(self, corner: int) -> dict[str, float]:
         """Slider values of a style."""

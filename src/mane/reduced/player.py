@@ -116,6 +116,7 @@ class HairPlayer:
     Attributes:
         past: coefficients of the last frames, oldest first, shape (R, order, d).
         region: of each guide, shape (G,).
+        length: of each guide as sliders have it [m], shape (G,).
     """
 
     def __init__(self, model: HairModel, body: Solid | None = None, thickness: float = 0.0) -> None:
@@ -172,6 +173,7 @@ class HairPlayer:
 
     def _set_rest(self, values: Mapping[str, Any]) -> None:
         unit, length = self.model.rest_at(values)
+        self.length = length.sum(axis=1)
         roots = self.model.groomed[0][:, 0]
         if self._groomed_on is not None:
             unit = lifted(self._groomed_on, roots, unit, length, self._deepest)
@@ -197,12 +199,14 @@ class HairPlayer:
         for own, weights in zip(self.past, self._weights, strict=True):
             own[:] = self.model.dynamics.operator(weights).settled(controls)
 
-    def begin_as_printed(self, controls: Array) -> None:
-        """Take hair that follows from the bust alone (t = 1, 2 of guan2012 section 5), for a model of the tensor."""
+    def show_bust_alone(self, controls: Array) -> None:
+        """Take hair of the newest frame that follows from the bust alone (t = 1, 2 of guan2012 section 5).
+
+        For a model of the tensor.
+        """
         dynamics, count = self.model.dynamics, self.model.space.body_count
         assert isinstance(dynamics, CoreTensor)
-        for own, weights in zip(self.past, self._weights, strict=True):
-            own[:] = dynamics.start(weights, count) @ controls[:count]
+        self.remember(np.stack([dynamics.start(weights, count) @ controls[:count] for weights in self._weights]))
 
     def synthesize(self, controls: Array) -> Array:
         """Predict the coefficients of the next frame (R, d), and remember them."""

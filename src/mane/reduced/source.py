@@ -25,7 +25,7 @@ from mane.groom.guides import Guides
 from mane.reduced.canonical import BodyTrack, fitted_poses
 from mane.reduced.dynamics import CoreTensor
 from mane.reduced.factors import BEYOND
-from mane.reduced.model import HairModel
+from mane.reduced.model import SAME_PLACE, HairModel
 from mane.reduced.player import Frames, SolidSet
 from mane.reduced.positions import METHODS, PLAYERS, PrintedCollisions
 from mane.reduced.sliders import SliderTrack
@@ -39,8 +39,11 @@ from mane.strand.surroundings import Surroundings
 
 ROUNDING = 1e-6  # of a wind that is just as strong as it may be
 SLOWEST = 1e-12  # [m/s] keeps still air finite
+SAME_LENGTH = 1e-3  # relative; what simulations of styles of one length leave between their strands at rest
 COLLISIONS = ("push", "off", *METHODS)
 STARTS = ("settled", "printed")
+# A body that moves against the head is nearly always this one.
+REMEDY = 'the bust with joints is [body] mesh = "bust" with a motion, or mane.make_articulated_bust().solid("walk")'
 OPTIONS = ("collisions", "every", "whiten", "start", "thickness")
 
 
@@ -75,7 +78,7 @@ class LearnedSource(GuideSource):
 
     name = "learned"
     label = "guides"
-    version = 2  # painted maps: sliders beside them are not rounded, and regions stay within their range
+    version = 3  # as printed, every one of the first frames begins from the bust
     needs: ClassVar[tuple[str, ...]] = (
         "guides",
         "hair_model",
@@ -125,10 +128,12 @@ class LearnedSource(GuideSource):
         if wind is not None and not model.space.has_wind:
             raise ValueError("wind: the model was learned without wind; an axis of winds in its dataset teaches it")
         self.guides, self.model, self.head = guides, model, head
-        self.as_groomed = model.corner_sliders(_corner_of(model, guides))
+        self.as_groomed = model.corner_sliders(model.corner_of(guides))
+        self._groomed_length = model.rest_at(self.as_groomed)[1].sum(axis=1)
         self._track = SliderTrack.of(model, sliders or {}, guides=guides, start=self.as_groomed)
         self._surroundings = Surroundings(body, surroundings, collide_with_body=collide_with_body)
         self.solids, self.has_body = self._surroundings.solids, self._surroundings.body is not None
+        _require_known_body(model, self._surroundings.body)
         self._wind = None if wind is None else as_wind(wind)
         self.material = MATERIALS[material] if isinstance(material, str) else material
         self._gravity = np.asarray(gravity, np.float32)
@@ -215,8 +220,10 @@ class LearnedSource(GuideSource):
         self._fill_window()
         self._player.begin(self._frame(), self._window[-1])
         self._player.settle(self._controls())
+        self._bust_frames = 0
         if self._start == "printed":
-            self._player.begin_as_printed(self._controls())
+            self._bust_frames = self.model.dynamics.order - 1
+            self._player.show_bust_alone(self._controls())
         self._previous: tuple[Frames, Frames] | None = None
         self._current = self._made()
         return self._current
@@ -241,9 +248,17 @@ class LearnedSource(GuideSource):
             self._shapes[-1] = self._body_points()
         if not self._track.is_constant:
             self._player.set_sliders(self._track.at(end))
-        self._player.synthesize(self._controls())
+        self._predict()
         self._current = self._made()
         return self._current
+
+    def _predict(self) -> None:
+        """Coefficients of this frame: as printed, the first ones follow from the bust alone, all others by eq. 10."""
+        if self._bust_frames:
+            self._bust_frames -= 1
+            self._player.show_bust_alone(self._controls())
+        else:
+            self._player.synthesize(self._controls())
 
     def _fill_window(self) -> None:
         """Begin anew: in all frames before, the head stood where it is now."""
@@ -294,7 +309,7 @@ class LearnedSource(GuideSource):
     def _body_points(self) -> NDArray[np.float64] | None:
         """Points of a body that deforms which the model looks at [m], world, (B, 3)."""
         body, index = self._surroundings.body, self.model.space.body.index
-        if body is None or body.animation is None or not len(index):
+        if body is None or body.animation is None or not self.model.space.body_count:
             return None
         pose = body_pose(body, self._pose, self.time)
         return np.asarray(pose.apply(body.animation.precise_points(self.time)[index]))
@@ -335,7 +350,13 @@ class LearnedSource(GuideSource):
             head=self._pose,
             solid_poses=poses,
             time=self.time,
+            length_scale=self._length_scale(),
         )
+
+    def _length_scale(self) -> Frames | None:
+        """Lengths that sliders give the guides over those as groomed, (G,); None where they are the same."""
+        scale = self._player.length / self._groomed_length
+        return None if np.abs(scale - 1.0).max() <= SAME_LENGTH else np.asarray(scale, np.float32)
 
     def _out_of_body(self, frame: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Coefficients (1, d) that methods A and B make of the newest ones; None where neither is asked for."""
@@ -355,6 +376,7 @@ class LearnedSource(GuideSource):
         """Coefficients, what the head did, and the last frame."""
         return {
             "past": self._player.past.copy(),
+            "bust_frames": np.array(self._bust_frames),
             "window": self._window.copy(),
             "shapes": np.zeros((0, 0, 3)) if self._shapes is None else self._shapes.copy(),
             "head": np.concatenate([self._pose.position, self._pose.rotation]),
@@ -370,20 +392,32 @@ class LearnedSource(GuideSource):
         self._moment = RootMoment(self._pose, self.time, self._roots.at(self._pose, self.time))
         self._player.set_sliders(self._track.at(self.time))
         self._player.past[:] = memory["past"]
+        self._bust_frames = int(memory["bust_frames"])
         self._window = np.array(memory["window"])
         self._shapes = np.array(memory["shapes"]) if memory["shapes"].size else None
         self._current = replace(self._current, points=memory["points"].copy(), velocity=memory["velocity"].copy())
 
 
-def _corner_of(model: HairModel, guides: Guides) -> int:
-    """Style that guides are of; ValueError where they are of another groom."""
-    if guides.rest.shape != model.groomed.shape[1:]:
+def _require_known_body(model: HairModel, body: Solid | None) -> None:
+    """Refuse a body whose points are not those that the model looks at."""
+    space, moves = model.space, body is not None and body.animation is not None
+    if not space.body_count or not (moves or space.needs_points):
+        return
+    if body is None or not moves:
+        kind = "nothing" if body is None else "one that is rigid with the head"
+        raise ValueError(f"body: must be that of the training, which moves against the head, got {kind}; {REMEDY}")
+    known, index = space.body.rest, space.body.index
+    points = np.zeros((0, 3)) if body.mesh is None else body.mesh.points
+    if len(points) <= index.max():
         raise ValueError(
-            f"model: was learned of {model.guide_count:,} guides of {model.vertex_count} vertices, got "
-            f"{guides.capacity:,} of {guides.vertex_count}; [guides] model takes its own"
+            f"body: must be that of the training, whose mesh has at least {index.max() + 1:,} vertices, got "
+            f"{len(points):,}; {REMEDY}"
         )
-    off = np.abs(model.groomed - guides.rest).reshape(len(model.groomed), -1).max(axis=1)
-    return int(off.argmin())
+    off = float(np.abs(points[index] - known).max())
+    if not off <= SAME_PLACE:
+        raise ValueError(
+            f"body: must be that of the training, and has vertices {1e3 * off:.3g} mm from there at rest; {REMEDY}"
+        )
 
 
 def play(
@@ -391,9 +425,9 @@ def play(
 ) -> Iterator[GuideFrame]:
     """See `HairModel.play`."""
     names = {factor.name for factor in model.factors}
-    sliders = {name: value for name, value in settings.items() if name in names}
     rest = {name: value for name, value in settings.items() if name not in names}
-    unknown = sorted(rest.keys() - {*LearnedSource.needs, *OPTIONS, "solids"})
+    sliders = _together(rest.pop("sliders", None), {name: settings[name] for name in settings if name in names})
+    unknown = sorted(rest.keys() - {*LearnedSource.needs, *OPTIONS, "solids"} | rest.keys() & {"hair_model"})
     if unknown:
         model.checked_sliders({unknown[0]: 0.0})
     if "solids" in rest:
@@ -402,6 +436,16 @@ def play(
     motion, count = _motion_of(head, rest.get("body"), guides, model.frame_rate)
     source = LearnedSource(guides, model, sliders=sliders, head=motion, **rest)
     return _frames_of(source, frames if frames is not None else count)
+
+
+def _together(table: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Sliders that are given together, `sliders={...}`, and one by one; ValueError where a value is given twice."""
+    if table is not None and not isinstance(table, Mapping):
+        raise ValueError(f"sliders: must be a table of sliders and their values, got {table!r}")
+    twice = sorted((table or {}).keys() & named.keys())
+    if twice:
+        raise ValueError(f"{twice[0]}: is given twice, by itself and in sliders; leave one out")
+    return {**(table or {}), **named}
 
 
 def _motion_of(

@@ -38,7 +38,8 @@ FORMAT = 2
 HEADER, GUIDES, CHECKPOINT = "cache.json", "guides.npz", "checkpoint.npz"
 FRAME_NAME = re.compile(r"frame\.(-?\d+)\.npz")
 FRAME_INDEX = "frame"
-OTHERS = ("head", "solid_poses", "time", "inserted", "water", "wet", "is_rest_pose")
+LENGTHS = "length_scale"
+OTHERS = ("head", "solid_poses", "time", "inserted", "water", "wet", "is_rest_pose", LENGTHS)
 ARRAYS = [f.name for f in fields(GuideFrame) if f.name not in OTHERS]
 WATER = ("points", "faces")
 WET = ("held", "submerged")
@@ -166,6 +167,7 @@ class Cache:
                 **{name: getattr(frame, name) for name in ARRAYS},
                 **_inserted_arrays(frame),
                 **_water_arrays(frame),
+                **({} if frame.length_scale is None else {LENGTHS: frame.length_scale}),
                 head=_pose_row(frame.head),
                 solid_poses=poses,
                 time=np.array([frame.time]),
@@ -185,6 +187,7 @@ class Cache:
                 inserted=_inserted(arrays),
                 water=_water(arrays),
                 wet=_wet(arrays),
+                length_scale=arrays.get(LENGTHS),  # frames of simulations have none
             )
         except (KeyError, IndexError, ValueError) as error:
             raise ValueError(f"{path}: is no frame of a cache ({error})") from None

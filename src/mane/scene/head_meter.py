@@ -30,7 +30,8 @@ class HairReport:
     """The full head at a frame, or the worst of several.
 
     Attributes:
-        stretch: how much longer a hair is than at rest, at most, over its length there.
+        stretch: how much longer a hair is than at rest, at most, over its length there. Where sliders of learned hair
+            have made it longer or shorter, rest is hair of that length (`Skin.length_scale`).
         shortening: how much shorter, at most.
         penetration: depth of the deepest point, roots apart [m].
         added_penetration: how much deeper than it was groomed a point is, at most, roots apart [m].
@@ -98,7 +99,7 @@ class HeadMeter:
         has_length = self._usable[rows]
         error = np.zeros(1, np.float32)
         if has_length.any():
-            error = length_error(hair[has_length], self._rest[rows[has_length]])
+            error = length_error(hair[has_length], self._rest_of(rows[has_length]))
         depth, added = self._depth(frame, hair, rows)
         return HairReport(
             stretch=max(float(error.max()), 0.0),
@@ -110,6 +111,12 @@ class HeadMeter:
             roots_inside=float((depth[:, 0] > TOUCH).mean()),
             fallbacks=len(self._stage.skin.fallback_hairs),
         )
+
+    def _rest_of(self, rows: IntArray) -> FloatArray:
+        """Hairs `rows` as long as they should be at the frame that the skin has just made (H, V, 3) [m]."""
+        scale = self._stage.skin.length_scale
+        rest: FloatArray = self._rest[rows]
+        return rest if scale is None else rest * scale[rows, None, None]
 
     def _depth(self, frame: GuideFrame, hair: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Depth of points of hairs `rows` inside body and solids, and how much of it the groom has not, (H, V) [m].

@@ -15,6 +15,7 @@ from mane.geometry.checks import FloatArray, IntArray, require_finite
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.simd.align import empty_aligned
+from mane.skin.lengths import HairScales, as_long_as_at_rest, grow
 from mane.skin.root_carry import RootCarry, in_rest_pose, load_in_world
 from mane.skin.safety import HairSafety, HairSpacing
 from mane.stage.protocol import Stage
@@ -39,6 +40,8 @@ class Skin(Stage):
         length_range: lengths over those at rest that the method may give a hair. One that is not finite or beyond them
             is made again by `_carried_plainly`, its length kept; `fallback_hairs` names those of the last frame.
         passes: finishing passes that scenes have behind this skin unless `[finish] of_skin = false`.
+        length_scale: how many times as long as at rest hairs of the last frame are by their guides, (S,), besides what
+            the method does (`HairScales`); None where their guides are as long as at rest, as in all simulations.
         takes_target: whether it pulls hair to where another skin has it, its argument `target`.
         can_be_target: whether it can be that other skin.
 
@@ -54,6 +57,7 @@ class Skin(Stage):
     passes: ClassVar[tuple[str, ...]] = ()
     takes_target: ClassVar[bool] = False
     can_be_target: ClassVar[bool] = False
+    length_scale: FloatArray | None = None
     _carry: RootCarry | None = None
     _spacing: HairSpacing | None = None  # of a method that works with `HairSpacing.groom`
     # What a method says of the frame that it fills: that it has measured `safety.norms` itself, and that hairs may be
@@ -71,6 +75,7 @@ class Skin(Stage):
         self._longest = float(groom.lengths.max())
         self.groom = groom
         self.guides = guides
+        self._scales = HairScales(groom, guides)
         self._points = empty_aligned((groom.strand_count, int(groom.vertex_counts[0]), 3), np.float32)
 
     def __call__(self, frame: GuideFrame, out: FloatArray | None = None, *, copy: bool = False) -> FloatArray:
@@ -86,16 +91,23 @@ class Skin(Stage):
         own = np.empty_like(self._points) if copy else self._points
         target = own if out is None else self._checked_out(out)
         self._check_frame(frame)
+        self.length_scale = self._scales.of(frame) if self.follows_guides else None
+        self._fill_safely(frame if self.length_scale is None else as_long_as_at_rest(frame), target)
+        if self.length_scale is not None:
+            grow(target, self.length_scale)
+        return target
+
+    def _fill_safely(self, frame: GuideFrame, out: FloatArray) -> None:
+        """Fill `out` with hairs that are as long as hairs of the groom can be, whatever happened."""
         self._has_norms = self._may_shorten = False
         if self._carry is None:
-            self._fill(frame, target)
+            self._fill(frame, out)
         else:
-            self._fill_on_skin(frame, self._carry, target)
+            self._fill_on_skin(frame, self._carry, out)
         if self.is_checked:
-            self._make_safe(frame, target)
+            self._make_safe(frame, out)
         if self._spacing is not None:
-            self._spacing.take_back(self.root_rotations(frame), target)
-        return target
+            self._spacing.take_back(self.root_rotations(frame), out)
 
     @abstractmethod
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None: ...
@@ -210,6 +222,16 @@ class Skin(Stage):
             require_finite(f"frame.{name}", array)
         if frame.inserted is not None:
             self._check_inserted(frame.inserted)
+        if frame.length_scale is not None:
+            self._check_lengths(frame.length_scale)
+
+    def _check_lengths(self, scale: FloatArray) -> None:
+        slots = self.guides.capacity
+        if scale.shape != (slots,):
+            raise ValueError(f"frame.length_scale: must have shape {(slots,)} (= bound guides), got {scale.shape}")
+        require_finite("frame.length_scale", scale)
+        if not scale.min(initial=1.0) > 0:
+            raise ValueError(f"frame.length_scale: must be above zero, got {scale.min():g} at guide {scale.argmin()}")
 
     def _check_inserted(self, inserted: InsertedGuides) -> None:
         expected = (inserted.count, self.guides.vertex_count, 3)

@@ -87,6 +87,8 @@ class GuideFrame:
         water: triangles of the surface of the water that the hair is in [m], world; None where there is none.
         wet: how wet the guides are; None where no water is soaked up.
         is_rest_pose: whether a body that deforms is in its rest pose, whatever its animation says at `time`.
+        length_scale: length of each guide over that of the guides that skins are bound to, shape (G,), float32; None
+            where they are the same, as in all simulations. Sliders of learned hair change it.
     """
 
     points: FloatArray
@@ -104,6 +106,7 @@ class GuideFrame:
     water: Mesh | None = None
     wet: GuideWetness | None = None
     is_rest_pose: bool = False
+    length_scale: FloatArray | None = None
 
     def __repr__(self) -> str:
         slots, vertices = self.points.shape[:2]

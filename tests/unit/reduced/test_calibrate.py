@@ -79,7 +79,9 @@ def test_other_strands_and_other_roots_of_the_same_shape_are_refused(model):
     """So many guides of so many vertices there are in many grooms."""
     other = data((2.0, 4.0), motions=1)
     other.strands = other.strands[::-1]
-    with pytest.raises(ValueError, match="must be those of the model .*the same strands, got strand 19 for 0 as guide 0"):
+    with pytest.raises(
+        ValueError, match=r"must be those of the model .*the same strands, got strand 19 for 0 as guide 0"
+    ):
         calibrated(model, other)
     other = data((2.0, 4.0), motions=1)
     other.groomed = other.groomed.copy()

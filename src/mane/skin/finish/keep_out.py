@@ -12,8 +12,10 @@ from mane.geometry.checks import FloatArray, IntArray
 from mane.geometry.directions import spread_directions
 from mane.geometry.limits import NotNegative, check_arguments
 from mane.groom.groom import Groom
+from mane.groom.guides import Guides
 from mane.skin.base import require_poses
 from mane.skin.finish.passes import FinishingPass
+from mane.skin.lengths import HairScales
 from mane.strand.frame import GuideFrame
 
 Float64Array = NDArray[np.float64]
@@ -37,13 +39,15 @@ class KeepOut(FinishingPass):
         touched: numbers of the solids that count; all by default.
         body: what hair grows on, the first of `solids`; no vertex is brought farther out of it than it was groomed.
         tolerance: depth that is left alone [m].
+        guides: what carries the hairs, at rest. With them, hair is as much longer than the groom as its guides are, as
+            sliders of learned hair make them.
 
     Limitations: vertices are tested, not the segments between them. A hair whose root is carried into other skin, where
     two parts of the body fold on each other, comes out as early as its lengths allow.
     """
 
     name = "keep_out"
-    needs = ("solids", "touched", "groom", "body")
+    needs = ("solids", "touched", "groom", "body", "guides")
 
     def __init__(
         self,
@@ -53,12 +57,15 @@ class KeepOut(FinishingPass):
         touched: Sequence[int] | None = None,
         body: Solid | None = None,
         tolerance: NotNegative = 3e-4,
+        guides: Guides | None = None,
     ) -> None:
         check_arguments(KeepOut, locals())
         self.solids, self.tolerance = tuple(solids), tolerance
         self._touched = range(len(self.solids)) if touched is None else touched
         rest = groom.as_uniform()
-        self._lengths = np.linalg.norm(np.diff(rest.astype(np.float64), axis=1), axis=2)
+        self._rest_lengths = np.linalg.norm(np.diff(rest.astype(np.float64), axis=1), axis=2)
+        self._lengths = self._rest_lengths  # at the frame at hand
+        self._scales = None if guides is None else HairScales(groom, guides)
         self._lowest: FloatArray = np.zeros(rest.shape[:2], np.float32)
         self._body = body if body is not None and 0 in self._touched and body is self.solids[0] else None
         if self._body is not None:
@@ -72,6 +79,8 @@ class KeepOut(FinishingPass):
             raise ValueError(f"points: must have the groom's {wanted} vertices for each hair, got {points.shape[1]}")
         if frame.is_rest_pose and self._body is not None and self._body.animation is not None:
             return points  # as it was groomed; its animation is elsewhere
+        scale = None if self._scales is None else self._scales.of(frame)
+        self._lengths = self._rest_lengths if scale is None else self._rest_lengths * scale[:, None]
         poses, time = frame.solid_poses, frame.time
         placed = [(number, self.solids[number].placed(poses[number], time)) for number in self._touched]
         rows = self._deep(points, self._lowest, placed)

@@ -24,10 +24,12 @@ from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, as_floats
 from mane.geometry.limits import Count, NotNegative, Whole, check_arguments
 from mane.groom.groom import Groom
+from mane.groom.guides import Guides
 from mane.skin._kernels_lengths import keep_lengths
 from mane.skin.base import require_poses
 from mane.skin.finish import _kernels as kernels
 from mane.skin.finish.near_grid import NearGrid
+from mane.skin.lengths import HairScales
 from mane.stage.protocol import Stage
 from mane.stage.table import Table
 from mane.strand.frame import GuideFrame
@@ -283,21 +285,28 @@ class LengthKeeping(FinishingPass):
 
     Args:
         groom: the hairs at rest, all with the same vertex count.
+        guides: what carries them, at rest. With them, hair is as much longer than the groom as its guides are, as
+            sliders of learned hair make them.
     """
 
     name = "keep_lengths"
-    needs = ("groom",)
+    needs = ("groom", "guides")
 
-    def __init__(self, groom: Groom) -> None:
+    def __init__(self, groom: Groom, guides: Guides | None = None) -> None:
+        self._scales = None if guides is None else HairScales(groom, guides)
         edge = np.diff(groom.as_uniform(), axis=1)
         self._rest = np.sqrt(np.einsum("snc,snc->sn", edge, edge, dtype=np.float64)).astype(np.float32)
 
     def __call__(self, points: FloatArray, frame: GuideFrame | None = None) -> FloatArray:
-        """Give `points (S, V, 3)` [m] the lengths of the groom, in place, and return them; the frame is not asked."""
+        """Give `points (S, V, 3)` [m] the lengths of the groom, or what its guides have made of them, in place.
+
+        The frame is asked for nothing but the latter. Returns the points.
+        """
         hairs, segments = self._rest.shape
         if len(points) and points.shape != (hairs, segments + 1, 3):
             raise ValueError(f"points: must have shape {(hairs, segments + 1, 3)} (= the groom), got {points.shape}")
-        keep_lengths(self._rest, points)
+        scale = None if frame is None or self._scales is None else self._scales.of(frame)
+        keep_lengths(self._rest if scale is None else self._rest * scale[:, None], points)
         return points
 
 
