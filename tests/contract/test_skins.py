@@ -178,6 +178,18 @@ def test_a_frame_that_is_asked_for_again_gives_the_same_hair_and_changes_nothing
 
 
 @skins
+def test_guides_that_a_slider_has_made_longer_carry_longer_hair(stage, settings):
+    """The same hair as on guides of their own lengths, grown from its roots; a skin without guides has no other."""
+    plain, grown = bound(stage, settings), bound(stage, settings)
+    for frame in simulated()[1][:3]:
+        roots, scale = frame.points[:, :1], np.full(len(frame.points), 2.0, np.float32)  # a power of two: no rounding
+        longer = replace(frame, points=roots + 2 * (frame.points - roots), length_scale=scale)
+        hair = plain(frame).astype(np.float64)
+        size = 2.0 if grown.follows_guides else 1.0
+        np.testing.assert_allclose(grown(longer), hair[:, :1] + size * (hair - hair[:, :1]), atol=4 * ROUNDING)
+
+
+@skins
 def test_any_number_of_threads_gives_the_same_bytes(stage, settings, on_threads):
     def carried():
         skin = bound(stage, settings)

@@ -57,6 +57,35 @@ def test_frames_are_those_of_the_equations_set_back_on_their_roots(model, motion
     assert np.abs(lengths[0] / lengths[1] - 1).max() > 1e-4  # positions stretch strands
 
 
+def test_as_printed_the_first_two_frames_follow_from_the_bust_alone(model, motion):
+    """t = 1, 2 of guan2012 section 5; eq. 10 from then on, and a run that is resumed in between knows where it was."""
+    weights, count = np.eye(2)[1], model.space.body_count
+
+    def made():
+        return LearnedSource(model.guides(1), model, sliders={"length": 1.0}, head=motion, start="printed")
+
+    source = made()
+    source.reset()
+    start = model.dynamics.start(weights, count)
+    for _ in range(2):
+        np.testing.assert_allclose(source._player.past[0, -1], start @ source._controls()[:count], rtol=1e-12)
+        checkpoint = source.checkpoint()
+        source.step()
+    past = source._player.past[0].copy()
+    assert np.abs(past[-1] - start @ source._controls()[:count]).max() > 1e-3 * np.abs(past[-1]).max()
+    operator = model.dynamics.operator(weights)
+    source.step()
+    expected = operator.control @ source._controls() + sum(
+        own @ y for own, y in zip(operator.history, past, strict=True)
+    )
+    np.testing.assert_allclose(source._player.past[0, -1], expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    resumed = made()
+    resumed.load_checkpoint(checkpoint)
+    resumed.step()
+    resumed.step()
+    np.testing.assert_array_equal(resumed._player.past, source._player.past)
+
+
 def test_methods_of_the_paper_correct_what_is_shown_and_not_what_goes_on(model, motion):
     body = Solid(Sphere((0.02, -0.06, 0.0), 0.115).mesh(16))
     free, *solved = (

@@ -306,6 +306,32 @@ def test_another_groom_is_refused(model):
         LearnedSource(mane.Guides.from_groom(other), model)
 
 
+def test_frames_tell_how_much_longer_than_groomed_their_guides_are(model):
+    """Skins and passes go by it, so that a slider of length changes every hair, and not only the guides."""
+    long, short = (segment_lengths(model.groomed[c]).sum(axis=1) for c in (2, 0))
+    assert next(model.play("shake", frames=1)).length_scale is None
+    slightly = 1e-3  # of the way to hair that is half as long again: less than simulations of one length differ by
+    assert next(model.play("shake", frames=1, length=slightly)).length_scale is None
+    (frame,) = model.play("shake", frames=1, length=1.0)
+    assert frame.length_scale.dtype == np.float32
+    np.testing.assert_allclose(frame.length_scale, long / short, rtol=1e-5)
+    halves = np.where(np.arange(model.guide_count) < 10, 0.0, 1.0)
+    (frame,) = model.play("shake", frames=1, length=halves)
+    np.testing.assert_allclose(frame.length_scale, np.where(halves > 0, long / short, 1.0), rtol=1e-5)
+
+
+def test_sliders_are_given_together_or_one_by_one_and_not_twice(model):
+    one, two = (
+        list(model.play("shake", frames=4, **given))[-1].points
+        for given in ({"length": 0.4, "softness": 0.7}, {"sliders": {"length": 0.4}, "softness": 0.7})
+    )
+    np.testing.assert_array_equal(one, two)
+    with pytest.raises(ValueError, match=r"^length: is given twice, by itself and in sliders; leave one out$"):
+        next(model.play("shake", sliders={"length": 0.4}, length=0.4))
+    with pytest.raises(ValueError, match=r"^sliders: must be a table of sliders and their values, got 0\.4$"):
+        next(model.play("shake", sliders=0.4))
+
+
 def test_on_a_skin_that_deforms_hair_is_that_of_the_head_it_rides_on(model):
     """A ball whose vertices are animated as a rigid head would move them: the roots tell where the head is."""
     motion = mane.make_motion("random", amplitude=0.8, ease_in=0.05, seed=2)
@@ -451,6 +477,18 @@ def test_shoulders_that_move_against_the_head_move_hair_that_learned_it():
     model = fit_model(Shrugging(motions=6), MultilinearTraining(dimensions=2)).model
     assert model.space.body_count == 1
     times = np.arange(31) / 30
+    # A body that says nothing of its shoulders, and others whose vertices are not those of the training.
+    moved = np.tile(points.astype(np.float32), (31, 1, 1))
+    shifted = mane.Mesh(mesh.points + np.float32(0.01), mesh.faces)
+    for body, text in (
+        (None, "moves against the head, got nothing; the bust with joints is"),
+        (Solid(mesh), "moves against the head, got one that is rigid with the head"),
+        (Solid.animated(head, times, moved[:, : len(head.points)]), "whose mesh has at least .* vertices, got "),
+        (Solid.animated(shifted, times, moved), ", and has vertices 10 mm from there at rest"),
+    ):
+        with pytest.raises(ValueError, match=f"^body: must be that of the training.*{text}") as error:
+            LearnedSource(model.guides(), model, body=body)
+        assert "\n" not in str(error.value)
     still, shrug = (
         np.stack([points + min(1.0, 4 * t) * height * lifted for t in times]).astype(np.float32) for height in (0, 0.03)
     )
