@@ -17,6 +17,8 @@ from mane.dataset.dataset import open_dataset
 from mane.dataset.learn.styles import DatasetStyles
 from mane.groom.styles.standing import BALL_RADIUS
 from mane.reduced.training import MultilinearTraining, fit_model
+from mane.scene.build import build
+from mane.scene.head_meter import HeadMeter
 from mane.stage.model_file import ModelFile
 
 SPEC = """\
@@ -158,7 +160,28 @@ def test_a_scene_plays_it_with_sliders_that_move(learned, tmp_path):
     short, long = (np.linalg.norm(np.diff(rest, axis=1), axis=2).sum(axis=1) for rest in model.groomed)
     np.testing.assert_allclose(lengths[0], long, rtol=1e-5)
     np.testing.assert_allclose(lengths[4], 0.5 * (short + long), rtol=1e-5)
+    # A cache tells skins how long guides are, so that hair that is baked again has their lengths; at first the groom's.
+    first, last = (cache.read_frame(cache.frames[k]) for k in (0, 4))
+    assert first.length_scale is None
+    np.testing.assert_allclose(last.length_scale, 0.5 * (short + long) / long, rtol=1e-4)
+    groom, guides = mane.Groom.from_uniform(model.groomed[1].copy()), model.guides(1)
+    for skin in ("rigid", "linear", "physical"):
+        hair = mane.skin(skin, groom, guides)(last)
+        found = np.linalg.norm(np.diff(hair, axis=1), axis=2).sum(axis=1)
+        np.testing.assert_allclose(found, 0.5 * (short + long), rtol=1e-3)
 
+
+def test_hair_that_a_slider_has_made_shorter_is_not_reported_as_too_short(learned, tmp_path):
+    """What a run says of lengths is measured against hair as long as the sliders have it."""
+    shutil.copy(learned / "hair.model", tmp_path)
+    (tmp_path / "scene.toml").write_text(SCENE.replace("rigid", "linear"))
+    assembly = build(mane.read_scene(tmp_path / "scene.toml"))
+    assembly.source.reset()
+    for _ in range(4):
+        frame = assembly.source.step()
+    assert frame.length_scale.max() < 0.9
+    report = HeadMeter(assembly, last=4).measure(4, frame, assembly.hair_stage(frame))
+    assert max(report.stretch, report.shortening) < 1e-3
 
 @pytest.mark.parametrize(
     ("old", "new", "text"),
