@@ -49,7 +49,7 @@ def simulated():
 
 def with_model(settings, hair, of):
     """Settings with a model of this groom and these guides, where they ask for one."""
-    return {**settings, "model": random_model(hair, of)} if "model" in settings else settings
+    return {**settings, "model": random_model(hair, of, all_pairs=True)} if "model" in settings else settings
 
 
 def made(name, hair, source, settings):

@@ -13,8 +13,10 @@ from mane.body.sdf import build_sdf
 from mane.body.shapes import Capsule, Sphere
 from mane.body.solid import Solid
 from mane.geometry import quaternion
+from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.groom.select import select_guides
 from mane.measure.study.adaptive_steps import random_model
 from mane.skin.adaptive import _reference as reference
 from mane.skin.adaptive.graph import GRAZE, GuideGraph, MotionScale
@@ -175,6 +177,36 @@ def test_cliques_are_those_of_algorithm_1(seed):
     assert max(map(len, found)) > 2
     for one in found:
         assert all(edges[a, b] for a, b in combinations(one, 2))
+
+
+@pytest.mark.parametrize("is_learned", [False, True])
+def test_as_printed_guides_that_share_no_hair_are_connected_too(is_learned):
+    """Where nothing parts guides the clique of each one is all of them, and no hair loses any."""
+    groom = styles.make("straight", strands=300, vertices=8, seed=1)
+    guides = select_guides(groom, 60, seed=1)
+    model = random_model(groom, guides, all_pairs=True) if is_learned else None
+    skin = AdaptiveSkin(groom, guides, model=model, paper=True, use_motion=False, use_solids=False)
+    skin(frame_of(guides))
+    assert bits(skin.graph.cliques(), guides.capacity).all()
+    assert (skin.chosen == skin.sets.first()).all()
+    default = AdaptiveSkin(groom, guides, model=model)
+    assert len(default.graph.scale.pairs) < 0.5 * len(skin.graph.scale.pairs)  # only those that share a hair are asked
+    if is_learned:
+        with pytest.raises(
+            ValueError, match=r"^paper: cliques as printed need a model that compares all guides; `mane"
+        ):
+            AdaptiveSkin(groom, guides, model=random_model(groom, guides), paper=True)
+
+
+def test_pairs_that_a_model_does_not_know_are_refused():
+    pairs = np.array([[0, 1], [0, 3], [2, 3]])
+    scale = MotionScale(pairs, *np.arange(9.0).reshape(3, 3))
+    some = scale.of(pairs[[0, 2]], 4)
+    np.testing.assert_array_equal(some.pairs, pairs[[0, 2]])
+    np.testing.assert_array_equal(some.usual, [6.0, 8.0])
+    for absent in ([[1, 2]], [[2, 3], [1, 3]]):
+        with pytest.raises(ValueError, match=rf"^model: does not tell how guides 1 and {absent[-1][1]} move; learn it"):
+            scale.of(np.array(absent), 4)
 
 
 @pytest.mark.parametrize("tangents", [0.0, 1.0])

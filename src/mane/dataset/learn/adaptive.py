@@ -21,7 +21,7 @@ from mane.geometry.checks import require_choice, require_positive
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.scene.config import GuidesTable, Scene, SkinTable
-from mane.skin.adaptive.graph import shared_pairs
+from mane.skin.adaptive.graph import every_pair, shared_pairs
 from mane.skin.adaptive.model import AdaptiveModel, groom_key
 from mane.skin.adaptive.params import MAX_ELIGIBLE, AdaptiveParams
 from mane.skin.adaptive.rows import GuideRows
@@ -56,6 +56,7 @@ class AdaptiveTraining:
         negative_weights: polynomials below zero are played as they are, and not as zero
         fit_root: polynomials are fitted to the weights of the root as well (eq. 8), which nothing determines
         sigma: of eq. 2, for what d reaches in training
+        all_pairs: guides that share no hair are compared as well; cliques as printed need that (`paper = true`)
         train: motions to learn from
         test: motions that are kept back to measure errors on
         seconds: of each motion [s]
@@ -75,6 +76,7 @@ class AdaptiveTraining:
     negative_weights: bool = False
     fit_root: bool = False
     sigma: float = AdaptiveParams.sigma
+    all_pairs: bool = False
     train: int = 4
     test: int = 2
     seconds: float = 3.0
@@ -105,7 +107,7 @@ class AdaptiveTraining:
     def printed(cls, **settings: Any) -> AdaptiveTraining:
         """As chai2017 prints it: sparse coding of states, frames, all subsets, quadratic weights, epsilon of 0.01."""
         given = {"method": "sparse_coding_printed", "largest": 9, "eligible": 9, "epsilon": 0.01, "degree": 2}
-        states = {"use_frames": True, "tangents": 1.0, "negative_weights": True, "fit_root": True}
+        states = {"use_frames": True, "tangents": 1.0, "negative_weights": True, "fit_root": True, "all_pairs": True}
         return cls(**{**given, **states, "most_sets": 511, **settings})
 
 
@@ -204,7 +206,7 @@ def learn_from_motion(
     guides = Guides.chosen(groom, choice.guides)
     slots, counts = eligible_guides(features, choice, training.eligible)
     with stage("comparing guides"):
-        pairs = shared_pairs(slots, counts, guides.capacity)
+        pairs = every_pair(guides.capacity) if training.all_pairs else shared_pairs(slots, counts, guides.capacity)
         scale = motion_scale(motion, choice.guides, pairs, training.sigma)
     rows, row_of = GuideRows.of(groom, guides, slots)
     with stage("weights"):

@@ -32,7 +32,7 @@ from mane.measure.study._kernels_adaptive_plain import plain_blend
 from mane.measure.timing import best_seconds
 from mane.scene.config import ROUNDS_BEHIND_SIDES
 from mane.scene.simulation import Simulation
-from mane.skin.adaptive.graph import MotionScale, shared_pairs
+from mane.skin.adaptive.graph import MotionScale, every_pair, shared_pairs
 from mane.skin.adaptive.model import AdaptiveModel
 from mane.skin.adaptive.near import nearest_strands
 from mane.skin.adaptive.params import AdaptiveParams
@@ -354,8 +354,11 @@ def combed_guide_seconds(guides: Guides, size: Size, repeats: int) -> float:
 GUIDE_SECONDS = {"calm": calm_guide_seconds, "combed": combed_guide_seconds, "torn": combed_guide_seconds}
 
 
-def random_model(groom: Groom, guides: Guides, degree: int = 0) -> AdaptiveModel:
-    """As many sets as a model has, of the nearest guides, with weights of a degree drawn at random."""
+def random_model(groom: Groom, guides: Guides, degree: int = 0, *, all_pairs: bool = False) -> AdaptiveModel:
+    """As many sets as a model has, of the nearest guides, with weights of a degree drawn at random.
+
+    With `all_pairs` it can be played as printed, too.
+    """
     rng = np.random.default_rng(0)
     slots, counts, _ = nearest_strands(groom, guides, AdaptiveParams().eligible)
     hairs, width = slots.shape
@@ -371,7 +374,7 @@ def random_model(groom: Groom, guides: Guides, degree: int = 0) -> AdaptiveModel
     masks = masks[np.arange(hairs) % 64].astype(np.uint16)
     logs = np.tile(np.linspace(0, 100, masks.shape[1]).astype(np.uint8), hairs)
     size = int(np.bitwise_count(masks).sum())
-    pairs = shared_pairs(slots, counts, guides.capacity)
+    pairs = every_pair(guides.capacity) if all_pairs else shared_pairs(slots, counts, guides.capacity)
     scale = MotionScale.at_rest(guides.rest, pairs)
     return AdaptiveModel(
         guides=guides.source,

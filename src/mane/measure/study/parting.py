@@ -161,7 +161,7 @@ def record(scene: PartingScene, sizes: Sizes, done: Done, **training: Any) -> Re
         done("simulating every hair beside the solids", part + (1 - part) * number / steps)
         truth[number] = full.step().points
     done("simulating the guides", 1.0)
-    return _with_guides(scene, groom, motion, truth, AdaptiveTraining(guides=sizes.guides, **training))
+    return _with_guides(scene, groom, motion, truth, AdaptiveTraining(guides=sizes.guides, all_pairs=True, **training))
 
 
 def truth_seconds(scene: PartingScene, hairs: int, vertices: int, sample: int, seconds: float) -> float:

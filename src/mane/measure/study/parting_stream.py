@@ -132,7 +132,7 @@ def _recorded(size: FullSize, part: Groom, done: Done) -> Recording:
     """What is learned of a part of the hairs, and the simulation of its guides, without frames and truth."""
     motion = parting.motion_of(size.scene, part, parting.TRAINING_SEEDS, size.train_seconds, done)
     done("learning", 1.0)
-    model = learn_from_motion(motion, AdaptiveTraining(guides=size.guides))
+    model = learn_from_motion(motion, AdaptiveTraining(guides=size.guides, all_pairs=True))
     guides = Guides.chosen(part, model.guides)
     simulation = parting.simulation_of(size.scene, guides, make_motion("still"), size.scene.solids())
     others = np.setdiff1d(np.arange(part.strand_count), model.guides)

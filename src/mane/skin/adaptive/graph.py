@@ -34,7 +34,7 @@ class MotionScale:
     """What the motion of P pairs of guides is measured by.
 
     Attributes:
-        pairs: guides, the lower slot first, shape (P, 2), int64.
+        pairs: guides, the lower slot first, rising, shape (P, 2), int64.
         position: A of chai2017 eq. 2, the mean of |p_i - p_j|^2 over training [m^2], shape (P,).
         velocity: B, the mean of |v_i - v_j|^2 [m^2/s^2], shape (P,).
         usual: what d of eq. 2 reaches where nothing disturbs the hair, its 99th percentile, shape (P,).
@@ -53,6 +53,25 @@ class MotionScale:
         way = rest[pairs[:, 0]].astype(np.float64) - rest[pairs[:, 1]]
         position = np.maximum(np.einsum("pvc,pvc->p", way, way), SMALLEST)
         return cls(pairs, position, USUAL_RATE**2 * position, np.full(len(pairs), USUAL_SPREAD))
+
+    def of(self, pairs: IntArray, capacity: int) -> MotionScale:
+        """Take some of the pairs (Q, 2) of `capacity` guides.
+
+        Raises:
+            ValueError: one of them is not there.
+        """
+        known, wanted = self.pairs @ [capacity, 1], pairs @ [capacity, 1]
+        rows = np.searchsorted(known, wanted)
+        absent = np.append(known, -1)[rows] != wanted
+        if absent.any():
+            first, second = pairs[absent.argmax()]
+            raise ValueError(f"model: does not tell how guides {first} and {second} move; learn it again")
+        return replace(self, **{name: getattr(self, name)[rows] for name in ("pairs", "position", "velocity", "usual")})
+
+
+def every_pair(capacity: int) -> IntArray:
+    """All pairs of so many guides, (P, 2), the lower slot first."""
+    return np.stack(np.triu_indices(capacity, 1), axis=1)
 
 
 def shared_pairs(slots: NDArray[np.int32], counts: NDArray[np.int32], capacity: int) -> IntArray:

@@ -11,7 +11,7 @@ from mane.skin.adaptive import _kernels_blend as blending
 from mane.skin.adaptive import _kernels_choose as choosing
 from mane.skin.adaptive import _kernels_printed as printed
 from mane.skin.adaptive.blend import Blend, BlendTables, masked_weights
-from mane.skin.adaptive.graph import GuideGraph, MotionScale
+from mane.skin.adaptive.graph import GuideGraph, MotionScale, shared_pairs
 from mane.skin.adaptive.model import LOG_UNIT, AdaptiveModel
 from mane.skin.adaptive.params import AdaptiveParams
 
@@ -41,8 +41,20 @@ class ListedSets:
         self._sets = (*of_sets, np.float32(model.scale), self._least)
 
     def motion_scale(self, guides: Guides) -> MotionScale:
-        """What the motion of guides is measured by."""
-        return self._model.motion_scale
+        """What the motion of guides is measured by; cliques as printed are those of all guides.
+
+        Raises:
+            ValueError: the model does not know of all pairs that are asked for.
+        """
+        scale, capacity = self._model.motion_scale, guides.capacity
+        if not self._params.paper:
+            return scale.of(shared_pairs(self.slots, self.counts, capacity), capacity)
+        if len(scale.pairs) < capacity * (capacity - 1) // 2:
+            raise ValueError(
+                "paper: cliques as printed need a model that compares all guides; `mane learn adaptive --paper`, or "
+                "`--set all_pairs=true`, learns one"
+            )
+        return scale
 
     def first(self) -> NDArray[np.int32]:
         """What is chosen where nothing disturbs the hair, (S,)."""

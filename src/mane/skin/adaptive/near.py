@@ -13,7 +13,7 @@ from mane.skin.adaptive import _kernels_blend as blending
 from mane.skin.adaptive import _kernels_choose as choosing
 from mane.skin.adaptive import _kernels_printed as printed
 from mane.skin.adaptive.blend import Blend, BlendTables, masked_weights
-from mane.skin.adaptive.graph import GuideGraph, MotionScale, shared_pairs
+from mane.skin.adaptive.graph import GuideGraph, MotionScale, every_pair, shared_pairs
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.binding import by_group, canonical_order
 
@@ -45,8 +45,10 @@ class NearSets:
         self._whole = ((1 << self.counts) - 1).astype(np.int32)
 
     def motion_scale(self, guides: Guides) -> MotionScale:
-        """What the motion of guides is measured by."""
-        return MotionScale.at_rest(guides.rest, shared_pairs(self.slots, self.counts, guides.capacity))
+        """What the motion of guides is measured by; cliques as printed are those of all guides."""
+        of_hairs = self.slots, self.counts, guides.capacity
+        pairs = every_pair(guides.capacity) if self._params.paper else shared_pairs(*of_hairs)
+        return MotionScale.at_rest(guides.rest, pairs)
 
     def first(self) -> NDArray[np.int32]:
         """What is chosen where nothing disturbs the hair, (S,)."""
