@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.geometry.checks import require_choice
+from mane.geometry.linear_algebra import by_one_thread
 from mane.reduced.canonical import SPACES, BodyShape, BodyTrack, Space, to_canonical
 from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Operator, Ridge, roll_outs, stability_grid
 from mane.reduced.factors import BEYOND, Factor, corner_weights
@@ -134,6 +135,7 @@ class Fitted:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
+@by_one_thread
 def fit_model(data: TrainingData, training: MultilinearTraining | None = None, tell: Tell | None = None) -> Fitted:
     """Learn a model; ValueError where the dynamics cannot be made stable."""
     training = training or MultilinearTraining()

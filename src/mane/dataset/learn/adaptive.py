@@ -18,6 +18,7 @@ from mane.dataset.learn.weights import learn_sets
 from mane.dataset.run import run_dataset
 from mane.dataset.spec import MotionTable, Spec, StoreTable
 from mane.geometry.checks import require_choice, require_positive
+from mane.geometry.linear_algebra import by_one_thread
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.scene.config import GuidesTable, Scene, SkinTable
@@ -190,6 +191,7 @@ def learn_from(
     return learn_from_motion(motion, training, spent, say)
 
 
+@by_one_thread
 def learn_from_motion(
     motion: TrainingMotion, training: AdaptiveTraining, seconds: dict[str, float] | None = None, say: Tell | None = None
 ) -> AdaptiveModel:
