@@ -57,7 +57,7 @@ def push_out_alone(groom, solids):
 def as_scenes_have_it(groom, solids):
     """The passes that a scene has behind skin `adaptive` by itself."""
     push_out = SolidAdjustment(solids, groom=groom, body=solids[0], rounds=ROUNDS_BEHIND_SIDES)
-    return [LengthKeeping(groom), SideKeeping(solids, body=solids[0]), push_out]
+    return [LengthKeeping(groom), SideKeeping(solids, body=solids[0], groom=groom), push_out]
 
 
 def learned_sets(groom, guides):

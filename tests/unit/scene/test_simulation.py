@@ -320,7 +320,7 @@ def test_a_solid_that_swallows_the_head_is_told_once_and_hair_stays_finite():
     solids = [Solid(Sphere((0.0, 0.0, 0.0), 0.01)), Solid(Sphere((0.0, 0.0, 0.0), 0.4), over)]
     sim = Simulation(mane.select_guides(groom, 8), body=styles.body("ball"), solids=solids, substeps=2, frame_rate=24)
     skin = mane.skin("adaptive", groom, sim)
-    finish = [mane.skins.LengthKeeping(groom), mane.skins.SideKeeping(sim.solids, body=sim.solids[0])]
+    finish = [mane.skins.LengthKeeping(groom), mane.skins.SideKeeping(sim.solids, body=sim.solids[0], groom=groom)]
     finish.append(mane.skins.SolidAdjustment(sim.solids, groom=groom, body=sim.solids[0]))
 
     def carried():

@@ -102,7 +102,7 @@ def test_a_scene_is_what_a_script_makes(tmp_path, tiny_scene):
     body = script.solids[0]
     finish = [
         LengthKeeping(groom),
-        SideKeeping(script.solids, body=body),
+        SideKeeping(script.solids, body=body, groom=groom),
         SolidAdjustment(script.solids, groom=groom, body=body, rounds=8),
     ]
     moved = 0.0

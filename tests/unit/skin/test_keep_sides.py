@@ -1,5 +1,6 @@
 """Hair that stays on its side of solids: a rod goes through a curtain of hair that its skin leaves where it hangs."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -134,6 +135,52 @@ def test_hair_that_meets_nothing_keeps_its_bytes_and_the_body_is_left_to_others(
     both = [replace(frame, solid_poses=(Pose.identity(), *frame.solid_poses)) for frame in passing]
     for hairs in carried(SideKeeping([ball, rod()], body=ball), both):
         np.testing.assert_array_equal(hairs, curtain())
+
+
+def before_a_shoulder(radius=0.03, steps=81):
+    """A round shoulder along x below the roots, a rod before it that touches nothing, and hairs at rest and later.
+
+    At rest hairs hang slanted before the shoulder. Their skin swings them straight down, through the middle of it,
+    where they go on trembling by some thousandths of a radian.
+    """
+    shoulder = Solid(Capsule((-0.1, -0.15, 0.0), (0.1, -0.15, 0.0), radius))
+    angles = 0.35 * np.maximum(1.0 - np.linspace(0.0, 2.0, steps), 0.0) + 0.003 * (-1.0) ** np.arange(steps)
+    hairs = []
+    for angle in (0.35, *angles):
+        hair = curtain()
+        hair[..., 2] = -hair[..., 1] * np.sin(angle)
+        hair[..., 1] *= np.cos(angle)
+        hairs.append(hair)
+    frames = frames_of([(0.0, -HEIGHT - 0.02, 0.055)] * steps)
+    frames = [replace(frame, solid_poses=(Pose.identity(), *frame.solid_poses)) for frame in frames]
+    return shoulder, hairs[0], frames, hairs[1:]
+
+
+def test_hair_that_is_carried_into_the_body_stays_on_its_side_and_does_not_jump():
+    """`push_out`, which sees one frame, puts hair that comes down on a shoulder now before it and now behind."""
+    shoulder, rest, frames, targets = before_a_shoulder()
+    groom, moved = Groom.from_uniform(rest), {}
+    for name, given in (("left to push_out", {}), ("kept", {"groom": groom})):
+        finish = SideKeeping([shoulder, rod()], body=shoulder, **given)
+        push_out = SolidAdjustment([shoulder, rod()], groom=groom, body=shoulder, rounds=8)
+        made = [push_out(finish(goal.copy(), frame), frame).copy() for goal, frame in zip(targets, frames, strict=True)]
+        moved[name] = [float(np.abs(b - a).max()) for a, b in itertools.pairwise(made)]
+        assert shoulder.distance(made[-1][:, 1:].reshape(-1, 3)).min() > -1e-3
+    assert max(moved["left to push_out"][-20:]) > 0.05
+    assert max(moved["kept"]) < 0.02
+    assert max(moved["kept"][-20:]) < 0.002
+    assert made[-1][:, -1, 2].min() > 0.02  # before the shoulder
+    lengths = np.linalg.norm(np.diff(made[-1].astype(np.float64), axis=1), axis=2)
+    np.testing.assert_allclose(lengths, LENGTH / 20, rtol=0.02)
+
+
+def test_hair_that_was_groomed_into_the_body_is_left_there():
+    shoulder, rest, frames, targets = before_a_shoulder()
+    mixed = rest.copy()
+    mixed[3:] = targets[-1][3:]
+    finish = SideKeeping([shoulder, rod()], body=shoulder, groom=Groom.from_uniform(mixed))
+    for frame in frames[:3]:
+        np.testing.assert_array_equal(finish(mixed.copy(), frame), mixed)
 
 
 def test_solids_that_jump_and_hair_that_is_flung_leave_lengths_and_roots():

@@ -188,7 +188,7 @@ def _measure_threads(figures: Figures, case: str, head: BoundHead, repeats: int,
     printed: dict[str, FinishingPass] = {"push-out": head.push_out(PUSH_ROUNDS)}
     scenes: dict[str, FinishingPass] = {
         "lengths kept": LengthKeeping(head.groom),
-        "sides kept": SideKeeping(head.solids, body=head.solids[0]),
+        "sides kept": SideKeeping(head.solids, body=head.solids[0], groom=head.groom),
         "push-out behind them": head.push_out(ROUNDS_BEHIND_SIDES),
     }
     volume: dict[str, FinishingPass] = {AGAINST_HAIR: VolumeKeeping(head.groom)}

@@ -210,7 +210,7 @@ class SidedSkin:
     def __init__(self, skin: Skin | ParticleSkin | OwnGuides, recording: Recording) -> None:
         solids = recording.simulation.solids
         self._skin, self._lengths = skin, LengthKeeping(recording.groom)
-        self._sides = SideKeeping(solids, body=solids[0])
+        self._sides = SideKeeping(solids, body=solids[0], groom=recording.groom)
 
     def __call__(self, frame: GuideFrame, *, copy: bool = True) -> FloatArray:
         """Every hair at a frame [m], shape (S, V, 3)."""

@@ -27,7 +27,9 @@ TASKS, BLOCK = 64, 32  # that hairs are shared out in
 class SideRules(NamedTuple):
     """How hair is kept on its side of solids; see `sides.SidesParams`."""
 
+    props: int  # solids before the body, which is the one behind them
     thickness: np.float32  # [m] how far hair stays from solids
+    sunk: np.float32  # [m] how deep hair may be in the body
     friction: np.float32
     stride: np.float32  # [m] that hair and solid move against each other in a step at most
     spacing: np.float32  # [m] of places that are asked where hair is next to a solid
@@ -101,13 +103,19 @@ def held_back(rules, depth, pose, before, gx, gy, gz, lx, ly, lz, ox, oy, oz):
 
 
 @leaf(fastmath=FASTMATH)
+def away_from(rules, s):
+    """How far hair stays from solid s [m]; below zero is in it."""
+    return rules.thickness if s < rules.props else -rules.sunk
+
+
+@leaf(fastmath=FASTMATH)
 def push_place(solids, cells, s, pose, before, rules, i, u, hair, was, lx, ly, lz, push, depth):
     """Push the place at part u of segment i, l in the frame of solid s, out of it; whether it is in it.
 
     The deepest place around a vertex says in `push (V, 3)` where that goes and in `depth (V,)` how deep it was [m].
     """
     d, gx, gy, gz = gradient_at(solids, cells, s, pose, lx, ly, lz)
-    deep = rules.thickness - d
+    deep = away_from(rules, s) - d
     if deep <= ZERO:
         return False
     v = ONE - u
@@ -138,7 +146,7 @@ def push_segment(solids, cells, s, pose, before, rules, i, hair, was, push, dept
     is_hit, u = False, min(least, ONE)
     for _ in range(MOST_PLACES):
         lx, ly, lz = ax + u * bx, ay + u * by, az + u * bz
-        room = cell_distance(solids, cells, s, lx, ly, lz) - rules.thickness
+        room = cell_distance(solids, cells, s, lx, ly, lz) - away_from(rules, s)
         if room < ZERO:
             is_hit |= push_place(solids, cells, s, pose, before, rules, i, u, hair, was, lx, ly, lz, push, depth)
         if u >= ONE:
@@ -158,8 +166,8 @@ def middle(hair, i):
 
 
 @leaf(fastmath=FASTMATH)
-def has_room(solids, cells, poses, swept, i, reach, hair, known):
-    """Whether segment i of a hair `(V, 3)` is farther than `reach` from all solids, all of it by its middle.
+def has_room(solids, cells, poses, count, swept, i, reach, hair, known):
+    """Whether segment i of a hair `(V, 3)` is farther than `reach` from `count` solids, all of it by its middle.
 
     `known (V, 5)` has where the middle was when it was asked, how far solids were from there, and how far they had
     moved by then; now they have moved by `swept`. Where that does not tell, solids are asked, and it is renewed.
@@ -170,7 +178,7 @@ def has_room(solids, cells, poses, swept, i, reach, hair, known):
     if left > ZERO and dx * dx + dy * dy + dz * dz < left * left:
         return True
     room = FAR
-    for s in range(len(poses)):
+    for s in range(count):
         lx, ly, lz = to_local(poses[s], x, y, z)
         room = min(room, cell_distance(solids, cells, s, lx, ly, lz))
     known[i, 0], known[i, 1], known[i, 2], known[i, 3], known[i, 4] = x, y, z, room, swept
@@ -178,15 +186,15 @@ def has_room(solids, cells, poses, swept, i, reach, hair, known):
 
 
 @leaf(fastmath=FASTMATH)
-def push_once(solids, cells, poses, before, rules, swept, lengths, hair, was, known, push, depth):
-    """Push a hair `(V, 3)` out of solids once; whether it was in one. `known` is that of `has_room`."""
+def push_once(solids, cells, poses, before, rules, count, swept, lengths, hair, was, known, push, depth):
+    """Push a hair `(V, 3)` out of `count` solids once; whether it was in one. `known` is that of `has_room`."""
     push[:] = ZERO
     depth[:] = ZERO
     is_hit = False
     for i in range(1, len(hair)):
         reach = STRETCH * HALF * lengths[i - 1] + rules.thickness
-        if not has_room(solids, cells, poses, swept, i, reach, hair, known):
-            for s in range(len(poses)):
+        if not has_room(solids, cells, poses, count, swept, i, reach, hair, known):
+            for s in range(count):
                 is_hit |= push_segment(solids, cells, s, poses[s], before[s], rules, i, hair, was, push, depth)
     if is_hit:
         spread_push(rules.hang, push, depth, hair)
@@ -220,9 +228,9 @@ def spread_push(hang, push, depth, hair):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def follow_goal(solids, cells, poses, rules, lengths, last, goal, hair, was, known, push, depth):
-    """Take a hair from `last (V, 3)` to `goal (V, 3)` past solids, `poses (N + 1, Z, 12)` in the frame; whether it met
-    any.
+def follow_goal(solids, cells, poses, rules, count, lengths, last, goal, hair, was, known, push, depth):
+    """Take a hair from `last (V, 3)` to `goal (V, 3)` past the first `count` solids, `poses (N + 1, Z, 12)` in the
+    frame; whether it met any.
 
     `hair (V, 3)` is filled; arrays behind it are scratch.
     """
@@ -244,7 +252,7 @@ def follow_goal(solids, cells, poses, rules, lengths, last, goal, hair, was, kno
         before, now = poses[k * stride], poses[(k + 1) * stride]
         swept, is_pushed = np.float32(k + 1) * part * rules.swept, False
         for _ in range(ROUNDS):
-            if not push_once(solids, cells, now, before, rules, swept, lengths, hair, was, known, push, depth):
+            if not push_once(solids, cells, now, before, rules, count, swept, lengths, hair, was, known, push, depth):
                 break
             is_pushed = True
         is_hit |= is_pushed
@@ -281,6 +289,7 @@ def keep_sides(
     poses,
     boxes,
     rules,
+    is_outside,
     turn,
     kept,
     # in and out
@@ -293,11 +302,12 @@ def keep_sides(
     """Keep hairs `points (S, V, 3)` on the side of solids that they were on.
 
     Args:
-        solids: a `SolidList`.
+        solids: a `SolidList`, the body behind all others where it counts.
         cells: around them, a `CellList`.
         poses: of them from the frame before to this one (N + 1, Z, 12), N a power of two.
-        boxes: that they are in meanwhile, and all that could come near them [m], world (Z, 6).
+        boxes: that the others are in meanwhile, and all that could come near them [m], world (Y, 6).
         rules: `SideRules`.
+        is_outside: hairs that keep out of the body as well, while they are near another solid or aside (S,).
         turn: rotation of the head (3, 3).
         kept: what is left of an offset after this frame, 0 to 1.
         last: where hairs that were near solids were [m], world (S, V, 3).
@@ -321,13 +331,15 @@ def keep_sides(
                 if not (comes_near or is_aside[s]):
                     is_near[s] = False
                     continue
+                count = poses.shape[1] if is_outside[s] else rules.props
+                is_followed = comes_near or count > rules.props
                 fill_lengths(there, lengths)
                 fill_goal(turn, kept if is_aside[s] else ZERO, there, offset[s], goal)
                 is_hit = False
-                if comes_near:
+                if is_followed:
                     start = last[s] if is_near[s] else goal
                     is_hit = follow_goal(
-                        solids, cells, poses, rules, lengths, start, goal, hair, was, known, push, depth
+                        solids, cells, poses, rules, count, lengths, start, goal, hair, was, known, push, depth
                     )
                 if not is_hit and is_aside[s]:
                     hair[:] = goal
@@ -336,4 +348,4 @@ def keep_sides(
                     is_aside[s] = note_offset(turn, hair, there, offset[s])
                     there[:] = hair
                 last[s] = there
-                is_near[s] = comes_near
+                is_near[s] = is_followed

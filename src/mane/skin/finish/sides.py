@@ -17,6 +17,7 @@ from mane.body.solid import Solid
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray
 from mane.geometry.limits import NotNegative, check_limits
+from mane.groom.groom import Groom
 from mane.skin.base import require_poses
 from mane.skin.finish import _kernels_sides as kernels
 from mane.skin.finish._kernels_sides import SideRules
@@ -33,6 +34,7 @@ LONGEST = 1.0  # [s] a frame that comes so much later begins anew
 TELEPORT = 0.5  # [m] a solid that moves farther in a frame was put there
 FINEST = 1e-3  # [m] what is thinner is not told from that
 BOXED = 4  # times in a frame at which boxes are put around solids
+SUNK = 2e-4  # [m] that hair may be in the body: skin is rounded, and hair lies on it
 HANG = 2.0  # [1/m] half a metre below a solid that pushes it, hair hangs where it would
 
 
@@ -74,10 +76,15 @@ class SideKeeping(FinishingPass):
     skin had it fades once nothing holds it. Lengths of segments are those that they came with, roots stay, and hair
     that meets nothing keeps its bytes. Points are changed in place.
 
+    What a solid presses into the body goes along the skin, where `push_out` alone would put it now on one side of a
+    neck and now on the other: hair that is near another solid, or still aside, keeps out of the body as well, unless it
+    was groomed into it.
+
     Args:
         solids: in the order of `frame.solid_poses`.
         touched: numbers of the solids that count; all by default.
-        body: what hair grows on, one of `solids`, which is left to `push_out`.
+        body: what hair grows on, one of `solids`. Hair that is near no other one is left to `push_out`.
+        groom: the hairs at rest; without them, or where the body deforms, all of the body is left to `push_out`.
         settings: fields of `SidesParams`.
 
     Limitations: of a solid that deforms, the shape of this frame stands for those between it and the frame before. Hair
@@ -86,7 +93,7 @@ class SideKeeping(FinishingPass):
 
     name = "keep_sides"
     settings = SidesParams
-    needs = ("solids", "touched", "body")
+    needs = ("solids", "touched", "body", "groom")
     examples = ({}, {"friction": 0.0, "fade": 0.1})
 
     def __init__(
@@ -95,19 +102,26 @@ class SideKeeping(FinishingPass):
         *,
         touched: Sequence[int] | None = None,
         body: Solid | None = None,
+        groom: Groom | None = None,
         **settings: Any,
     ) -> None:
         self.params = SidesParams(**settings)
         self._solid_count = len(solids)
         numbers = range(len(solids)) if touched is None else touched
-        self._checked = [number for number in numbers if solids[number] is not body]
+        props = [number for number in numbers if solids[number] is not body]
+        self._is_outside = np.zeros(0, np.bool_)
+        bodies: list[int] = []
+        if body is not None and groom is not None and body.animation is None and props:
+            bodies = [number for number in numbers if solids[number] is body]
+            self._is_outside = _outside_at_rest(body, groom)
+        self._checked, self._props = [*props, *bodies], len(props)
         own = [solids[number] for number in self._checked]
         packed = [PackedSolid.of(solid) for solid in own]
         self._solids, self._cells = SkinSolids(own) if own else None, solid_cells(packed)
         # How far the corners of solids are from their origins [m]; one without bounds deforms, and does not turn.
         corners = np.where(np.isfinite(self._cells.box), np.abs(self._cells.box), 0.0).reshape(-1, 2, 3).max(axis=1)
         self._sizes = np.linalg.norm(corners, axis=1).tolist()
-        thinnest = min((one.feature for one in packed), default=1.0)
+        thinnest = min((one.feature for one in packed[: self._props]), default=1.0)
         # Hair moves by half of that in a step and is asked as often along its length, so that no tooth gets deeper into
         # it, or between two places, than its middle.
         self._spacing = float(np.clip(thinnest + self.params.thickness, FINEST, REACH))
@@ -149,7 +163,8 @@ class SideKeeping(FinishingPass):
         poses, rules = _poses_between(before, now), self._rules(before, now)
         turn, kept = frame.head.matrix[:3, :3].astype(np.float32), np.float32(self._kept(elapsed))
         boxes, were_aside = self._boxes(poses), self._state.is_aside.copy()
-        kernels.keep_sides(solids, self._cells, poses, boxes, rules, turn, kept, *self._state, points)
+        is_outside = self._is_outside if len(self._is_outside) == len(points) else np.zeros(len(points), np.bool_)
+        kernels.keep_sides(solids, self._cells, poses, boxes, rules, is_outside, turn, kept, *self._state, points)
         self._taken = were_aside | self._state.is_near
         self._time, self._poses = frame.time, now
 
@@ -160,7 +175,9 @@ class SideKeeping(FinishingPass):
     def _rules(self, before: Sequence[Pose], now: Sequence[Pose]) -> SideRules:
         swept = max(_way(a, b, size) for a, b, size in zip(before, now, self._sizes, strict=True))
         return SideRules(
+            props=self._props,
             thickness=np.float32(self.params.thickness),
+            sunk=np.float32(SUNK),
             friction=np.float32(self.params.friction),
             stride=np.float32(0.5 * self._spacing),
             spacing=np.float32(self._spacing),
@@ -170,7 +187,8 @@ class SideKeeping(FinishingPass):
 
     def _boxes(self, poses: FloatArray) -> FloatArray:
         """Where solids are during the frame, and `REACH` around it, (Z, 6) [m]."""
-        every = np.stack([world_boxes(self._cells.box, of_step) for of_step in poses[:: STEPS // BOXED]])
+        own, count = self._cells.box[: self._props], self._props
+        every = np.stack([world_boxes(own, of_step[:count]) for of_step in poses[:: STEPS // BOXED]])
         low, high = every[..., :3].min(axis=0), every[..., 3:].max(axis=0)
         return np.concatenate([low - REACH, high + REACH], axis=1).astype(np.float32)
 
@@ -205,6 +223,14 @@ def _nothing_known(hairs: int, vertices: int) -> SideState:
     return SideState(
         np.zeros(shape, np.float32), np.zeros(hairs, np.bool_), np.zeros(shape, np.float32), np.zeros(hairs, np.bool_)
     )
+
+
+def _outside_at_rest(body: Solid, groom: Groom) -> NDArray[np.bool_]:
+    """Which hairs of a groom are out of the body at rest, (S,); roots do not count."""
+    rest = groom.as_uniform()[:, 1:]
+    distance = body.rest_distance(rest.reshape(-1, 3)).reshape(rest.shape[:2])
+    result: NDArray[np.bool_] = distance.min(axis=1, initial=np.inf) > -SUNK
+    return result
 
 
 def _came_from(before: Pose, now: Pose) -> Pose:
