@@ -29,6 +29,21 @@ def test_adaptive_as_printed_is_learned_as_printed_too(recording):
         assert np.linalg.norm(hair - recording.truth[number], axis=2).mean() < 0.003
 
 
+def test_of_many_hairs_some_are_learned_and_measured_as_printed(recording, monkeypatch):
+    monkeypatch.setattr(parting, "PRINTED_HAIRS", 25)
+    skin = parting.METHODS["adaptive as printed"](recording)
+    measured = parting.measured_hairs(recording, skin)
+    assert len(skin.hairs) == 25
+    assert set(measured) == set(skin.hairs) - set(skin.guides) - set(recording.model.guides)
+    assert 5 < len(measured) < 25
+    rest = recording.groom.as_uniform()
+    for number, frame in enumerate(recording.frames):
+        hair = skin(frame, copy=True)
+        np.testing.assert_array_equal(np.delete(hair, skin.hairs, axis=0), np.delete(rest, skin.hairs, axis=0))
+        assert np.linalg.norm((hair - recording.truth[number])[skin.hairs], axis=2).mean() < 0.003
+    assert (hair[skin.hairs] != rest[skin.hairs]).any(axis=(1, 2)).all()
+
+
 def test_frames_are_learned_on_the_same_guides(recording):
     skin = parting.METHODS["fixed sets, frames"](recording)
     assert skin.params.use_frames

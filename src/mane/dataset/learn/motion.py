@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mane.body.motion import Pose
 from mane.dataset.dataset import Dataset, SequenceReader
 from mane.geometry import quaternion
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, IntArray
 from mane.skin.adaptive.frames import vertex_tangents
 
 HAIRS_AT_ONCE = 20_000
@@ -32,6 +32,10 @@ class TrainingMotion:
     displacement: FloatArray
     begins: NDArray[np.bool_]
     step: float
+
+    def of(self, hairs: IntArray) -> TrainingMotion:
+        """Motion of some of the hairs."""
+        return TrainingMotion(self.rest[hairs], self.displacement[hairs], self.begins, self.step)
 
     def velocity(self, hairs: NDArray[np.int64]) -> FloatArray:
         """Mean velocity of some hairs over every step, as seen from the head [m/s], (H, F', V, 3); firsts have none."""

@@ -40,6 +40,7 @@ FRAME_RATE = 100.0  # [1/s] steps of 10 ms, as in chai2017 7.3
 NECK = (0.0, -0.1, 0.0)  # what heads turn about [m]
 TRAINING_SEEDS, UNSEEN_SEEDS = (11, 12, 13), (21,)
 BESIDE_SOLIDS = 2.4  # times the time of a calm step, of one beside a comb (docs/limits.md); for progress alone
+PRINTED_HAIRS = 3_000  # eq. 3 tries up to 511 sets per hair and frame
 TRAINED_EVERY = 4  # frames of 10 ms: 25 per second
 
 
@@ -82,8 +83,10 @@ class Recording:
     others: NDArray[np.int64]
     learned: dict[AdaptiveTraining, AdaptiveModel] = field(default_factory=dict)
 
-    def learned_by(self, training: AdaptiveTraining) -> AdaptiveModel:
-        """Another model of the same motion, learned when it is first asked for."""
+    def learned_by(self, training: AdaptiveTraining, hairs: IntArray | None = None) -> AdaptiveModel:
+        """Another model of the same motion, or that of some hairs, learned when it is first asked for."""
+        if hairs is not None:
+            return learn_from_motion(self.motion.of(hairs), training)
         if training not in self.learned:
             self.learned[training] = learn_from_motion(self.motion, training)
         return self.learned[training]
@@ -223,17 +226,24 @@ class OwnGuides:
     Args:
         recording: what it learns from, and whose scene it plays.
         training: how it learns.
+        hairs: that it learns from and carries, where all would take too long; others stay as they are at rest.
         settings: of the skin.
 
     Attributes:
+        hairs: that it carries, rising.
         guides: which of all hairs they are; never measured, since a simulated guide is the truth itself.
     """
 
-    def __init__(self, recording: Recording, training: AdaptiveTraining, **settings: Any) -> None:
-        scene, groom = recording.scene, recording.groom
-        model = recording.learned_by(training)
+    def __init__(
+        self, recording: Recording, training: AdaptiveTraining, hairs: IntArray | None = None, **settings: Any
+    ) -> None:
+        scene = recording.scene
+        self.hairs = np.arange(recording.groom.strand_count) if hairs is None else hairs
+        groom = recording.groom if hairs is None else recording.groom.take(hairs)
+        model = recording.learned_by(training, hairs)
         guides = Guides.chosen(groom, model.guides)
-        self.guides = model.guides
+        self.guides = self.hairs[model.guides]
+        self._every = recording.groom.as_uniform().copy()
         self._simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
         self._skin = make_skin("adaptive", groom, self._simulation, model=model, **settings)
 
@@ -241,7 +251,8 @@ class OwnGuides:
         """Every hair at the next frame [m], shape (S, V, 3)."""
         own = self._simulation.step()
         assert own.time == frame.time
-        return self._skin(own, copy=copy)
+        self._every[self.hairs] = self._skin(own)
+        return self._every.copy() if copy else self._every
 
 
 AnySkin = Skin | ParticleSkin | SidedSkin | OwnGuides
@@ -275,9 +286,11 @@ def _framed(**settings: Any) -> Make:
 
 
 def _as_printed(recording: Recording) -> OwnGuides:
-    """Learned and played as printed, on as many guides, which eq. 9 and 10 choose."""
+    """Learned and played as printed, on as many guides, which eq. 9 and 10 choose; of many hairs, `PRINTED_HAIRS`."""
     training = AdaptiveTraining.printed(guides=len(recording.model.guides))
-    return OwnGuides(recording, training, paper=True)
+    count = recording.groom.strand_count
+    some = np.sort(np.random.default_rng(2).choice(count, min(PRINTED_HAIRS, count), replace=False))
+    return OwnGuides(recording, training, some if len(some) < count else None, paper=True)
 
 
 def _more_guides(**settings: Any) -> Make:
@@ -346,8 +359,10 @@ Carried = Iterator[tuple[GuideFrame, FloatArray]]  # frames, each with every hai
 
 
 def measured_hairs(recording: Recording, skin: AnySkin) -> IntArray:
-    """Hairs that tell how close a skin comes: those that are guides of neither the recording nor the skin."""
-    return np.setdiff1d(recording.others, skin.guides) if isinstance(skin, OwnGuides) else recording.others
+    """Hairs that tell how close a skin comes: that it carries, and that are guides of neither it nor the recording."""
+    if not isinstance(skin, OwnGuides):
+        return recording.others
+    return np.setdiff1d(np.intersect1d(recording.others, skin.hairs), skin.guides)
 
 
 def carried(recording: Recording, skin: AnySkin) -> Carried:
