@@ -14,6 +14,7 @@ from mane.body.solid import Solid
 from mane.geometry import quaternion
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.skin.finish._kernels_sides import FOLD
 from mane.skin.finish.passes import SolidAdjustment
 from mane.skin.finish.sides import SideKeeping
 
@@ -172,6 +173,28 @@ def test_hair_that_is_carried_into_the_body_stays_on_its_side_and_does_not_jump(
     assert made[-1][:, -1, 2].min() > 0.02  # before the shoulder
     lengths = np.linalg.norm(np.diff(made[-1].astype(np.float64), axis=1), axis=2)
     np.testing.assert_allclose(lengths, LENGTH / 20, rtol=0.02)
+
+
+@pytest.mark.parametrize("bend", [0.2, 1.0])
+def test_hair_is_folded_no_more_than_it_was_or_by_half_a_right_angle(bend):
+    """Hair that comes down on a shoulder would be laid in folds like a bellows; what is bent by itself stays bent."""
+    shoulder, rest, frames, targets = before_a_shoulder()
+    zigzag = (LENGTH / 20 * bend * (np.arange(21) % 2)).astype(np.float32)
+    finish = SideKeeping([shoulder, rod()], body=shoulder, groom=Groom.from_uniform(rest))
+
+    def cosines(hairs):
+        way = np.diff(hairs.astype(np.float64), axis=1)
+        way /= np.linalg.norm(way, axis=2, keepdims=True)
+        return np.einsum("svc,svc->sv", way[:, 1:], way[:, :-1])
+
+    moved = 0
+    for goal, frame in zip(targets, frames, strict=True):
+        goal[..., 0] += zigzag
+        made = finish(goal.copy(), frame)
+        assert (cosines(made) > np.minimum(cosines(goal), FOLD) - 1e-3).all()
+        moved += (made != goal).any()
+    assert moved > 30
+    assert (cosines(goal).min() < FOLD) == (bend > 0.5)
 
 
 def test_hair_that_was_groomed_into_the_body_is_left_there():

@@ -20,6 +20,7 @@ FAR = np.float32(1e30)
 GONE = np.float32(1e-6)  # [m] hair that is closer to where its skin has it is there
 MOST_PLACES = 64  # of a segment that are asked
 STRETCH = np.float32(1.25)  # of a segment while it is pushed, at most
+FOLD = np.float32(0.6)  # cosine of the angle of two segments that solids may fold hair to
 ROUNDS = 3  # of pushes in a step: what is pushed out of one solid may be pushed into another
 TASKS, BLOCK = 64, 32  # that hairs are shared out in
 
@@ -54,23 +55,43 @@ def is_beside_all(boxes, hair):
 
 
 @leaf(fastmath=FASTMATH)
-def fill_lengths(hair, lengths):
-    """Fill `lengths (V - 1,)` with those of the segments of a hair `(V, 3)` [m]."""
+def fill_shape(hair, lengths, folds):
+    """Fill `lengths (V - 1,)` with those of the segments of a hair `(V, 3)` [m], and `folds (V - 1,)` with the least
+    cosine of the angle between each and the one before it that solids may fold it to: its own, if that is less than
+    `FOLD`.
+    """
+    px, py, pz = ZERO, ZERO, ZERO
     for i in range(1, len(hair)):
         x, y, z = hair[i, 0] - hair[i - 1, 0], hair[i, 1] - hair[i - 1, 1], hair[i, 2] - hair[i - 1, 2]
         lengths[i - 1] = math.sqrt(x * x + y * y + z * z)
+        inverse = ONE / lengths[i - 1] if lengths[i - 1] > ZERO else ZERO
+        x, y, z = inverse * x, inverse * y, inverse * z
+        folds[i - 1] = min(px * x + py * y + pz * z, FOLD) if i > 1 else -ONE
+        px, py, pz = x, y, z
 
 
 @leaf(fastmath=FASTMATH)
-def restore_lengths(lengths, hair):
-    """Give the segments of a hair `(V, 3)` their `lengths (V - 1,)` again, from root to tip; directions are kept."""
+def restore_shape(lengths, folds, hair):
+    """Give the segments of a hair `(V, 3)` their `lengths (V - 1,)` again, from root to tip; directions are kept.
+
+    But for those of one that is folded by more than `folds (V - 1,)` allow against the one before it.
+    """
+    px, py, pz = ZERO, ZERO, ZERO
     for i in range(1, len(hair)):
         x, y, z = hair[i, 0] - hair[i - 1, 0], hair[i, 1] - hair[i - 1, 1], hair[i, 2] - hair[i - 1, 2]
         size = math.sqrt(x * x + y * y + z * z)
-        scale = lengths[i - 1] / size if size > ZERO else ONE
-        hair[i, 0] = hair[i - 1, 0] + scale * x
-        hair[i, 1] = hair[i - 1, 1] + scale * y
-        hair[i, 2] = hair[i - 1, 2] + scale * z
+        if size > ZERO:
+            x, y, z = x / size, y / size, z / size
+            along = px * x + py * y + pz * z
+            if along < folds[i - 1]:
+                x, y, z = x - along * px, y - along * py, z - along * pz
+                across = math.sqrt(x * x + y * y + z * z)
+                part = math.sqrt(max(ONE - folds[i - 1] * folds[i - 1], ZERO)) / across if across > ZERO else ZERO
+                x, y, z = folds[i - 1] * px + part * x, folds[i - 1] * py + part * y, folds[i - 1] * pz + part * z
+            px, py, pz = x, y, z
+        hair[i, 0] = hair[i - 1, 0] + lengths[i - 1] * px
+        hair[i, 1] = hair[i - 1, 1] + lengths[i - 1] * py
+        hair[i, 2] = hair[i - 1, 2] + lengths[i - 1] * pz
 
 
 @leaf(fastmath=FASTMATH)
@@ -228,7 +249,7 @@ def spread_push(hang, push, depth, hair):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FASTMATH)
-def follow_goal(solids, cells, poses, rules, count, lengths, last, goal, hair, was, known, push, depth):
+def follow_goal(solids, cells, poses, rules, count, lengths, folds, last, goal, hair, was, known, push, depth):
     """Take a hair from `last (V, 3)` to `goal (V, 3)` past the first `count` solids, `poses (N + 1, Z, 12)` in the
     frame; whether it met any.
 
@@ -257,7 +278,7 @@ def follow_goal(solids, cells, poses, rules, count, lengths, last, goal, hair, w
             is_pushed = True
         is_hit |= is_pushed
         if is_hit:
-            restore_lengths(lengths, hair)
+            restore_shape(lengths, folds, hair)
     return is_hit
 
 
@@ -322,7 +343,7 @@ def keep_sides(
         goal, hair = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
         was, push = np.empty((vertices, 3), np.float32), np.empty((vertices, 3), np.float32)
         known, depth = np.empty((vertices, 5), np.float32), np.empty(vertices, np.float32)
-        lengths = np.empty(vertices - 1, np.float32)
+        lengths, folds = np.empty(vertices - 1, np.float32), np.empty(vertices - 1, np.float32)
         # Blocks of a task are far apart, so that hairs near a solid, which take longest, are shared out.
         for block in range(task, blocks, TASKS):
             for s in range(BLOCK * block, min(BLOCK * (block + 1), hairs)):
@@ -333,17 +354,17 @@ def keep_sides(
                     continue
                 count = poses.shape[1] if is_outside[s] else rules.props
                 is_followed = comes_near or count > rules.props
-                fill_lengths(there, lengths)
+                fill_shape(there, lengths, folds)
                 fill_goal(turn, kept if is_aside[s] else ZERO, there, offset[s], goal)
                 is_hit = False
                 if is_followed:
                     start = last[s] if is_near[s] else goal
                     is_hit = follow_goal(
-                        solids, cells, poses, rules, count, lengths, start, goal, hair, was, known, push, depth
+                        solids, cells, poses, rules, count, lengths, folds, start, goal, hair, was, known, push, depth
                     )
                 if not is_hit and is_aside[s]:
                     hair[:] = goal
-                    restore_lengths(lengths, hair)
+                    restore_shape(lengths, folds, hair)
                 if is_hit or is_aside[s]:
                     is_aside[s] = note_offset(turn, hair, there, offset[s])
                     there[:] = hair
