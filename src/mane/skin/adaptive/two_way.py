@@ -16,6 +16,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.adaptive.skin import AdaptiveSkin
+from mane.skin.last_frame import LONGEST_PAUSE
 from mane.skin.root_carry import RootCarry
 from mane.skin.solids import SkinSolids
 from mane.stage.protocol import Memory
@@ -25,7 +26,6 @@ from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import GuideLoad
 
 FORMS = ("own_side", "velocity", "colliding", "printed")
-LONGEST_STEP = 1.0  # [s] after more than that nobody knows what hair did
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class TwoWaySkin(AdaptiveSkin):
     """
 
     name = "adaptive_two_way"
-    version = 7  # places on guides by distance from the root; own_side
+    version = 8  # the last frame is remembered
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
         {"form": form} if form != FORMS[0] else {} for form in FORMS
     )
@@ -135,16 +135,16 @@ class TwoWaySkin(AdaptiveSkin):
         self._load: Float64Array | None = None
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
-        elapsed, is_again = frame.time - self._time, self._is_asked_again(frame)
+        elapsed = frame.time - self._time
         super()._fill(frame, out)
-        if not is_again:
+        if not self._is_again:
             self._load = self._asked(frame, out, elapsed)
 
     def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
         """Solids are met where hair really is; what guides get is told as in the rest pose."""
-        elapsed, is_again = frame.time - self._time, self._is_asked_again(frame)
+        elapsed = frame.time - self._time
         super()._fill_on_skin(frame, carry, out)
-        if is_again:
+        if self._is_again:
             return
         load = self._asked(frame, out, elapsed)
         if load is not None:
@@ -158,7 +158,7 @@ class TwoWaySkin(AdaptiveSkin):
 
     def _asked(self, frame: GuideFrame, points: FloatArray, step: float) -> Float64Array | None:
         """Forces on the guides [N], world, (G, U, 3), after a `step` [s]; None where no hair meets a solid."""
-        if self._own_solids is None or not 0 < step < LONGEST_STEP:
+        if self._own_solids is None or not 0 < step < LONGEST_PAUSE:
             return None
         poses = tuple(frame.solid_poses[number] for number in self._around)
         rows = self._own_solids.penetrating(replace(frame, solid_poses=poses), points)
