@@ -183,6 +183,7 @@ def test_hair_that_a_slider_has_made_shorter_is_not_reported_as_too_short(learne
     report = HeadMeter(assembly, last=4).measure(4, frame, assembly.hair_stage(frame))
     assert max(report.stretch, report.shortening) < 1e-3
 
+
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
