@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -97,7 +98,7 @@ class AdaptiveSkin(Skin):
         **settings: Any,
     ) -> None:
         super().__init__(groom, guides)
-        learned = model if model is None or isinstance(model, AdaptiveModel) else AdaptiveModel.load(model)
+        learned = _fitting_model(model, groom, guides)
         has_frames = learned is not None and learned.use_frames
         self.params = self._params_class(**settings).decided(has_model=learned is not None, has_frames=has_frames)
         self.sets = self._make_sets(learned)
@@ -120,8 +121,12 @@ class AdaptiveSkin(Skin):
     def _make_sets(self, model: AdaptiveModel | None) -> NearSets | ListedSets:
         if model is None:
             return NearSets(self.groom, self.guides, self.params)
-        model.require_fit(self.groom, self.guides)
         return ListedSets(model, self.params)
+
+    @classmethod
+    def check_files(cls, groom: Groom, guides: Guides, settings: Mapping[str, Any]) -> None:
+        """Raise ValueError where its model is of another groom, or of other guides."""
+        _fitting_model(settings.get("model"), groom, guides)
 
     def hangs_on(self, hair: int) -> list[int]:
         """Slots of the guides that a hair hung on in the last frame."""
@@ -332,3 +337,15 @@ class AdaptiveSkin(Skin):
         held = (self._points, self._offset, self._is_fading, self._leaning, self._is_leaning, self.chosen, *jump)
         total: int = sum(array.nbytes for array in held) + self._tables.nbytes + self.sets.nbytes + self.graph.nbytes
         return total
+
+
+def _fitting_model(model: str | AdaptiveModel | None, groom: Groom, guides: Guides) -> AdaptiveModel | None:
+    """A model, or that of a file; ValueError unless it was learned of this groom and these guides."""
+    if model is None:
+        return None
+    if isinstance(model, AdaptiveModel):
+        model.require_fit(groom, guides)
+        return model
+    learned = AdaptiveModel.load(model)
+    learned.require_fit(groom, guides, Path(model).name)
+    return learned
