@@ -5,12 +5,12 @@
 import numpy as np
 
 from mane.simd.jit import njit, prange
+from mane.skin.adaptive.params import MAX_ELIGIBLE
 
 U = np.uint64
-MAX_ELIGIBLE = 10
 HALF_BITS, LOW_BITS = 5, 31
 HAIRS_PER_TASK = 64
-NOBODY = -1
+NOBODY = -1  # in place of the number of a set: none of a hair's guides is there
 
 
 @njit(cache=True, error_model="numpy")
@@ -31,7 +31,7 @@ def fill_neighbours(
         g = slots[a]
         for b in range(a, count):
             h = slots[b]
-            # Without a branch: whether two guides are connected is anybody's guess.
+            # Without a branch, which could not be predicted.
             bit = np.int64((edges[g, h >> 6] >> U(h & 63)) & U(1))
             neighbours[a] |= bit << b
             neighbours[b] |= bit << a

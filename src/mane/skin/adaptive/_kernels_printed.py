@@ -6,12 +6,13 @@ import numpy as np
 
 from mane.simd.jit import njit, prange
 from mane.skin.adaptive._kernels_blend import SCRATCH, Carried, add_carried, bit_count, sum_listed, sum_near
+from mane.skin.adaptive._kernels_choose import NOBODY
+from mane.skin.adaptive.params import MAX_ELIGIBLE
 
 U = np.uint64
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
-MASKS = 1024  # of ten guides
-NO_SET = -1
+MASKS = 1 << MAX_ELIGIBLE
 
 
 @njit(cache=True, error_model="numpy")
@@ -130,7 +131,7 @@ def choose_printed_listed(
         scratch = np.empty((SCRATCH, vertices), np.float32)
         held, held_tangent = np.zeros((3, vertices), np.float32), np.zeros((3, vertices), np.float32)
         acc = np.empty((3, vertices), np.float32)
-        found, number = np.empty(MASKS, np.int64), np.full(MASKS, NO_SET, np.int64)
+        found, number = np.empty(MASKS, np.int64), np.full(MASKS, NOBODY, np.int64)
         distinct = fill_clique_masks(slots[s], counts[s], cliques, found)
         own = masks[first[s] : first[s + 1]]
         start = np.empty(len(own) + 1, np.int64)
@@ -149,7 +150,7 @@ def choose_printed_listed(
             sum_listed(mask, weights, scale, least_weight, places, moved, s, there, scratch, held)
             if has_tangents:
                 sum_listed(mask, weights, scale, least_weight, places, turned, s, there, scratch, held_tangent)
-        best, least = NO_SET, np.inf
+        best, least = NOBODY, np.inf
         seen = np.zeros(MASKS, np.bool_)
         for j in range(len(own)):
             for c in range(distinct):
@@ -158,7 +159,7 @@ def choose_printed_listed(
                     continue
                 seen[mask] = True
                 k = number[mask]
-                if k == NO_SET:  # without weights: nobody has estimated them
+                if k == NOBODY:  # no set of the model, which has no weights for it
                     continue
                 weights = coefficients[start[k] : start[k + 1]]
                 sum_listed(mask, weights, scale, least_weight, places, moved, s, there, scratch, acc)

@@ -191,7 +191,7 @@ class AdaptiveSkin(Skin):
         return self._tables.guide_rows
 
     def choose(self, frame: GuideFrame) -> NDArray[np.int32]:
-        """Go one frame on without making any hair, for somebody who blends by himself; returns masks (S,).
+        """Choose the sets of the next frame without blending hairs; returns masks over eligible guides (S,).
 
         Only on a body that does not deform. Jumps do not fade here.
         """
