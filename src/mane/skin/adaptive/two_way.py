@@ -136,7 +136,7 @@ class TwoWaySkin(AdaptiveSkin):
             self._load = self._asked(frame, out, elapsed)
 
     def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
-        """Solids are met where hair really is; what guides get is told as in the rest pose."""
+        """Solids are met where hair really is; the load on guides is that of the rest pose."""
         elapsed = frame.time - self._time
         super()._fill_on_skin(frame, carry, out)
         if self._is_again:

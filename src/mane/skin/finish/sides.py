@@ -30,7 +30,7 @@ from mane.strand.frame import GuideFrame
 STEPS = 16  # that a frame is cut into at most, a power of two
 REACH = 0.02  # [m] around solids, within which it is remembered where hair was
 TELEPORT = 0.5  # [m] a solid that moves farther in a frame was put there
-FINEST = 1e-3  # [m] what is thinner is not told from that
+FINEST = 1e-3  # [m] thinner solids count as this thick
 BOXED = 4  # times in a frame at which boxes are put around solids
 HANG = 2.0  # [1/m] half a metre below a solid that pushes it, hair hangs where it would
 
@@ -164,7 +164,7 @@ class SideKeeping(FinishingPass):
         return math.exp(-elapsed / self.params.fade) if self.params.fade > 0 else 0.0
 
     def _rules(self, before: Sequence[Pose], now: Sequence[Pose]) -> SideRules:
-        swept = max(_way(a, b, size) for a, b, size in zip(before, now, self._sizes, strict=True))
+        swept = max(_farthest_moved(a, b, size) for a, b, size in zip(before, now, self._sizes, strict=True))
         return SideRules(
             thickness=np.float32(self.params.thickness),
             friction=np.float32(self.params.friction),
@@ -221,7 +221,7 @@ def _came_from(before: Pose, now: Pose) -> Pose:
     return before if np.linalg.norm(now.position - before.position) <= TELEPORT else now
 
 
-def _way(before: Pose, now: Pose, size: float) -> float:
+def _farthest_moved(before: Pose, now: Pose, size: float) -> float:
     """How far a point of a solid has moved at most [m]; none of it is farther from its origin than `size`."""
     angle = float(quaternion.angle_between(before.rotation, now.rotation))
     return float(np.linalg.norm(now.position - before.position)) + angle * size
