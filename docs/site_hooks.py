@@ -27,6 +27,7 @@ CITED = re.compile(
     r"|[0-9](?:\.[0-9])+)"
 )
 SETTINGS = re.compile(r"^<!-- settings: (\w+)\.(\w+)(?: less (\w+)\.(\w+))? -->$", re.M)
+LEARNING = re.compile(r"^<!-- learning: (\w+) -->$", re.M)
 KEYS = re.compile(r"^<!-- keys: (\w+) -->$", re.M)
 IMAGE = re.compile(r'(<img\b[^>]*?\bsrc="([^"]+)"[^>]*>)')
 WIDE = "limits.md"  # a page of tables that need all the room there is
@@ -59,7 +60,8 @@ def on_config(config: Any) -> Any:
 def on_page_markdown(text: str, page: Any, config: Any, files: Files) -> str:
     """Put settings, keys of scenes and the salon's messages where a page asks for them.
 
-    `<!-- settings: skins.physical -->`, `<!-- settings: skins.individual less skins.volume -->`, `<!-- keys: air -->`.
+    `<!-- settings: skins.physical -->`, `<!-- settings: skins.individual less skins.volume -->`, `<!-- keys: air -->`,
+    `<!-- learning: adaptive -->`.
     """
     from mane.salon.protocol import described
 
@@ -67,6 +69,7 @@ def on_page_markdown(text: str, page: Any, config: Any, files: Files) -> str:
         page.meta["hide"] = ["toc"]
     text = text.replace("<!-- salon protocol -->", described())
     text = KEYS.sub(lambda found: keys_table(found.group(1)), text)
+    text = LEARNING.sub(lambda found: learning_table(found.group(1)), text)
     return SETTINGS.sub(lambda found: settings_table(*found.groups()), text)
 
 
@@ -140,6 +143,15 @@ def settings_of(kind: str, name: str) -> Any:
     from mane.scene.keys import model_keys, stage_keys
 
     return (model_keys if kind == "strands" else stage_keys)(tables()[kind][name])
+
+
+def learning_table(kind: str) -> str:
+    """Settings of `mane learn` for one kind of model, as their class has them."""
+    from mane.dataset.learn.table import LEARNERS
+    from mane.scene.keys import table_keys
+    from mane.scene.reference import key_lines
+
+    return "\n".join(key_lines(table_keys(LEARNERS[kind].load("settings"), is_open=False)))
 
 
 def keys_table(name: str) -> str:

@@ -32,7 +32,13 @@ def with_targets():
 LEARNED = [
     pytest.param(SKINS["adaptive"], {"model": None, **settings}, id=f"adaptive-model{number or ''}")
     for number, settings in enumerate(
-        ({}, {"use_motion": True, "use_solids": True}, {"paper": True}, {"use_motion": True, "use_frames": True})
+        (
+            {},
+            {"use_motion": True, "use_solids": True},
+            {"paper": True},
+            {"use_motion": True, "use_frames": True},
+            {"lean": True},
+        )
     )
 ]
 skins = pytest.mark.parametrize(("stage", "settings"), [*variants(SKINS), *with_targets(), *LEARNED])
@@ -61,6 +67,10 @@ def made(name, hair, source, settings):
 
 def bound(stage, settings, hair=None):
     return made(stage.name, groom() if hair is None else hair, simulated()[0], settings)
+
+
+def memory_bytes(skin):
+    return {name: array.tobytes() for name, array in skin.memory().items()}
 
 
 @skins
@@ -171,10 +181,25 @@ def test_a_frame_that_is_asked_for_again_gives_the_same_hair_and_changes_nothing
             assert twice(copy).tobytes() == expected
             if load is not None:
                 np.testing.assert_array_equal(twice.guide_load().force, load.force)
-        kept, same = once.memory(), twice.memory()
-        assert {name: array.tobytes() for name, array in same.items()} == {
-            name: array.tobytes() for name, array in kept.items()
-        }
+        assert memory_bytes(twice) == memory_bytes(once)
+
+
+@skins
+def test_the_restored_frame_asked_for_again_gives_the_same_hair_and_changes_nothing(stage, settings):
+    if settings.get("warm_start") == "previous" or settings.get("lengths") == "printed":
+        pytest.skip("its iteration goes on, or its lengths drift, with every call")
+    frames = simulated()[1]
+    whole, first, second = (bound(stage, settings) for _ in range(3))
+    expected = [whole(frame).tobytes() for frame in frames]
+    for frame in frames[:3]:
+        first(frame)
+    second(frames[4])
+    second.restore(first.memory())
+    assert second(frames[2].copy()).tobytes() == expected[2]
+    if first.guide_load() is not None:
+        np.testing.assert_array_equal(second.guide_load().force, first.guide_load().force)
+    assert memory_bytes(second) == memory_bytes(first)
+    assert [second(frame).tobytes() for frame in frames[3:]] == expected[3:]
 
 
 @skins

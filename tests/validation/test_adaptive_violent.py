@@ -1,5 +1,7 @@
 """Hair on the adaptive skin among gears, a comb and a hand, on a ball that is shaken: five thousand frames."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -21,8 +23,37 @@ from mane.skin.finish.sides import SideKeeping
 from mane.skin.table import make_skin
 
 FRAME_RATE = 100.0
-STRETCH, DEEPEST = 0.01, 1e-3  # [1], [m]
+# The last round of `push_out` moves vertices and restores no lengths, which leaves single segments off: in 300 frames
+# by up to 5.9 % as scenes have it (1.0 % with push-out alone), in 600 by 8.1 %. Added up without their signs, errors of
+# a hair are as large as that segment alone makes them (0.50 % in 300 frames), so they are held to 1 %, too: two
+# segments of eleven that are off by 10 % each way are refused. A single one may then be off by 11 times that.
+STRETCH, DEEPEST, SEGMENTS = 0.01, 1e-3, 11  # [1], [m]
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+
+
+class Violence(NamedTuple):
+    """The largest errors of a run.
+
+    Attributes:
+        of_guides: how far the length of a guide was off [1].
+        of_hairs: of a whole hair [1].
+        added_up: how far the segments of a hair were off, too long and too short alike, over its length [1].
+        of_segments: how far a single segment was off [1].
+        depth: of a vertex in a solid [m].
+        touched: frames in which anything touched.
+    """
+
+    of_guides: float
+    of_hairs: float
+    added_up: float
+    of_segments: float
+    depth: float
+    touched: int
+
+    def __str__(self) -> str:
+        off = f"guides {1e2 * self.of_guides:.4f} %, hairs {1e2 * self.of_hairs:.2f} %"
+        segments = f"segments {1e2 * self.of_segments:.2f} % and {1e2 * self.added_up:.2f} % added up"
+        return f"{off}, {segments} off their lengths, {1e3 * self.depth:.3f} mm deep"
 
 
 def swinging(seconds, middle, swing, rate, rotation):
@@ -67,8 +98,8 @@ def learned_sets(groom, guides):
 
 
 def run_violently(frames, passes_of, *, is_learned=False, hairs=600, guides=60):
-    """Returns the largest stretch of guides and hairs, the deepest vertex [m] and how often anything touched."""
-    groom = styles.make("ball", strands=hairs, vertices=12, seed=1, length=0.12)
+    """The largest errors of so many frames."""
+    groom = styles.make("ball", strands=hairs, vertices=SEGMENTS + 1, seed=1, length=0.12)
     model = learned_sets(groom, guides) if is_learned else None
     nearest = select_guides(groom, guides, method="farthest", seed=1)
     simulation = Simulation(
@@ -81,7 +112,7 @@ def run_violently(frames, passes_of, *, is_learned=False, hairs=600, guides=60):
     skin = make_skin("adaptive", groom, simulation, **({} if model is None else {"model": model}))
     passes = passes_of(groom, simulation.solids)
     rest = np.linalg.norm(np.diff(groom.as_uniform(), axis=1), axis=2)
-    guide_stretch, stretch, deepest, touched = 0.0, 0.0, 0.0, 0
+    guide_stretch, stretch, added_up, of_segment, deepest, touched = 0.0, 0.0, 0.0, 0.0, 0.0, 0
     for number in range(frames):
         frame = simulation.step()
         points = skin(frame, copy=True)
@@ -92,12 +123,15 @@ def run_violently(frames, passes_of, *, is_learned=False, hairs=600, guides=60):
         guide_stretch = max(guide_stretch, simulation.report.stretch)
         length = np.linalg.norm(np.diff(points, axis=1), axis=2)
         stretch = max(stretch, float(np.abs(length.sum(axis=1) / rest.sum(axis=1) - 1).max()))
+        added_up = max(added_up, float((np.abs(length - rest).sum(axis=1) / rest.sum(axis=1)).max()))
+        of_segment = max(of_segment, float(np.abs(length / rest - 1).max()))
         flat = points[:, 1:].reshape(-1, 3)
         for solid in simulation.solids[1:]:
             deepest = max(deepest, -float(solid.at(frame.time).distance(flat).min()))
         touched += simulation.report.parts["contacts"] > 0
-    print(f"guides {1e2 * guide_stretch:.4f} %, hairs {1e2 * stretch:.2f} % too long, {1e3 * deepest:.3f} mm deep")  # noqa: T201 (shown by -s)
-    return guide_stretch, stretch, deepest, touched
+    found = Violence(guide_stretch, stretch, added_up, of_segment, deepest, touched)
+    print(found)  # noqa: T201 (shown by -s)
+    return found
 
 
 @pytest.mark.stress
@@ -107,8 +141,10 @@ def run_violently(frames, passes_of, *, is_learned=False, hairs=600, guides=60):
     ids=["push-out alone, naive", "as scenes have it, naive", "as scenes have it, learned"],
 )
 def test_five_thousand_frames_among_gears_comb_and_hand(passes_of, is_learned):
-    guide_stretch, stretch, deepest, touched = run_violently(5_000, passes_of, is_learned=is_learned)
-    assert touched > 3_000  # otherwise nothing was tried
-    assert guide_stretch < STRETCH
-    assert stretch < STRETCH
-    assert deepest < DEEPEST
+    found = run_violently(5_000, passes_of, is_learned=is_learned)
+    assert found.touched > 3_000  # otherwise nothing was tried
+    assert found.of_guides < STRETCH
+    assert found.of_hairs < STRETCH
+    assert found.added_up < STRETCH
+    assert found.of_segments < SEGMENTS * STRETCH
+    assert found.depth < DEEPEST

@@ -12,13 +12,19 @@ def add_command(
     summary: str,
     description: str,
     examples: str,
+    *,
+    add_help: bool = True,
 ) -> argparse.ArgumentParser:
-    """Register a subcommand whose help keeps the lines of its description and examples."""
+    """Register a subcommand whose help keeps the lines of its description and examples.
+
+    One without `add_help` has a `--help` of its own.
+    """
     return subparsers.add_parser(
         name,
         help=summary,
         description=description,
         epilog=examples,
+        add_help=add_help,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 

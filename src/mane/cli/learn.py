@@ -6,8 +6,10 @@ import argparse
 import dataclasses
 import json
 import sys
+import textwrap
 import time
 import typing
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +30,30 @@ multilinear: learns from what `mane dataset` made; --data names another dataset,
 sliders by how hair hangs there. A scene uses it by  [guides] model = "hair.model", sliders = { length = 0.7 }; nothing
 is simulated then.
 """
-EXAMPLES = """\
-examples:
+EXAMPLES = {
+    "adaptive": """\
   mane learn adaptive head.toml -o hair.model --set guides=400
   mane learn adaptive head.toml -o hair.model --set degree=2 --set method="sparse_coding"
   mane learn adaptive head.toml -o hair.model --paper          each line as chai2017 prints it
+""",
+    "multilinear": """\
   mane learn multilinear hair.zarr -o hair.model --set dimensions=60
-"""
+  mane learn multilinear hair.zarr -o hair.model --data between.zarr
+""",
+}
+WIDTH = 100  # columns of the help
+MEANINGS = 32  # column in which meanings of settings begin
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the subcommand."""
-    parser = add_command(subparsers, "learn", "learn a model from full simulation", DESCRIPTION, EXAMPLES)
-    parser.add_argument("kind", metavar="KIND", help="what is learned: adaptive, multilinear")
+    from mane.dataset.learn.table import LEARNERS
+
+    parser = add_command(
+        subparsers, "learn", "learn a model from full simulation", DESCRIPTION, _examples(EXAMPLES), add_help=False
+    )
+    parser.add_argument("-h", "--help", action=_KindHelp, help="show this, or the settings of a KIND before it")
+    parser.add_argument("kind", metavar=f"{{{','.join(LEARNERS)}}}", help="what is learned")
     parser.add_argument("source", metavar="SOURCE", type=Path, help="scene file (.toml), or dataset (.zarr)")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="file to write")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="a setting")
@@ -58,6 +71,42 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=run)
 
 
+class _KindHelp(argparse.Action):
+    """Prints the help with the settings of the kind before it, or of all kinds where there is none."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        kind = getattr(namespace, "kind", None)
+        if kind not in (None, *EXAMPLES):
+            parser.error(f"kind: {kind!r} is unknown; choose from {', '.join(EXAMPLES)}")
+        kinds = EXAMPLES if kind is None else (kind,)
+        parser.epilog = "\n\n".join([*map(_settings_text, kinds), _examples(kinds)])
+        parser.print_help()
+        parser.exit()
+
+
+def _examples(kinds: Iterable[str]) -> str:
+    return "examples:\n" + "".join(EXAMPLES[kind] for kind in kinds)
+
+
+def _settings_text(kind: str) -> str:
+    """Settings of a kind of model, each with its default as `--set` takes it and what it means."""
+    from mane.dataset.learn.table import LEARNERS
+    from mane.scene.keys import table_keys
+    from mane.scene.starter import toml_value
+
+    lines = [f"settings of {kind} (--set KEY=VALUE), with their defaults:"]
+    for key in table_keys(LEARNERS[kind].load("settings"), is_open=False):
+        given = key.name if key.default is None else f"{key.name}={toml_value(key.default)}"
+        start = f"  {given}".ljust(MEANINGS - 1) + " "
+        lines += textwrap.wrap(key.meaning, WIDTH, initial_indent=start, subsequent_indent=" " * MEANINGS)
+    return "\n".join(lines)
+
+
 def run(args: argparse.Namespace) -> int:
     """Learn a model and print what it is worth."""
     from mane.dataset.learn.table import LEARNERS
@@ -72,9 +121,8 @@ def run(args: argparse.Namespace) -> int:
         settings, learn = kind.load("settings"), kind.load("learn")
         given = _settings(settings, args.settings)
         training = getattr(settings, kind.printed)(**given) if args.paper else settings(**given)
-    model = learn(
-        source, args.output, training, data=args.data, workers=args.workers, tell=None if args.quiet else _Teller()
-    )
+    tell = None if args.quiet else _ProgressLines()
+    model = learn(source, args.output, training, data=args.data, workers=args.workers, tell=tell)
     facts = dict(model.facts)
     if args.json:
         sys.stdout.write(json.dumps({"model": str(args.output), **facts}, indent=2) + "\n")
@@ -109,16 +157,16 @@ def _settings(kind: type, words: list[str]) -> dict[str, Any]:
     return found
 
 
-class _Teller:
-    """A line whenever something else is done, and now and then."""
+class _ProgressLines:
+    """Writes a line when a stage begins, and at most every ten seconds while it lasts."""
 
     def __init__(self) -> None:
-        self._last, self._told = "", 0.0
+        self._text, self._written = "", 0.0
 
     def __call__(self, text: str, share: float) -> None:
         from mane.cli._measuring import progress_line
 
         now = time.monotonic()
-        if text != self._last or now - self._told > 10:
+        if text != self._text or now - self._written > 10:
             progress_line(f"{text}: {100 * share:.0f} %" if share else text)
-            self._last, self._told = text, now
+            self._text, self._written = text, now

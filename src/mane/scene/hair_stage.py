@@ -9,6 +9,7 @@ from typing import Any
 
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
+from mane.groom.guides import Guides
 from mane.scene import parts
 from mane.scene.config import Scene, SkinTable, TargetTable
 from mane.scene.context import SceneContext
@@ -56,17 +57,10 @@ class HairStage:
         return skin
 
     def _of_table(self, where: str, table: SkinTable | TargetTable, given: Mapping[str, Any]) -> Skin:
-        method = SKINS.find(table.method)
         with naming_location(self._scene.locations, where):
-            found = {name: self._found(table.settings[name]) for name in method.files if name in table.settings}
-            made: Skin = parts.make_stage(method, {**table.settings, **found}, *self._providers, given=given)
+            settings = _found_settings(self._scene, table)
+            made: Skin = parts.make_stage(SKINS.find(table.method), settings, *self._providers, given=given)
         return made
-
-    def _found(self, given: Any) -> Any:
-        """A file of the scene from its folder; of a list those entries that are files by their ending."""
-        if isinstance(given, str):
-            return str(self._scene.path(given))
-        return tuple(str(self._scene.path(one)) if Path(one).suffix else one for one in given)
 
     def _make_passes(self) -> list[FinishingPass]:
         made, own = [], iter(range(len(self._scene.passes)))
@@ -121,3 +115,24 @@ class HairStage:
     def remembers(self) -> bool:
         """Whether a frame depends on those before it."""
         return any(stage.remembers for stage in self.stages)
+
+
+def check_skin_files(scene: Scene, groom: Groom, guides: Guides) -> None:
+    """Raise SceneError where a file of [skin] or [skin.target] is of other hair, before any hair is made."""
+    for where, table in (("skin", scene.skin), ("skin.target", scene.skin.target)):
+        if table is not None:
+            with naming_location(scene.locations, where):
+                SKINS.find(table.method).check_files(groom, guides, _found_settings(scene, table))
+
+
+def _found_settings(scene: Scene, table: SkinTable | TargetTable) -> dict[str, Any]:
+    """Settings of a skin, its files looked for from the scene's folder."""
+    names = [name for name in SKINS.find(table.method).files if name in table.settings]
+    return {**table.settings, **{name: _found(scene, table.settings[name]) for name in names}}
+
+
+def _found(scene: Scene, given: Any) -> Any:
+    """A file of the scene from its folder; of a list those entries that are files by their ending."""
+    if isinstance(given, str):
+        return str(scene.path(given))
+    return tuple(str(scene.path(one)) if Path(one).suffix else one for one in given)

@@ -27,6 +27,7 @@ from mane.scene.cache import Cache
 from mane.scene.cached import CachedSource
 from mane.scene.config import BoundsTable, OutputTable, Scene
 from mane.scene.drawing import DrawingProcess, drawing_ahead
+from mane.scene.hair_stage import check_skin_files
 from mane.scene.head_meter import LABEL, HairReport, HeadMeter, outside_bounds
 from mane.scene.outputs import cache_folder, check_output, make_log, open_or_make
 from mane.scene.run_log import RunLog
@@ -286,6 +287,7 @@ def _run(
     drawing: DrawingProcess | None,
 ) -> RunSummary:
     scene, clock, frames = assembly.scene, assembly.clock, assembly.scene.frames
+    check_skin_files(scene, assembly.hair.groom, assembly.guides)
     cache = None if cache_path is None else open_or_make(cache_path, assembly, resume)
     checkpoint = cache.read_checkpoint() if cache is not None and resume else None
     last = None if checkpoint is None else checkpoint[0]

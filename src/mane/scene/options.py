@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Options = dict[str, Any]  # name -> type
 
 LISTS = (tuple[str, ...], tuple[tuple[float, float], ...])
-PLAIN = (bool, int, float, str, float | None, int | None, str | None, int | Literal["converged"])
+PLAIN = (bool, int, float, str, bool | None, float | None, int | None, str | None, int | Literal["converged"])
 PROPS = ("comb", "gear", "hairbrush", "hand", "horse", "rod", "urchin")
 SHAPES = ("box", "capsule", "plane", "sphere", "torus")
 
@@ -129,6 +129,10 @@ def _written_as(hint: Any) -> Any:
     return hint if hint in PLAIN or hint in LISTS or typing.get_origin(hint) is Literal else None
 
 
+class SceneError(ValueError):
+    """Something in a scene is not as it must be; the message begins with file and line, or with the key."""
+
+
 class TableError(ValueError):
     """A key of a table is not as it must be.
 
@@ -147,10 +151,13 @@ class TableError(ValueError):
 
 @contextmanager
 def blaming(table: str) -> Iterator[None]:
-    """Turn a ValueError inside into a `TableError` of that table; a message that begins with a key names it."""
+    """Turn a ValueError inside into a `TableError` of that table; a message that begins with a key names it.
+
+    An error that says already where it is stays as it is.
+    """
     try:
         yield
-    except TableError:
+    except (TableError, SceneError):
         raise
     except (ValueError, TypeError) as error:
         found = re.match(r"(?:\w+\.)*(\w+): ", str(error))  # `comb.teeth: ...` is about the key `teeth`

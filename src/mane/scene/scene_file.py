@@ -14,6 +14,7 @@ from typing import Any
 
 from mane.io.notices import spelled
 from mane.scene.config import OPEN_TABLES, SCENE_KEYS, Scene
+from mane.scene.options import SceneError as SceneError
 from mane.scene.options import TableError, blaming, title, unknown_key
 from mane.scene.toml_lines import key_lines
 from mane.scene.values import fit, shown, table_within
@@ -21,10 +22,6 @@ from mane.scene.values import fit, shown, table_within
 Locations = Mapping[str, str]
 
 FILE_KEYS = ("unit", "up", "rest")  # that tell what a file leaves unsaid
-
-
-class SceneError(ValueError):
-    """Something in a scene is not as it must be; the message begins with file and line, or with the key."""
 
 
 def read_scene(path: str | os.PathLike[str], settings: Sequence[str] = ()) -> Scene:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,10 @@ class Skin(Stage):
         self.guides = guides
         self._scales = HairScales(groom, guides)
         self._points = empty_aligned((groom.strand_count, int(groom.vertex_counts[0]), 3), np.float32)
+
+    @classmethod
+    def check_files(cls, groom: Groom, guides: Guides, settings: Mapping[str, Any]) -> None:
+        """Raise ValueError where a file that its settings name is of other hair; a run that makes no hair asks."""
 
     def __call__(self, frame: GuideFrame, out: FloatArray | None = None, *, copy: bool = False) -> FloatArray:
         """Return all hairs at this frame in a buffer of the skin that the next call fills again (not with `copy=True`).

@@ -12,6 +12,12 @@ from mane.stage.protocol import Memory, Stage
 
 VERSIONS = "stages"  # rows of "key version"
 SEPARATOR = "/"
+SAVED_BYTES = 16_000_000  # of a stage's memory in every frame's checkpoint; more is saved that much less often
+
+
+def save_interval(nbytes: int) -> int:
+    """`Stage.save_every` of a stage whose memory may grow to so many bytes."""
+    return 1 + nbytes // SAVED_BYTES
 
 
 def keyed(stages: Iterable[Stage]) -> dict[str, Stage]:

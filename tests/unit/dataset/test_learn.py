@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
+import mane
 from mane.body.motion import Pose
 from mane.cli import main
 from mane.dataset.learn import _kernels_weights as kernels
@@ -16,12 +17,17 @@ from mane.dataset.learn.report import guide_frame
 from mane.dataset.learn.weights import fit_matrix, learn_sets
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
+from mane.io.usd import read_usd_groom
 from mane.salon.protocol import TO_PAGE, decode
 from mane.salon.scenes import salon_program
 from mane.salon.studio import Studio
-from mane.skin.adaptive.model import AdaptiveModel
+from mane.scene.cache import Cache
+from mane.scene.hair import load_hair
+from mane.scene.scene_file import read_scene
+from mane.skin.adaptive.model import AdaptiveModel, groom_key
 from mane.skin.adaptive.rows import GuideRows
 from mane.skin.adaptive.skin import AdaptiveSkin
+from mane.skin.finish.passes import LengthKeeping
 from mane.stage.model_file import ModelFile
 
 
@@ -244,8 +250,11 @@ def test_broken_models_are_told_in_one_line(tmp_path):
     with pytest.raises(ValueError, match="its arrays do not fit each other"):
         AdaptiveModel.load(path)
     guides = Guides.chosen(groom, model.guides)
-    with pytest.raises(ValueError, match="model: was learned of another groom"):
+    with pytest.raises(ValueError, match="another groom, of 30 strands; this one has 31; `mane learn adaptive` learns"):
         AdaptiveSkin(strands(31), guides, model=model)
+    known = replace(model, facts={"groom": groom_key(groom)})
+    with pytest.raises(ValueError, match="another groom, of 30 strands, whose points or vertices differ; `mane learn"):
+        AdaptiveSkin(strands(30, seed=1), guides, model=known)
     with pytest.raises(ValueError, match="model: must carry the groom by its own 5 guides"):
         AdaptiveSkin(groom, Guides.chosen(groom, [1, 2, 3, 4, 5]), model=model)
 
@@ -275,6 +284,32 @@ def check_salon(path):
     assert np.abs(hairs[:, 0] - roots).max() < 1e-4
 
 
+def check_written_hair(folder):
+    """Hair that the scene has written is that of the skin with this model in a script, on the guides of its cache."""
+    groom = load_hair(read_scene(folder / "used.toml")).groom
+    model = str(folder / "hair.model")
+    skin = mane.skin("adaptive", groom, Guides.chosen(groom, AdaptiveModel.load(model).guides), model=model)
+    linear, keep_lengths = mane.skin("linear", groom, skin.guides), LengthKeeping(groom)
+    cache = Cache.open(folder / "hair.cache")
+    for number in cache.frames:
+        frame = cache.read_frame(number)
+        written = read_usd_groom(folder / "hair.usda", time=number).groom.as_uniform()
+        made = keep_lengths(skin(frame).copy(), frame)
+        np.testing.assert_allclose(written, made, atol=1e-6)
+    assert number == 3
+    assert np.abs(made - linear(frame)).max() > 1e-4
+    assert np.abs(made - groom.as_uniform()).max() > 1e-3
+
+
+def test_more_guides_than_hairs_are_refused_before_any_is_simulated(tmp_path, capsys):
+    (tmp_path / "head.toml").write_text(SCENE)
+    words = ["learn", "adaptive", str(tmp_path / "head.toml"), "-o", str(tmp_path / "hair.model"), "--workers", "0"]
+    assert main([*words, "--set", "guides=600"]) == 2
+    error = capsys.readouterr().err
+    assert "guides: must be at most 60 (= number of strands of the scene), got 600" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["head.toml"]
+
+
 def test_the_command_learns_and_a_scene_uses_it(tmp_path, capsys):
     (tmp_path / "head.toml").write_text(SCENE)
     model = tmp_path / "hair.model"
@@ -292,11 +327,13 @@ def test_the_command_learns_and_a_scene_uses_it(tmp_path, capsys):
     assert AdaptiveModel.load(model).masks.tobytes() == ModelFile.read_any(model).arrays["masks"].tobytes()
     assert len(first) > 1000
     used = SCENE.replace("end = 24", "end = 3") + (
-        '\n[guides]\nmodel = "hair.model"\n[skin]\nmethod = "adaptive"\nmodel = "hair.model"\n'
-        '[output]\ncache = "hair.cache"\n'
+        '\n[head]\nmotion = "shake"\n[guides]\nmodel = "hair.model"\n'
+        '[skin]\nmethod = "adaptive"\nmodel = "hair.model"\n'
+        '[output]\ncache = "hair.cache"\nusd = "hair.usda"\n'
     )
     (tmp_path / "used.toml").write_text(used)
     assert main(["simulate", str(tmp_path / "used.toml"), "--quiet"]) == 0
+    check_written_hair(tmp_path)
     check_salon(tmp_path / "used.toml")
     assert main(["learn", "adaptve", str(tmp_path / "head.toml"), "-o", str(model)]) == 2
     assert "kind: 'adaptve' is unknown" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from mane.groom.guides import Guides
 from mane.skin.finish._kernels_sides import FOLD
 from mane.skin.finish.passes import SolidAdjustment
 from mane.skin.finish.sides import SideKeeping
+from mane.stage import memory as checkpoints
 
 STEP, LENGTH, HEIGHT = 0.01, 0.2, -0.1
 STILL = np.array([0.0, 0.0, 0.0, 1.0])
@@ -228,6 +229,16 @@ def test_it_goes_on_from_its_memory_while_it_holds_hair():
     carried(first, frames[:60])
     second.restore(first.memory())
     assert [one.tobytes() for one in carried(second, frames[60:])] == [one.tobytes() for one in expected[60:]]
+
+
+def test_a_large_memory_is_saved_as_rarely_after_a_restore(monkeypatch):
+    monkeypatch.setattr(checkpoints, "SAVED_BYTES", curtain().nbytes // 4)
+    first, second = SideKeeping([rod()]), SideKeeping([rod()])
+    carried(first, frames_of(pressed())[:3])
+    second.restore(first.memory())
+    assert first.save_every == second.save_every == 5
+    carried(second, frames_of(pressed())[3:4])
+    assert second.save_every == 5
 
 
 def test_a_frame_that_is_asked_for_again_gives_the_same_hair_and_changes_nothing():

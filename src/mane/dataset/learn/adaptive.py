@@ -22,6 +22,9 @@ from mane.geometry.linear_algebra import by_one_thread
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.scene.config import GuidesTable, Scene, SkinTable
+from mane.scene.guides import make_guides
+from mane.scene.hair import load_hair
+from mane.scene.scene_file import naming_location
 from mane.skin.adaptive.graph import every_pair, shared_pairs
 from mane.skin.adaptive.model import AdaptiveModel, groom_key
 from mane.skin.adaptive.params import MAX_ELIGIBLE, AdaptiveParams
@@ -160,11 +163,13 @@ def learn_adaptive(
 
     say = tell or _silent
     check_writable(output)
+    spec = training_spec(scene, training)
+    _require_hairs(spec.scene, training.guides)
     store = output.with_suffix(".zarr") if data is None else data
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     summary = run_dataset(
-        training_spec(scene, training),
+        spec,
         store,
         workers=workers,
         progress=lambda progress: say("simulating every hair", progress.done / progress.count),
@@ -179,6 +184,14 @@ def learn_adaptive(
     with atomic_write(output) as file:
         model.to_file().write(file)
     return model
+
+
+def _require_hairs(scene: Scene, count: int) -> None:
+    """Raise ValueError where a scene has fewer hairs than `count`, before any of them is simulated."""
+    with naming_location(scene.locations, "groom"):
+        hairs = make_guides(scene, load_hair(scene)).count
+    if count > hairs:
+        raise ValueError(f"guides: must be at most {hairs} (= number of strands of the scene), got {count}")
 
 
 def learn_from(

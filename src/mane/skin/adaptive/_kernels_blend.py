@@ -22,15 +22,13 @@ FASTMATH = {"contract", "arcp", "nsz", "afn"}
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
-NEAR = np.float32(
-    1e-5
-)  # [m] a guide is not taken for closer than this, or a hair that is a guide had an infinite weight
+# [m] A guide is not taken for closer than this: a hair that is a guide would have an infinite weight.
+CLOSEST = np.float32(1e-5)
 TINY = np.float32(1e-20)
 # Below this share of its guides a hair is handed over to the head, little by little until the last guide is gone.
 LEAST_PRESENCE = np.float32(0.05)
-GONE = np.float32(1e-5)  # [m] of a jump: nobody sees what is left
+GONE = np.float32(1e-5)  # [m] a jump that is smaller has faded
 HAIRS_PER_TASK = 64
-NO_SET = -1
 SCRATCH = 6  # rows of V numbers that a sum over guides needs
 
 
@@ -125,7 +123,7 @@ def sum_near(mask, rows, rest, guide_rest, carried, s, present, scratch, acc):
                 x = rest[0, i] - guide_rest[r, 0, i]
                 y = rest[1, i] - guide_rest[r, 1, i]
                 z = rest[2, i] - guide_rest[r, 2, i]
-                weight[i] = ONE / max(math.sqrt(x * x + y * y + z * z), NEAR)
+                weight[i] = ONE / max(math.sqrt(x * x + y * y + z * z), CLOSEST)
             if is_turned:
                 add_turned(carried, s, r, weight, present[r], scratch, acc)
             else:

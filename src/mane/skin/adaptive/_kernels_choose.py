@@ -5,12 +5,12 @@
 import numpy as np
 
 from mane.simd.jit import njit, prange
+from mane.skin.adaptive.params import MAX_ELIGIBLE
 
 U = np.uint64
-MAX_ELIGIBLE = 10
 HALF_BITS, LOW_BITS = 5, 31
 HAIRS_PER_TASK = 64
-NOBODY = -1
+NO_SET = -1  # in place of the number of a set: none of a hair's guides is there
 
 
 @njit(cache=True, error_model="numpy")
@@ -31,7 +31,7 @@ def fill_neighbours(
         g = slots[a]
         for b in range(a, count):
             h = slots[b]
-            # Without a branch: whether two guides are connected is anybody's guess.
+            # Without a branch, which could not be predicted.
             bit = np.int64((edges[g, h >> 6] >> U(h & 63)) & U(1))
             neighbours[a] |= bit << b
             neighbours[b] |= bit << a
@@ -162,7 +162,7 @@ def choose_listed(
     for task in prange((len(slots) + HAIRS_PER_TASK - 1) // HAIRS_PER_TASK):
         neighbours, halves = np.empty(MAX_ELIGIBLE, np.int64), np.empty((2, 1 << HALF_BITS), np.int64)
         for s in range(task * HAIRS_PER_TASK, min((task + 1) * HAIRS_PER_TASK, len(slots))):
-            start, best, held = first[s], np.int64(NOBODY), np.int64(chosen[s])
+            start, best, held = first[s], np.int64(NO_SET), np.int64(chosen[s])
             # Where nothing disturbs the hair its best set is valid, and the other guides are not asked for.
             if is_connected(np.int64(masks[start]), slots[s], edges):
                 best = 0

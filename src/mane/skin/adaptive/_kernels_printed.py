@@ -6,12 +6,13 @@ import numpy as np
 
 from mane.simd.jit import njit, prange
 from mane.skin.adaptive._kernels_blend import SCRATCH, Carried, add_carried, bit_count, sum_listed, sum_near
+from mane.skin.adaptive._kernels_choose import NO_SET
+from mane.skin.adaptive.params import MAX_ELIGIBLE
 
 U = np.uint64
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
-MASKS = 1024  # of ten guides
-NO_SET = -1
+MASKS = 1 << MAX_ELIGIBLE
 
 
 @njit(cache=True, error_model="numpy")
@@ -158,7 +159,7 @@ def choose_printed_listed(
                     continue
                 seen[mask] = True
                 k = number[mask]
-                if k == NO_SET:  # without weights: nobody has estimated them
+                if k == NO_SET:  # no set of the model, which has no weights for it
                     continue
                 weights = coefficients[start[k] : start[k + 1]]
                 sum_listed(mask, weights, scale, least_weight, places, moved, s, there, scratch, acc)

@@ -28,7 +28,7 @@ class ListedSets:
         counts: how many of them there are, shape (S,), int32.
     """
 
-    nothing = choosing.NOBODY  # what `chosen` is for a hair without guides
+    nothing = choosing.NO_SET  # what `chosen` is for a hair without guides
 
     def __init__(self, model: AdaptiveModel, params: AdaptiveParams) -> None:
         self._model, self._params = model, params

@@ -129,18 +129,20 @@ class AdaptiveModel:
         if not fits:
             raise ValueError(f"{name}: its arrays do not fit each other; learn it again")
 
-    def require_fit(self, groom: Groom, guides: Guides) -> None:
-        """Raise ValueError unless it was learned of this groom and these are its guides."""
+    def require_fit(self, groom: Groom, guides: Guides, file: str = "hair.model") -> None:
+        """Raise ValueError unless it was learned of this groom and these are its guides; `file` is where it is from."""
         known = self.facts.get("groom")
         if groom.strand_count != len(self.slots) or (known is not None and known != groom_key(groom)):
+            is_as_many = groom.strand_count == len(self.slots)
+            what = "whose points or vertices differ" if is_as_many else f"this one has {groom.strand_count:,}"
             raise ValueError(
-                f"model: was learned of another groom, of {len(self.slots):,} strands; this one has "
-                f"{groom.strand_count:,}; `mane learn adaptive` learns it"
+                f"model: was learned of another groom, of {len(self.slots):,} strands{', ' if is_as_many else '; '}"
+                f"{what}; `mane learn adaptive` learns this one"
             )
         if guides.capacity != len(self.guides) or (guides.source != self.guides).any():
             raise ValueError(
                 f"model: must carry the groom by its own {len(self.guides)} guides, got {guides.count} others; "
-                "[guides] model takes them, or Guides.chosen(groom, model.guides)"
+                f'[guides] model = "{file}" takes them in a scene, Guides.chosen(groom, model.guides) in a script'
             )
 
 

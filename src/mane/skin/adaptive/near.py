@@ -20,7 +20,6 @@ from mane.skin.binding import by_group, canonical_order
 # Guides around a root among which the nearest strands are looked for, over the number that is wanted.
 CANDIDATES = 3
 ROWS_AT_ONCE = 2048
-CLOSEST = 1e-5  # [m] as in `_kernels_blend`
 
 
 class NearSets:
@@ -41,7 +40,7 @@ class NearSets:
     def __init__(self, groom: Groom, guides: Guides, params: AdaptiveParams) -> None:
         self._params = params
         self.slots, self.counts, distance = nearest_strands(groom, guides, params.eligible)
-        self._affinity = (1 / np.maximum(distance, CLOSEST)).astype(np.float32)
+        self._affinity = (1 / np.maximum(distance, blending.CLOSEST)).astype(np.float32)
         self._whole = ((1 << self.counts) - 1).astype(np.int32)
 
     def motion_scale(self, guides: Guides) -> MotionScale:
@@ -75,7 +74,7 @@ class NearSets:
     def weights(self, tables: BlendTables, hairs: IntArray, chosen: NDArray[np.int32]) -> NDArray[np.float64]:
         """Weights of the guides of some hairs along them, of sum 1 where they have any, (H, M, V)."""
         rest, guides = tables.rest[hairs].astype(np.float64), tables.guide_rest[tables.rows[hairs]]
-        inverse = 1 / np.maximum(np.linalg.norm(guides - rest[:, None], axis=2), CLOSEST)
+        inverse = 1 / np.maximum(np.linalg.norm(guides - rest[:, None], axis=2), blending.CLOSEST)
         return masked_weights(inverse, chosen[hairs])
 
     def blend(self, tables: BlendTables, blend: Blend, out: FloatArray) -> None:

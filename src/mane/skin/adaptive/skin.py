@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -26,18 +27,17 @@ from mane.skin.adaptive.near import NearSets
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.adaptive.rows import GuideRows
 from mane.skin.base import Skin
-from mane.skin.moment import Moment
+from mane.skin.last_frame import LONGEST_PAUSE, NO_FRAME, frame_digest
 from mane.skin.root_carry import RootCarry
+from mane.stage.memory import save_interval
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 
-SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
 NO_TIME = -math.inf
 # Along a hair, after how much of it [m] a hair that leans to its guides is free again: towards the tip, where it hangs
 # from the solid, and towards the root.
 RECOVERY = (0.5, 0.08)
 NEAR_SOLIDS = 0.1  # [m] hair of guides that are all farther from solids is not asked whether it leans
-LONGEST_FADE = 1.0  # [s] a frame that comes so much later begins anew
 
 
 class AdaptiveSkin(Skin):
@@ -73,7 +73,7 @@ class AdaptiveSkin(Skin):
     """
 
     name = "adaptive"
-    version = 7  # jumps of forces are remembered; d is held against the percentile of its sum
+    version = 8  # the last frame and how fast guides came there are remembered
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {},
         {"paper": True},
@@ -98,7 +98,7 @@ class AdaptiveSkin(Skin):
         **settings: Any,
     ) -> None:
         super().__init__(groom, guides)
-        learned = model if model is None or isinstance(model, AdaptiveModel) else AdaptiveModel.load(model)
+        learned = _fitting_model(model, groom, guides)
         has_frames = learned is not None and learned.use_frames
         self.params = self._params_class(**settings).decided(has_model=learned is not None, has_frames=has_frames)
         self.sets = self._make_sets(learned)
@@ -115,14 +115,18 @@ class AdaptiveSkin(Skin):
         self._leaning = np.zeros(self._points.shape, np.float32)
         self._is_leaning = np.zeros(groom.strand_count, np.bool_)
         self.seconds: dict[str, float] = {}
-        self.save_every = 1 + self._offset.nbytes // SAVED_BYTES
+        self.save_every = save_interval(self._offset.nbytes)
         self.reset()
 
     def _make_sets(self, model: AdaptiveModel | None) -> NearSets | ListedSets:
         if model is None:
             return NearSets(self.groom, self.guides, self.params)
-        model.require_fit(self.groom, self.guides)
         return ListedSets(model, self.params)
+
+    @classmethod
+    def check_files(cls, groom: Groom, guides: Guides, settings: Mapping[str, Any]) -> None:
+        """Raise ValueError where its model is of another groom, or of other guides."""
+        _fitting_model(settings.get("model"), groom, guides)
 
     def hangs_on(self, hair: int) -> list[int]:
         """Slots of the guides that a hair hung on in the last frame."""
@@ -137,7 +141,7 @@ class AdaptiveSkin(Skin):
         self._leaning[:], self._is_leaning[:], self._decay = 0, False, np.float32(0)
         self._time, self._seen = NO_TIME, np.zeros_like(self.guides.rest)
         self._velocity: FloatArray = np.zeros_like(self.guides.rest)
-        self._moment: Moment | None = None
+        self._digest, self._is_again = NO_FRAME, False
         self._blend: Blend | None = None
         self._jump: tuple[FloatArray, NDArray[np.bool_]] | None = None  # of `blend_rows`
 
@@ -187,7 +191,7 @@ class AdaptiveSkin(Skin):
         return self._tables.guide_rows
 
     def choose(self, frame: GuideFrame) -> NDArray[np.int32]:
-        """Go one frame on without making any hair, for somebody who blends by himself; returns masks (S,).
+        """Choose the sets of the next frame without blending hairs; returns masks over eligible guides (S,).
 
         Only on a body that does not deform. Jumps do not fade here.
         """
@@ -251,10 +255,7 @@ class AdaptiveSkin(Skin):
         """
         local = seen.head.inverse_apply(seen.points.astype(np.float64))
         displacement = np.where(frame.active[:, None, None], local - self.guides.rest, 0).astype(np.float32)
-        decay = self._left_at(frame)
-        if not self._is_asked_again(frame):
-            self._velocity = self._velocity_to(displacement, frame.time - self._time)
-            self._time, self._seen, self._moment = frame.time, displacement, Moment(frame)
+        decay = self._take_in(frame, displacement)
         present = np.where(frame.active, frame.weight, 0).astype(np.float32)
         self._tables.move(displacement)
         started = perf_counter()
@@ -265,26 +266,34 @@ class AdaptiveSkin(Skin):
         self.seconds = {"graph": connected - started, "choice": perf_counter() - connected}
         return before, of_rows, decay
 
-    def _is_asked_again(self, frame: GuideFrame) -> bool:
-        """Whether this is the last frame once more, which gives the same hair and leaves the memory as it is."""
-        return self._moment is not None and self._moment.is_of(frame)
+    def _take_in(self, frame: GuideFrame, displacement: FloatArray) -> float:
+        """Remember where the guides of a frame are; returns what is left of jumps since the frame before, 0 to 1.
 
-    def _left_at(self, frame: GuideFrame) -> float:
-        """What is left of jumps since the frame before, 0 to 1."""
-        if self._is_asked_again(frame):
+        The last frame once more gives the same hair, and leaves the memory as it is.
+        """
+        digest = frame_digest(frame)
+        self._is_again = digest == self._digest
+        if self._is_again:
             return 1.0
-        elapsed, fade = frame.time - self._time, 0.0 if self.params.paper else self.params.fade
-        return math.exp(-elapsed / fade) if fade > 0 and 0 < elapsed < LONGEST_FADE else 0.0
+        elapsed = frame.time - self._time
+        self._velocity = self._velocity_to(displacement, elapsed)
+        self._time, self._seen, self._digest = frame.time, displacement, digest
+        return self._left_after(elapsed)
+
+    def _left_after(self, elapsed: float) -> float:
+        """What is left of jumps after some time [s], 0 to 1."""
+        fade = 0.0 if self.params.paper else self.params.fade
+        return math.exp(-elapsed / fade) if fade > 0 and 0 < elapsed < LONGEST_PAUSE else 0.0
 
     def _velocity_to(self, displacement: FloatArray, elapsed: float) -> FloatArray:
         """How fast guides came to where they are [m/s], (G, U, 3), as seen from the head; none after a pause."""
-        if not 0 < elapsed < LONGEST_FADE:
+        if not 0 < elapsed < LONGEST_PAUSE:
             return np.zeros_like(displacement)
         velocity: FloatArray = (displacement - self._seen) / np.float32(elapsed)
         return velocity
 
     def memory(self) -> Memory:
-        """What was chosen, what is left of jumps, and where the guides were."""
+        """What was chosen, what is left of jumps, and where the guides of the last frame were and how fast."""
         rows, leaning = np.flatnonzero(self._is_fading), np.flatnonzero(self._is_leaning)
         jumping: Memory = {}
         if self._jump is not None:
@@ -298,7 +307,9 @@ class AdaptiveSkin(Skin):
             "fading": rows,
             "offset": self._offset[rows],
             "seen": self._seen.copy(),
+            "velocity": self._velocity.copy(),
             "time": np.array([self._time]),
+            "frame": np.frombuffer(self._digest, np.uint8).copy(),
         }
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
@@ -310,7 +321,8 @@ class AdaptiveSkin(Skin):
             self._is_fading[rows], self._offset[rows] = True, memory["offset"]
             leaning = memory["leaning"]
             self._is_leaning[leaning], self._leaning[leaning] = True, memory["lean"]
-            self._seen, self._time = memory["seen"].copy(), float(memory["time"][0])
+            self._seen, self._velocity = memory["seen"].copy(), memory["velocity"].copy()
+            self._time, self._digest = float(memory["time"][0]), memory["frame"].tobytes()
         if "jumping" in memory:
             offset, is_fading = self._jump = self._no_jump()
             is_fading[memory["jumping"]], offset[memory["jumping"]] = True, memory["jump"]
@@ -325,3 +337,15 @@ class AdaptiveSkin(Skin):
         held = (self._points, self._offset, self._is_fading, self._leaning, self._is_leaning, self.chosen, *jump)
         total: int = sum(array.nbytes for array in held) + self._tables.nbytes + self.sets.nbytes + self.graph.nbytes
         return total
+
+
+def _fitting_model(model: str | AdaptiveModel | None, groom: Groom, guides: Guides) -> AdaptiveModel | None:
+    """A model, or that of a file; ValueError unless it was learned of this groom and these guides."""
+    if model is None:
+        return None
+    if isinstance(model, AdaptiveModel):
+        model.require_fit(groom, guides)
+        return model
+    learned = AdaptiveModel.load(model)
+    learned.require_fit(groom, guides, Path(model).name)
+    return learned

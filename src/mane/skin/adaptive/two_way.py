@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, eye_array
+from scipy.sparse.linalg import splu
 
 from mane.geometry import quaternion
 from mane.geometry.checks import FloatArray, IntArray
@@ -16,6 +18,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.adaptive.skin import AdaptiveSkin
+from mane.skin.last_frame import LONGEST_PAUSE
 from mane.skin.root_carry import RootCarry
 from mane.skin.solids import SkinSolids
 from mane.stage.protocol import Memory
@@ -25,35 +28,23 @@ from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import GuideLoad
 
 FORMS = ("own_side", "velocity", "colliding", "printed")
-LONGEST_STEP = 1.0  # [s] after more than that nobody knows what hair did
 
 
 @dataclass(frozen=True)
 class TwoWayParams(AdaptiveParams):
-    """Settings of `TwoWaySkin`: those of `AdaptiveParams`, which says more about them, and four of its own.
+    """Settings of `TwoWaySkin`: those of `AdaptiveParams`, and four of its own.
 
     Attributes:
-        eligible: guides per hair that its sets are made of, without a model
-        use_motion: whether guides must move alike; by default without a model
-        use_solids: whether there must be no solid between guides; by default without a model
-        sigma: weight of velocities in eq. 2
-        delta: how differently guides may move
-        tip_distance: how far apart tips of guides may be [m]
-        hysteresis: how much worse than the best a set may become before it is changed
-        fade: time constant of jumps [s]
-        lean: whether hairs behind a solid lean towards their guides
-        paper: choose sets as printed
-        form: how guides are told. "own_side": eq. 4 over hairs that meet a solid, with a Tikhonov term; a hair tells
-            only guides on the side of the solid where it comes out. "velocity": a guide takes the mean of the
-            velocities that its hairs must gain, weighted by their masses, those that meet nothing gaining none.
-            "colliding": as "own_side", but all guides are told. "printed": over all hairs, those that meet nothing
-            asking for no force; the system is singular, and solved by the pseudo-inverse.
+        form: what guides get of their hairs. "own_side": eq. 4 over hairs that meet a solid, with a Tikhonov term; a
+            hair acts only on guides on the side of the solid where it comes out. "velocity": a guide takes the mean of
+            the velocities that its hairs must gain, weighted by their masses, those that meet nothing gaining none.
+            "colliding": as "own_side", but hairs act on all their guides. "printed": over all hairs, those that meet
+            nothing asking for no force; the system is singular, and solved by the pseudo-inverse.
         strength: of the penalty, in what would take a hair by its depth in one frame (chai2017 5.1).
         tikhonov: weight of the squared forces themselves, for "own_side" and "colliding".
         most_speed: a guide's vertex is not sped up by more than this in a frame [m/s]; "printed" has no such limit.
     """
 
-    lean: bool = False
     form: Annotated[str, Choice(*FORMS)] = "own_side"
     strength: Positive = 0.2
     tikhonov: Positive = 0.05
@@ -106,10 +97,14 @@ class TwoWaySkin(AdaptiveSkin):
         settings: fields of `TwoWayParams`, and arguments of `AdaptiveSkin`.
 
     To compare with: `adaptive` and the pass `push_out` do better (docs/methods/adaptive.md).
+
+    Limitations: `form = "printed"` solves a dense system of 8 A N bytes and some copies of it, for A vertices of hairs
+    that hang on the N vertices of guides that are acted on: 100,000 and 2,000 of them take 1.6 GB. "own_side" and
+    "colliding" solve a sparse one, which grows with A and with the pairs of guides that share a hair.
     """
 
     name = "adaptive_two_way"
-    version = 7  # places on guides by distance from the root; own_side
+    version = 8  # the last frame is remembered
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
         {"form": form} if form != FORMS[0] else {} for form in FORMS
     )
@@ -135,16 +130,16 @@ class TwoWaySkin(AdaptiveSkin):
         self._load: Float64Array | None = None
 
     def _fill(self, frame: GuideFrame, out: FloatArray) -> None:
-        elapsed, is_again = frame.time - self._time, self._is_asked_again(frame)
+        elapsed = frame.time - self._time
         super()._fill(frame, out)
-        if not is_again:
+        if not self._is_again:
             self._load = self._asked(frame, out, elapsed)
 
     def _fill_on_skin(self, frame: GuideFrame, carry: RootCarry, out: FloatArray) -> None:
-        """Solids are met where hair really is; what guides get is told as in the rest pose."""
-        elapsed, is_again = frame.time - self._time, self._is_asked_again(frame)
+        """Solids are met where hair really is; the load on guides is that of the rest pose."""
+        elapsed = frame.time - self._time
         super()._fill_on_skin(frame, carry, out)
-        if is_again:
+        if self._is_again:
             return
         load = self._asked(frame, out, elapsed)
         if load is not None:
@@ -158,7 +153,7 @@ class TwoWaySkin(AdaptiveSkin):
 
     def _asked(self, frame: GuideFrame, points: FloatArray, step: float) -> Float64Array | None:
         """Forces on the guides [N], world, (G, U, 3), after a `step` [s]; None where no hair meets a solid."""
-        if self._own_solids is None or not 0 < step < LONGEST_STEP:
+        if self._own_solids is None or not 0 < step < LONGEST_PAUSE:
             return None
         poses = tuple(frame.solid_poses[number] for number in self._around)
         rows = self._own_solids.penetrating(replace(frame, solid_poses=poses), points)
@@ -212,19 +207,19 @@ class TwoWaySkin(AdaptiveSkin):
         if self.params.form == "own_side":
             way = frame.points.reshape(-1, 3)[found.node] - points[rows[found.hair], found.vertex]
             found = found.taken(np.einsum("kc,kc->k", way, push[found.hair, found.vertex]) > 0)
-        told = np.unique(found.node)
+        nodes = np.unique(found.node)
         if is_printed:
             found = self._carriers(np.arange(self.groom.strand_count))
-            found = found.taken(np.isin(found.node, told))
+            found = found.taken(np.isin(found.node, nodes))
             whole = np.zeros((self.groom.strand_count, *push.shape[1:]))
             whole[rows], push = push, whole
         vertices = push.shape[1]
         asking, row = np.unique(found.hair * vertices + found.vertex, return_inverse=True)
-        system = np.zeros((len(asking), len(told)))
-        np.add.at(system, (row, np.searchsorted(told, found.node)), found.weight)
+        places = row, np.searchsorted(nodes, found.node)
+        system = coo_array((found.weight, places), shape=(len(asking), len(nodes))).tocsr()
         tikhonov = 0.0 if is_printed else self.params.tikhonov
         given = np.zeros((shape[0] * shape[1], 3))
-        given[told] = effective_forces(system, push.reshape(-1, 3)[asking], tikhonov)
+        given[nodes] = effective_forces(system, push.reshape(-1, 3)[asking], tikhonov)
         return given.reshape(shape)
 
     def _mean_gains(self, frame: GuideFrame, rows: IntArray, found: Penetration, step: float) -> Float64Array:
@@ -258,15 +253,15 @@ class TwoWaySkin(AdaptiveSkin):
         self._load = memory["load"].copy() if "load" in memory else None
 
 
-def effective_forces(weights: Float64Array, asked: Float64Array, tikhonov: float) -> Float64Array:
+def effective_forces(weights: csr_array, asked: Float64Array, tikhonov: float) -> Float64Array:
     """Minimise |W I* - I|^2 + tikhonov |I*|^2 over forces I* of guides (chai2017 eq. 4), (G, 3).
 
     Args:
         weights: W of hairs (rows) and guides, shape (S, G).
         asked: I of the hairs, shape (S, 3).
-        tikhonov: 0 for the least-squares solution of the least norm.
+        tikhonov: 0 for the least-squares solution of the least norm, of a dense system.
     """
     if tikhonov == 0:
-        return np.asarray(np.linalg.lstsq(weights, asked, rcond=None)[0], np.float64)
-    normal = weights.T @ weights + tikhonov * np.eye(weights.shape[1])
-    return np.asarray(np.linalg.solve(normal, weights.T @ asked))
+        return np.asarray(np.linalg.lstsq(weights.toarray(), asked, rcond=None)[0], np.float64)
+    normal = weights.T @ weights + tikhonov * eye_array(weights.shape[1])
+    return np.asarray(splu(normal.tocsc()).solve(weights.T @ asked), np.float64)

@@ -22,17 +22,16 @@ from mane.skin.base import require_poses
 from mane.skin.finish import _kernels_sides as kernels
 from mane.skin.finish._kernels_sides import SideRules
 from mane.skin.finish.passes import FinishingPass
-from mane.skin.moment import Moment
+from mane.skin.last_frame import LONGEST_PAUSE, NO_FRAME, frame_digest
 from mane.skin.solids import SkinSolids
+from mane.stage.memory import save_interval
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 
-SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
 STEPS = 16  # that a frame is cut into at most, a power of two
 REACH = 0.02  # [m] around solids, within which it is remembered where hair was
-LONGEST = 1.0  # [s] a frame that comes so much later begins anew
 TELEPORT = 0.5  # [m] a solid that moves farther in a frame was put there
-FINEST = 1e-3  # [m] what is thinner is not told from that
+FINEST = 1e-3  # [m] thinner solids count as this thick
 BOXED = 4  # times in a frame at which boxes are put around solids
 SUNK = 2e-4  # [m] that hair may be in the body: skin is rounded, and hair lies on it
 HANG = 2.0  # [1/m] half a metre below a solid that pushes it, hair hangs where it would
@@ -92,6 +91,7 @@ class SideKeeping(FinishingPass):
     """
 
     name = "keep_sides"
+    version = 2  # the last frame is remembered
     settings = SidesParams
     needs = ("solids", "touched", "body", "groom")
     examples = ({}, {"friction": 0.0, "fade": 0.1})
@@ -125,14 +125,20 @@ class SideKeeping(FinishingPass):
         # Hair moves by half of that in a step and is asked as often along its length, so that no tooth gets deeper into
         # it, or between two places, than its middle.
         self._spacing = float(np.clip(thinnest + self.params.thickness, FINEST, REACH))
-        self._state = _nothing_known(0, 0)
-        self._taken = np.zeros(0, np.bool_)  # hairs that the last frame gave other points, or looked at
+        self._make_room(0, 0)
         self.reset()
+
+    def _make_room(self, hairs: int, vertices: int) -> None:
+        """Begin with so many hairs, of which nothing is known."""
+        self._state = _nothing_known(hairs, vertices)
+        self._taken = np.zeros(hairs, np.bool_)  # hairs that the last frame gave other points, or looked at
+        self._digest = NO_FRAME
+        self.save_every = save_interval(self._state.last.nbytes)
 
     def reset(self) -> None:
         """Forget the frames before."""
         self._time, self._poses = -math.inf, tuple[Pose, ...]()
-        self._moment: Moment | None = None
+        self._digest, self._taken[:] = NO_FRAME, False
         self._state.is_near[:] = False
         self._state.is_aside[:] = False
 
@@ -142,20 +148,20 @@ class SideKeeping(FinishingPass):
             return points
         require_poses(self._solid_count, frame.solid_poses)
         if self._state.last.shape != points.shape:
-            self._state, self._moment = _nothing_known(*points.shape[:2]), None
-            self.save_every = 1 + self._state.last.nbytes // SAVED_BYTES
-        if self._moment is not None and self._moment.is_of(frame):
+            self._make_room(*points.shape[:2])
+        digest = frame_digest(frame)
+        if digest == self._digest:
             points[self._taken] = self._state.last[self._taken]
             return points
         self._go_on(points, frame)
-        self._moment = Moment(frame)
+        self._digest = digest
         return points
 
     def _go_on(self, points: FloatArray, frame: GuideFrame) -> None:
         """Take `points (S, V, 3)` [m] to a frame behind the last one, in place."""
         assert self._solids is not None
         elapsed = frame.time - self._time
-        if not 0 < elapsed < LONGEST:
+        if not 0 < elapsed < LONGEST_PAUSE:
             self.reset()
         now = tuple(frame.solid_poses[number] for number in self._checked)
         before = tuple(_came_from(a, b) for a, b in zip(self._poses or now, now, strict=True))
@@ -173,7 +179,7 @@ class SideKeeping(FinishingPass):
         return math.exp(-elapsed / self.params.fade) if self.params.fade > 0 else 0.0
 
     def _rules(self, before: Sequence[Pose], now: Sequence[Pose]) -> SideRules:
-        swept = max(_way(a, b, size) for a, b, size in zip(before, now, self._sizes, strict=True))
+        swept = max(_farthest_moved(a, b, size) for a, b, size in zip(before, now, self._sizes, strict=True))
         return SideRules(
             props=self._props,
             thickness=np.float32(self.params.thickness),
@@ -193,15 +199,17 @@ class SideKeeping(FinishingPass):
         return np.concatenate([low - REACH, high + REACH], axis=1).astype(np.float32)
 
     def memory(self) -> Memory:
-        """Where hairs near solids were, how far hairs are aside, and where the solids were."""
-        state = self._state
+        """Where hairs near solids were, how far hairs are aside, and where the solids were in the last frame."""
+        state, taken = self._state, np.flatnonzero(self._taken)
         near, aside = np.flatnonzero(state.is_near), np.flatnonzero(state.is_aside)
         return {
             "shape": np.array(state.last.shape),
             "near": near,
-            "last": state.last[near],
+            "taken": taken,
+            "last": state.last[taken],
             "aside": aside,
             "offset": state.offset[aside],
+            "frame": np.frombuffer(self._digest, np.uint8).copy(),
             "time": np.array([self._time]),
             "poses": np.array([[*pose.position, *pose.rotation] for pose in self._poses], np.float64).reshape(-1, 7),
         }
@@ -211,10 +219,11 @@ class SideKeeping(FinishingPass):
         self.reset()
         if "near" not in memory:
             return
-        self._state = state = _nothing_known(*memory["shape"][:2].tolist())
-        state.is_near[memory["near"]], state.is_aside[memory["aside"]] = True, True
-        state.last[memory["near"]], state.offset[memory["aside"]] = memory["last"], memory["offset"]
-        self._time = float(memory["time"][0])
+        self._make_room(*memory["shape"][:2].tolist())
+        state, taken = self._state, memory["taken"]
+        state.is_near[memory["near"]], state.is_aside[memory["aside"]], self._taken[taken] = True, True, True
+        state.last[taken], state.offset[memory["aside"]] = memory["last"], memory["offset"]
+        self._time, self._digest = float(memory["time"][0]), memory["frame"].tobytes()
         self._poses = tuple(Pose(row[:3], row[3:]) for row in memory["poses"])
 
 
@@ -238,7 +247,7 @@ def _came_from(before: Pose, now: Pose) -> Pose:
     return before if np.linalg.norm(now.position - before.position) <= TELEPORT else now
 
 
-def _way(before: Pose, now: Pose, size: float) -> float:
+def _farthest_moved(before: Pose, now: Pose, size: float) -> float:
     """How far a point of a solid has moved at most [m]; none of it is farther from its origin than `size`."""
     angle = float(quaternion.angle_between(before.rotation, now.rotation))
     return float(np.linalg.norm(now.position - before.position)) + angle * size

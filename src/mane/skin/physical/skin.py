@@ -33,7 +33,7 @@ from mane.skin.physical.set_forces import SetForces
 from mane.skin.root_carry import RootCarry
 from mane.skin.safety import HairSpacing
 from mane.skin.solids import SkinSolids
-from mane.stage.memory import load, save
+from mane.stage.memory import load, save, save_interval
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import Material
@@ -41,7 +41,6 @@ from mane.strand.model import Float64Array, StrandModel
 
 BLOCKS_PER_TASK = 16
 ROWS_AT_ONCE = 4096  # hairs that are bound together
-SAVED_BYTES = 16_000_000  # of memory in a frame's checkpoint; more is saved that much less often
 TARGET = "target/"  # before the names of what the target remembers
 STIFFER = 1e-9  # relative; more than rounding
 # Of a hair's length: what the method may be off, besides what so many weights stretch a hair by.
@@ -144,7 +143,7 @@ class PhysicalSkin(LinearBlend):
             self.safety.expect(1 - LENGTH_ERROR - own, 1 + LENGTH_ERROR + own)
         self._chain = ChainSolve(self._lanes, joined(solved), self.params) if solved else None
         if self._chain is not None:
-            self.save_every = 1 + self._chain.memory_bytes // SAVED_BYTES
+            self.save_every = save_interval(self._chain.memory_bytes)
         if target is not None:
             self.save_every = max(self.save_every, target.save_every)
         self._guidance: Guidance | None = None
