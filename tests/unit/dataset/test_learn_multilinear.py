@@ -19,6 +19,7 @@ from mane.groom.styles.standing import BALL_RADIUS
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.scene.build import build
 from mane.scene.head_meter import HeadMeter
+from mane.scene.sink_metrics import MetricsSink
 from mane.stage.model_file import ModelFile
 
 SPEC = """\
@@ -180,8 +181,13 @@ def test_hair_that_a_slider_has_made_shorter_is_not_reported_as_too_short(learne
     for _ in range(4):
         frame = assembly.source.step()
     assert frame.length_scale.max() < 0.9
-    report = HeadMeter(assembly, last=4).measure(4, frame, assembly.hair_stage(frame))
+    points = assembly.hair_stage(frame)
+    report = HeadMeter(assembly, last=4).measure(4, frame, points)
     assert max(report.stretch, report.shortening) < 1e-3
+    measured = MetricsSink(tmp_path / "metrics.json", assembly).make_part(4, frame, points)
+    assert measured["length_error_p95"] < 1e-3
+    assert measured["segment_error"] < 1e-2
+
 
 @pytest.mark.parametrize(
     ("old", "new", "text"),
