@@ -28,6 +28,7 @@ from mane.reduced.factors import BEYOND
 from mane.reduced.model import SAME_PLACE, HairModel
 from mane.reduced.player import Frames, SolidSet
 from mane.reduced.positions import METHODS, PLAYERS, PrintedCollisions
+from mane.reduced.representation import lengths
 from mane.reduced.sliders import SliderTrack
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
@@ -172,6 +173,12 @@ class LearnedSource(GuideSource):
     def touched(self) -> range:
         """Numbers of the solids that hair touches."""
         return self._surroundings.touched
+
+    @property
+    def may_change_lengths(self) -> bool:
+        """Whether a slider changes the lengths of guides: styles of the model differ in them."""
+        styles = lengths(self.model.rest).sum(axis=-1)
+        return bool(np.abs(styles / self._groomed_length - 1.0).max() > SAME_LENGTH)
 
     @property
     def strands(self) -> StrandModel:
