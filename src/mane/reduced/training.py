@@ -36,6 +36,7 @@ WINDS = ("control", "factor")
 # sliders of two levels have 5^4 = 625 settings.
 GRID_POINTS = (1, 9, 5, 4, 3)
 SAME_PLACE = 1e-6  # of a slider: an even value this near a level is that level
+STILL = 1e-6  # [m], or of a direction: what single precision makes of hair and heads that stand still
 
 
 @dataclass(frozen=True)
@@ -135,13 +136,21 @@ class Fitted:
 
 
 def fit_model(data: TrainingData, training: MultilinearTraining | None = None, tell: Tell | None = None) -> Fitted:
-    """Learn a model; ValueError where the dynamics cannot be made stable."""
+    """Learn a model.
+
+    Raises:
+        ValueError: there is nothing to learn: motions are too short, or nothing moves; or the dynamics cannot be made
+            stable.
+    """
     training = training or MultilinearTraining()
     say = tell or (lambda text, share: None)
     kind: Representation = REPRESENTATIONS[training.representation]()
     tracks = [data.track(m) for m in range(data.motion_count)]
+    _require_motion(tracks, training.window)
     space: Space = SPACES[training.space].learned(data.body, tracks, data.has_wind, training.window, training.bodies)
     rows, metric, mean = _sampled_rows(data, kind, space, tracks, say)
+    if np.linalg.norm(rows) <= STILL * math.sqrt(rows.size):
+        raise ValueError("hair: must move to learn from, and moves by less than rounding in all motions")
     say("principal components", 0.0)
     components, sums = principal_components(rows, training.dimensions)
     energy = float(sums[: components.shape[1]].sum() / max(sums.sum(), 1e-300))
@@ -176,6 +185,25 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
         wind_speed=_strongest_wind(tracks) if space.has_wind else None,
     )
     return Fitted(model, controls, coefficients, energy)
+
+
+def _require_motion(tracks: Sequence[BodyTrack], window: int) -> None:
+    """Refuse motions that are over before a frame has its history, and those in which neither head nor air moves."""
+    for number, track in enumerate(tracks):
+        if len(track.heads) <= window:
+            raise ValueError(
+                f"motions: must have more than {window} frames, the window, to learn from, got {len(track.heads)} in "
+                f"motion {number}"
+            )
+    if not any(_moves(track) for track in tracks):
+        raise ValueError("motions: must move the head, or be in wind, to learn from, and all of them stand still")
+
+
+def _moves(track: BodyTrack) -> bool:
+    """Whether anything happens to hair: the head or the body moves, or wind blows."""
+    poses = [track.heads] if track.points is None else [track.heads, track.points]
+    has_wind = track.wind is not None and bool(track.wind.any())
+    return has_wind or any(float(np.ptp(rows, axis=0).max()) > STILL for rows in poses)
 
 
 def _strongest_wind(tracks: Sequence[BodyTrack]) -> float:

@@ -222,9 +222,14 @@ def test_the_same_dataset_gives_the_same_model(learned):
         assert array.tobytes() == two.to_file().arrays[name].tobytes(), name
 
 
-def test_as_printed_is_another_column(learned, tmp_path):
+@pytest.mark.filterwarnings("default::mane.dataset.learn.multilinear.LearningNotice")
+def test_as_printed_is_another_column_and_a_warning(learned, tmp_path, capsys):
     words = ["learn", "multilinear", str(learned / "hair.zarr"), "-o", str(tmp_path / "p.model"), "--quiet", "--paper"]
     assert main([*words, "--set", "dimensions=8"]) == 0
+    told = capsys.readouterr().err.strip()  # least squares of 48 frames, without a ridge
+    assert "p.model: on motions that were not learned from, 2 of 2 styles are farther from the simulation than" in told
+    assert "most of all length 0.1: " in told
+    assert "\n" not in told
     facts = json.loads((tmp_path / "p.json").read_text())
     assert facts["errors"][0]["test_stretch"] > 1e-4  # positions stretch strands
     model = mane.HairModel.load(tmp_path / "p.model")
@@ -270,13 +275,48 @@ def test_numbers_that_are_not_finite_are_refused(learned, tmp_path, capsys, fiel
     assert f"copy.zarr: sequence {sequence.index}: {field} must be finite, got {found} in frame 3" in told
 
 
-def test_one_motion_is_refused(learned, tmp_path, capsys):
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_a_motion_that_no_style_has_is_missed_all_the_same(learned, tmp_path, capsys, split):
     store = copy_of(learned, tmp_path)
-    train = open_dataset(store).split("train")
-    for sequence in train:
-        if sequence.motion != train[0].motion:
+    sequences = open_dataset(store).split(split)
+    for sequence in sequences:
+        if sequence.motion == sequences[0].motion:
             shutil.rmtree(store / "sequences" / f"{sequence.index:06d}")
-    assert "copy.zarr: must have at least 2 motions of split 'train', got 1" in refused(store, tmp_path, capsys)
+    told = refused(store, tmp_path, capsys)
+    assert f"copy.zarr: lacks motion '{sequences[0].motion}' at length=0.06; every style needs every motion" in told
+
+
+def test_a_sequence_that_could_not_be_simulated_is_named_with_its_reason(learned, tmp_path, capsys):
+    data = open_dataset(learned / "hair.zarr")
+    lost = data.split("train")[1]
+    data._readers.remove(lost)
+    data.failures[lost.index] = "it diverged\nin frame 3"
+    with pytest.raises(ValueError, match=r"at length=0\.1, which could not be simulated \(it diverged in frame 3\); e"):
+        DatasetStyles(data)
+
+
+def made(folder, text):
+    """A dataset of a spec."""
+    (folder / "spec.toml").write_text(text)
+    mane.run_dataset(mane.read_spec(folder / "spec.toml"), folder / "hair.zarr", workers=0)
+    return folder / "hair.zarr"
+
+
+def test_one_motion_is_refused(tmp_path, capsys):
+    store = made(tmp_path, CALM.replace("count = 2", "count = 1"))
+    assert "hair.zarr: must have at least 2 motions of split 'train', got 1" in refused(store, tmp_path, capsys)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("frames = 2", "frames = 2", "motions: must have more than 2 frames, the window, to learn from, got 2 in mot"),
+        ("random", "still", "motions: must move the head, or be in wind, to learn from, and all of them stand still"),
+    ],
+)
+def test_data_with_nothing_to_learn_is_refused(tmp_path, capsys, old, new, text):
+    spec = CALM.replace(old, new) if old == new else CALM.replace("frames = 2", "frames = 8").replace(old, new)
+    assert text in refused(made(tmp_path, spec), tmp_path, capsys)
 
 
 WINDY = """\
@@ -299,6 +339,7 @@ split = "train"
 [store]
 fields = ["points", "head"]
 """
+CALM = WINDY.replace("[scene.wind]\nvelocity = [0.0, 0.0, 2.0]\n", "")
 WIND_AXIS = '[[axes]]\nkey = "wind.velocity"\nname = "wind"\nvalues = [[0, 0, 0], [0, 0, 3]]\n'
 
 
@@ -324,6 +365,16 @@ def test_wind_that_nothing_tells_of_is_refused(tmp_path, capsys, axis, old, new,
     (tmp_path / "spec.toml").write_text((WINDY + axis).replace(old, new) if old else WINDY + axis)
     mane.run_dataset(mane.read_spec(tmp_path / "spec.toml"), tmp_path / "hair.zarr", workers=0)
     assert text in refused(tmp_path / "hair.zarr", tmp_path, capsys)
+
+
+@pytest.mark.parametrize(("lost", "wind"), [("all that are calm", [0, 0, 0]), ("one that blows", [0, 0, 3])])
+def test_winds_that_are_missing_are_named(tmp_path, capsys, lost, wind):
+    store = made(tmp_path, (WINDY + WIND_AXIS))
+    sequences = [one for one in open_dataset(store) if one.factors["wind"] == wind]
+    for sequence in sequences if lost.startswith("all") else sequences[:1]:
+        shutil.rmtree(store / "sequences" / f"{sequence.index:06d}")
+    told = refused(store, tmp_path, capsys)
+    assert f"hair.zarr: lacks motion '{sequences[0].motion}' at wind={wind}; every style needs every motion" in told
 
 
 def test_winds_of_an_axis_are_learned_and_their_strongest_is_kept(tmp_path):
