@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 
 BEYOND = 0.35  # how far a slider may go beyond its ends, as in guan2012 fig. 5 (d)
 SCALES = ("linear", "log")
+MOST_SHOWN = 60  # letters of a value in a message
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,18 @@ class Factor:
         """Least and greatest value of the slider."""
         return -BEYOND, 1.0 + BEYOND
 
-    def check(self, value: float) -> float:
-        """Return a value of the slider; ValueError where it is outside of what the model is known to be stable in."""
+    def check(self, value: Any) -> float:
+        """Return a value of the slider, a number or an array of one without axes.
+
+        Raises:
+            ValueError: it is none, or outside of what the model is known to be stable in.
+        """
+        own = value.item() if isinstance(value, np.generic | np.ndarray) and not value.ndim else value
         low, high = self.range
-        if not (isinstance(value, int | float | np.floating) and math.isfinite(value) and low <= value <= high):
-            raise ValueError(f"{self.name}: must be a number from {low:g} to {high:g}, got {value!r}")
-        return float(value)
+        is_number = isinstance(own, int | float) and not isinstance(own, bool)
+        if not (is_number and low <= own <= high):  # NaN is not either
+            raise ValueError(f"{self.name}: must be a number from {low:g} to {high:g}, got {shown(own)}")
+        return float(own)
 
     def weights(self, values: Any) -> Array:
         """Weights of the levels at slider values (...): barycentric between neighbours, straight on beyond the ends."""
@@ -86,6 +93,12 @@ class Factor:
         np.put_along_axis(weights, left[..., None], (1 - share)[..., None], axis=-1)
         np.put_along_axis(weights, left[..., None] + 1, share[..., None], axis=-1)
         return weights
+
+
+def shown(value: Any) -> str:
+    """A value as a message has it: on one line, and short."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
 
 
 def corner_count(factors: Sequence[Factor]) -> int:

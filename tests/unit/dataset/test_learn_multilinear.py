@@ -194,7 +194,11 @@ def test_hair_that_a_slider_has_made_shorter_is_not_reported_as_too_short(learne
     [
         ("strands = 12", "strands = 13\n", None),
         ("length = 0.1\n", "length = 0.08\n", "model: was learned of another groom"),
-        ("rate = 30", "rate = 24", "frame_rate: must be 30, which the model was learned at, got 24"),
+        (
+            "rate = 30",
+            "rate = 24",
+            "scene.toml:11: [guides] frame_rate: must be 30, which the model was learned at, got 24",
+        ),
         ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", "sliders = { length = 3.0 }", "length: must be a number"),
         ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", "sliders = { colour = 1.0 }", "colour: is no slider"),
         ('model = "hair.model"\n', "", "sliders: is for a model that is played"),
@@ -213,6 +217,38 @@ def test_scenes_that_do_not_fit_are_refused_in_one_line(learned, tmp_path, capsy
     assert "scene.toml" in told
     assert "\n" not in told
     assert text is None or text in told
+
+
+@pytest.mark.parametrize(
+    ("sliders", "text"),
+    [
+        ("sliders = { length = 3.0 }", ":13: [guides.sliders] length: must be a number from -0.35 to 1.35, got 3.0"),
+        ("sliders = { length = true }", ":13: [guides.sliders] length: must be a number from -0.35 to 1.35, got True"),
+        ("sliders = { colour = 1.0 }", ":13: [guides.sliders] colour: is no slider of this model; it has length"),
+        ("\n[guides.sliders]\nlength = 'grey'", ":15: [guides.sliders] length: the guides have no painted map 'grey'"),
+        (
+            'sliders = { length = [["a", 0.2]] }',
+            ":13: [guides.sliders] length: must be a number, rows of time [s] and value, or a number for each guide, "
+            "got [['a', 0.2]]",
+        ),
+        (
+            "sliders = { length = [[0, 0.2], [1]] }",
+            ":13: [guides.sliders] length: must be a number, rows of time [s] and value, or a number for each guide, "
+            "got [[0, 0.2], [1]]",
+        ),
+        ('slider_file = "s.csv"', ":13: [guides] slider_file: length: must be a number from -0.35 to 1.35, got 2.5"),
+    ],
+)
+def test_a_slider_that_is_wrong_is_found_in_its_table_and_line(learned, tmp_path, capsys, sliders, text):
+    shutil.copy(learned / "hair.model", tmp_path)
+    (tmp_path / "s.csv").write_text("time,length\n0,0.5\n1,2.5\n")
+    old = "sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }"
+    assert SCENE.splitlines()[12] == old
+    (tmp_path / "scene.toml").write_text(SCENE.replace(old, sliders))
+    assert main(["simulate", str(tmp_path / "scene.toml"), "--quiet"]) == 2
+    told = capsys.readouterr().err.strip()
+    assert "\n" not in told
+    assert "scene.toml" + text in told
 
 
 def test_the_same_dataset_gives_the_same_model(learned):

@@ -286,6 +286,14 @@ def test_a_model_on_disk_is_the_same_model(model, tmp_path):
         ({"length": [0.1, 0.2]}, r"length: a map must have 20 values, one for each guide, got 2"),
         ({"length": [[0, 0.1], [0, 0.2]]}, r"length: keyframes must be rows of time \[s\] and value, times rising"),
         ({"length": "painted"}, r"length: the guides have no painted map 'painted'; they have none"),
+        ({"length": True}, r"length: must be a number from -0\.35 to 1\.35, got True"),
+        ({"length": None}, r"length: must be a number from -0\.35 to 1\.35, got None"),
+        ({"length": 10**400}, r"length: must be a number from -0\.35 to 1\.35, got 1000"),
+        ({"length": [["a", 0.2]]}, r"length: must be a number, rows of time .*, got \[\['a', 0\.2\]\]"),
+        ({"length": [[0, 0.2], [1]]}, r"length: must be a number, rows of time .*, got \[\[0, 0\.2\], \[1\]\]"),
+        ({"length": [[0, True]]}, r"length: must be a number, rows of time .*, got \[\[0, True\]\]"),
+        ({"length": np.zeros((20, 20, 20))}, r"length: must be a number, rows of time .*, got array\(.*\.\.\."),
+        ({"length": lambda time: "x"}, r"length: must be a number from -0\.35 to 1\.35, got 'x'"),
         ({"length": {"1": 0.5}}, r"length: a value for each group needs guides with a 'group_id'"),
         ({"wind": (0, 0, 1)}, r"wind: the model was learned without wind"),
         ({"frame_rate": 24.0}, r"frame_rate: must be 30, which the model was learned at, got 24"),
@@ -296,6 +304,21 @@ def test_bad_settings_are_refused_in_one_line(model, settings, text):
     with pytest.raises(ValueError, match=text) as error:
         next(model.play("shake", **settings))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("one", [1, np.int64(1), np.float32(1), np.array(1), np.array(1.0)])
+def test_a_slider_takes_any_number(model, one):
+    given, plain = (next(model.play("shake", frames=1, length=value)).points for value in (one, 1.0))
+    np.testing.assert_array_equal(given, plain)
+
+
+def test_values_of_groups_are_numbers(model):
+    strand = {"group_id": np.ones(model.guide_count, np.int32)}
+    guides = mane.Guides.from_groom(mane.Groom.from_uniform(model.groomed[0].copy(), strand=strand))
+    for value in ("a", [0.1, 0.2], True):
+        with pytest.raises(ValueError, match=r"^length: must be a number from -0\.35 to 1\.35, got ") as error:
+            next(model.play("shake", guides=guides, length={"1": value}))
+        assert "\n" not in str(error.value)
 
 
 def test_another_groom_is_refused(model):
