@@ -52,7 +52,8 @@ def calibrated(model: HairModel, between: TrainingData) -> HairModel:
         if one not in known:
             at = ", ".join(f"{name} {place:g}" for name, place in zip(names, one, strict=True))
             raise ValueError(f"factors: nothing was simulated at {at}; give all levels of the model to the others")
-    return replace(model, shape_places=places, shapes=np.stack([known[one] for one in grid]))
+    made = replace(model, shape_places=places, shapes=np.stack([known[one] for one in grid]))
+    return made.with_safe_ranges()
 
 
 def _require_same_strands(model: HairModel, between: TrainingData) -> None:

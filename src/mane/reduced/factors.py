@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 BEYOND = 0.35  # how far a slider may go beyond its ends, as in guan2012 fig. 5 (d)
+SHORTEST = 0.2  # length of hair beyond the ends of a slider, over that of the style in which it is shortest
+RANGE_DIGITS = 3  # of the ends of a slider, so that messages tell them as they are
+ROUNDING = 1e-3  # of the last of them: lengths are in single precision
 SCALES = ("linear", "log")
 MOST_SHOWN = 60  # letters of a value in a message
 
@@ -31,12 +34,16 @@ class Factor:
         levels: what a scene has at each of them, plain values.
         positions: of the levels on the slider, rising from 0 to 1.
         scale: by which numbers between levels are put on the slider, "linear" or "log".
+        least: value of the slider; see `with_safe_ranges`.
+        most: value likewise.
     """
 
     name: str
     levels: tuple[Any, ...]
     positions: tuple[float, ...]
     scale: str = "linear"
+    least: float = -BEYOND
+    most: float = 1.0 + BEYOND
 
     @classmethod
     def of_levels(cls, name: str, levels: Sequence[Any], scale: str = "linear") -> Factor:
@@ -69,7 +76,7 @@ class Factor:
     @property
     def range(self) -> tuple[float, float]:
         """Least and greatest value of the slider."""
-        return -BEYOND, 1.0 + BEYOND
+        return self.least, self.most
 
     def check(self, value: Any) -> float:
         """Return a value of the slider, a number or an array of one without axes.
@@ -93,6 +100,37 @@ class Factor:
         np.put_along_axis(weights, left[..., None], (1 - share)[..., None], axis=-1)
         np.put_along_axis(weights, left[..., None] + 1, share[..., None], axis=-1)
         return weights
+
+
+def with_safe_ranges(
+    factors: Sequence[Factor], positions: Sequence[Sequence[float]], length: NDArray[Any]
+) -> tuple[Factor, ...]:
+    """Factors whose sliders go beyond their ends no farther than hair stays a fifth of its shortest length.
+
+    Beyond the ends blends go straight on: with levels of 6 and 46 cm no hair would be left at -0.15.
+
+    Args:
+        factors: of a model.
+        positions: on each slider where lengths are known, rising, 0 and 1 among them.
+        length: of every guide at all of them, the last slider running first [m], shape (S, G).
+    """
+    table = np.asarray(length, np.float64).reshape(*map(len, positions), -1)
+    least = SHORTEST * np.min(length, axis=0)
+    made = []
+    for axis, (factor, own) in enumerate(zip(factors, positions, strict=True)):
+        rows = np.moveaxis(table, axis, 0)
+        low = _room(rows[0], (rows[1] - rows[0]) / (own[1] - own[0]), least)
+        high = _room(rows[-1], (rows[-2] - rows[-1]) / (own[-1] - own[-2]), least)
+        made.append(replace(factor, least=0.0 - low, most=round(1.0 + high, RANGE_DIGITS)))
+    return tuple(made)
+
+
+def _room(length: Array, slope: Array, least: Array) -> float:
+    """How far a slider may go beyond an end, where hair of some lengths gets shorter by `slope` [m] per unit."""
+    beyond = (length - least) / np.where(slope > 0, slope, np.inf)
+    room = np.where(slope > 0, beyond, BEYOND).min(initial=BEYOND)
+    digits = 10**RANGE_DIGITS
+    return math.floor(room * digits + ROUNDING) / digits if room < BEYOND else BEYOND
 
 
 def shown(value: Any) -> str:

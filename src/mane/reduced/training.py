@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from mane.geometry.checks import require_choice
 from mane.reduced.canonical import SPACES, BodyShape, BodyTrack, Space, to_canonical
 from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Operator, Ridge, roll_outs, stability_grid
-from mane.reduced.factors import BEYOND, Factor, corner_weights
+from mane.reduced.factors import Factor, corner_weights, with_safe_ranges
 from mane.reduced.model import HairModel
 from mane.reduced.principal import Basis, principal_components
-from mane.reduced.representation import REPRESENTATIONS, Representation
+from mane.reduced.representation import REPRESENTATIONS, Representation, lengths
 
 Frames = NDArray[np.float32]
 Array = NDArray[np.float64]
@@ -159,10 +159,11 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
     basis = Basis.of(np.asarray(components / metric[:, None], np.float32))
     controls, coefficients = _coefficients(data, kind, space, tracks, encoder, mean, say)
     dynamics = DYNAMICS[training.dynamics](training, data.factors, controls, coefficients)
+    factors = with_safe_ranges(data.factors, [one.positions for one in data.factors], lengths(data.rest).sum(axis=-1))
     say("stability", 0.0)
-    dynamics, grid, radii = stable(dynamics, data.factors, may_raise=training.dynamics == "gram")
+    dynamics, grid, radii = stable(dynamics, factors, may_raise=training.dynamics == "gram")
     model = HairModel(
-        factors=data.factors,
+        factors=factors,
         rest=data.rest,
         groomed=data.groomed,
         strands=data.strands,
@@ -370,8 +371,9 @@ def slider_grid(factors: Sequence[Factor]) -> Array:
     """
     if not factors:
         return np.zeros((1, 0))
-    even = np.linspace(-BEYOND, 1 + BEYOND, GRID_POINTS[min(len(factors), len(GRID_POINTS) - 1)])
-    meshes = np.meshgrid(*[_with_levels(even, np.array(factor.positions)) for factor in factors], indexing="ij")
+    count = GRID_POINTS[min(len(factors), len(GRID_POINTS) - 1)]
+    rows = [_with_levels(np.linspace(*one.range, count), np.array(one.positions)) for one in factors]
+    meshes = np.meshgrid(*rows, indexing="ij")
     return np.stack([mesh.ravel() for mesh in meshes], axis=1)
 
 

@@ -4,16 +4,19 @@ import hashlib
 import itertools
 import json
 import shutil
+from dataclasses import replace
 from importlib.metadata import version
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mane
 from mane.body.shapes import Sphere
+from mane.body.solid import Solid
 from mane.cli import main
 from mane.cli._model_info import _stability
-from mane.dataset.dataset import open_dataset
+from mane.dataset.dataset import SequenceReader, open_dataset
 from mane.dataset.learn.styles import DatasetStyles
 from mane.groom.styles.standing import BALL_RADIUS
 from mane.reduced.training import MultilinearTraining, fit_model
@@ -107,9 +110,25 @@ def test_the_command_learns_and_tells(learned, capsys):
     assert main(["info", str(learned / "hair.model")]) == 0
     told = capsys.readouterr().out
     assert "model of kind multilinear" in told
-    assert "length 0.1" in told
+    for line in (
+        "slider length        levels 0.06, 0.1 at 0, 1; from -0.35 to 1.35",
+        "frame rate           30 per second",
+        f"learned              directions seen from the head, {facts_of(learned)['controls']} controls, a window of 2",
+        "ridge                ",
+        "learned from         hair.zarr: 3 motions, 48 frames",
+        f"programs             mane {version('mane')}, numpy {version('numpy')}, numba {version('numba')}",
+    ):
+        assert f"  {line}" in told
+    assert "strongest wind" not in told
+    for once in (f"{facts['spectral_radius']:.4f}", "8 dimensions", "hair.zarr", "12 guides"):
+        assert told.count(once) == 1
+    assert not any(name in told for name in ("spectral_radius", "stability_margin", "energy  ", "megabytes"))
     assert main(["info", str(learned / "hair.model"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["facts"]["model"]["frame_rate"] == 30
+
+
+def facts_of(folder):
+    return mane.HairModel.load(folder / "hair.model").to_file().facts["model"]
 
 
 def test_a_plot_has_the_worst_of_all_settings_and_the_errors(learned, monkeypatch):
@@ -311,6 +330,71 @@ def test_numbers_that_are_not_finite_are_refused(learned, tmp_path, capsys, fiel
     assert f"copy.zarr: sequence {sequence.index}: {field} must be finite, got {found} in frame 3" in told
 
 
+def sequence_of(data, length):
+    return next(one for one in data.split("train") if one.factors["length"] == length)
+
+
+def as_zip(data, monkeypatch):
+    data.spec = replace(data.spec, combine="zip")
+
+
+def five_axes(data, monkeypatch):
+    data.spec = replace(data.spec, axes=tuple(replace(data.spec.axes[0], name=name) for name in "abcde"))
+
+
+def without(field):
+    def change(data, monkeypatch):
+        for one in data:
+            one.attributes = {**one.attributes, "sha256": {name: "" for name in one.fields if name != field}}
+
+    return change
+
+
+def other_guides(data, monkeypatch):
+    own = sequence_of(data, 0.1)
+    rest = {**own.rest, "source": own.rest["source"][::-1]}
+    stored = SequenceReader.rest.fget
+    monkeypatch.setattr(SequenceReader, "rest", property(lambda one: rest if one is own else stored(one)))
+
+
+def other_heads(data, monkeypatch):
+    own, read = sequence_of(data, 0.1), SequenceReader.read
+
+    def moved(reader, field, *frames):
+        return read(reader, field, *frames) + 1e-6 * (reader is own and field == "head")
+
+    monkeypatch.setattr(SequenceReader, "read", moved)
+
+
+def body_of(solids):
+    def change(data, monkeypatch):
+        source = SimpleNamespace(has_body=bool(solids), solids=solids)
+        monkeypatch.setattr("mane.dataset.learn.styles.assemble", lambda scene: SimpleNamespace(source=source))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (as_zip, 'must be made with combine = "grid", got "zip"'),
+        (five_axes, "must have at most 4 factors, got 5 axes"),
+        (without("points"), r"must store 'points' of every frame; \[store\] fields of its spec says"),
+        (without("head"), r"must store 'head' of every frame; \[store\] fields of its spec says"),
+        (other_guides, "style 1 has other guides than style 0; styles need the same strands with the same roots"),
+        (other_heads, r"sequence \d moves its head otherwise than sequence \d; styles need the same motions"),
+        (body_of([]), "needs a body that is a mesh for this kind of model"),
+        (body_of([Solid(Sphere((0.0, 0.0, 0.0), 0.1))]), "needs a body that is a mesh for this kind of model"),
+    ],
+)
+def test_datasets_that_do_not_fit_are_refused_in_one_line(learned, monkeypatch, change, text):
+    data = open_dataset(learned / "hair.zarr")
+    change(data, monkeypatch)
+    with pytest.raises(ValueError, match=rf"^\S*hair\.zarr: {text}") as error:
+        fit_model(DatasetStyles(data), MultilinearTraining(dimensions=2, space="bust"))
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_a_motion_that_no_style_has_is_missed_all_the_same(learned, tmp_path, capsys, split):
     store = copy_of(learned, tmp_path)
@@ -413,13 +497,16 @@ def test_winds_that_are_missing_are_named(tmp_path, capsys, lost, wind):
     assert f"hair.zarr: lacks motion '{sequences[0].motion}' at wind={wind}; every style needs every motion" in told
 
 
-def test_winds_of_an_axis_are_learned_and_their_strongest_is_kept(tmp_path):
+def test_winds_of_an_axis_are_learned_and_their_strongest_is_kept(tmp_path, capsys):
     (tmp_path / "spec.toml").write_text((WINDY + WIND_AXIS).replace("frames = 2", "frames = 12"))
     mane.run_dataset(mane.read_spec(tmp_path / "spec.toml"), tmp_path / "hair.zarr", workers=0)
     words = ["learn", "multilinear", str(tmp_path / "hair.zarr"), "-o", str(tmp_path / "x.model"), "--quiet"]
     assert main([*words, "--set", "dimensions=2"]) == 0
     model = mane.HairModel.load(tmp_path / "x.model")
     assert (model.space.has_wind, model.wind_speed) == (True, 3.0)
+    capsys.readouterr()
+    assert main(["info", str(tmp_path / "x.model")]) == 0
+    assert "strongest wind       3 m/s, up to 4.05" in capsys.readouterr().out
 
 
 def ball_that_swells(folder):
@@ -444,7 +531,7 @@ def test_a_body_that_deforms_and_is_not_stored_is_refused(tmp_path, capsys, of):
 BETWEEN = SPEC.replace("count = 3", "count = 1").replace("[0.06, 0.1]", "[0.06, 0.07, 0.1]")
 
 
-def test_the_command_calibrates_sliders_with_a_second_dataset(learned, tmp_path):
+def test_the_command_calibrates_sliders_with_a_second_dataset(learned, tmp_path, capsys):
     """Hair half way up rests as it was simulated there, and the model is the same at its own levels."""
     (tmp_path / "between.toml").write_text(BETWEEN)
     mane.run_dataset(mane.read_spec(tmp_path / "between.toml"), tmp_path / "between.zarr", workers=0)
@@ -452,6 +539,8 @@ def test_the_command_calibrates_sliders_with_a_second_dataset(learned, tmp_path)
     assert main([*words, "--set", "dimensions=8", "--data", str(tmp_path / "between.zarr")]) == 0
     plain, made = mane.HairModel.load(learned / "hair.model"), mane.HairModel.load(tmp_path / "x.model")
     assert [len(own) for own in made.shape_places] == [3]
+    assert main(["info", str(tmp_path / "x.model")]) == 0
+    assert "calibrated by        between.zarr" in capsys.readouterr().out
     between = DatasetStyles(open_dataset(tmp_path / "between.zarr"), least=1)
 
     def hair_at(model, value):
