@@ -18,7 +18,7 @@ from mane.reduced.training import TrainingData
 Frames = NDArray[np.float32]
 Array = NDArray[np.float64]
 BLOCK_BYTES = 32_000_000  # of hair that is measured at once
-CALM = 1 / 3  # of the largest way of hair from rest in a motion
+CALM = 1 / 3  # of the largest distance of hair from rest in a motion
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class StyleError:
         rigid: of hair at rest that the head carries.
         floor: of the simulation itself, cut down to the model's components.
         stretch: mean |length / rest length - 1| of segments of the model.
-        calm: `model` over `rigid` in frames in which hair is within a third of its largest way from rest.
+        calm: `model` over `rigid` in frames in which hair is within a third of its largest distance from rest.
     """
 
     model: float

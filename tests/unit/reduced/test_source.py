@@ -356,6 +356,16 @@ def test_two_sliders_that_shorten_hair_together_leave_some_of_it():
     assert (segment_lengths(frame.points).sum(axis=1) >= 0.2 * shortest * (1 - 1e-5)).all()
 
 
+def test_a_checkpoint_of_other_sliders_is_refused_in_one_line(model):
+    halves = np.where(np.arange(model.guide_count) < 10, 0.0, 1.0)
+    one, two = (LearnedSource(model.guides(), model, sliders={"length": length}) for length in (0.0, halves))
+    text = r"^checkpoint: past must have shape \({}, 2, 6\), got \({}, 2, 6\); sliders, guides and body must be those"
+    for source, other, shapes in ((one, two, (1, 2)), (two, one, (2, 1))):
+        with pytest.raises(ValueError, match=text.format(*shapes)) as error:
+            source.restore(other.memory())
+        assert "\n" not in str(error.value)
+
+
 def test_another_groom_is_refused(model):
     other = mane.styles.make("ball", strands=30, vertices=6)
     with pytest.raises(ValueError, match="model: was learned of another groom; its 20 guides of 6 vertices"):

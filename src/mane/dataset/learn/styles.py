@@ -37,7 +37,7 @@ SAME_HEAD = 1e-9
 # the tips of half a metre this is 2.6 cm, of which a model would be wrong for good.
 MOST_TILT = 3.0
 SAME_TILT = 0.1  # [degrees]: heads this near each other are as upright, and the one that moves less is taken
-HEAD_RADIUS = 0.1  # [m] by which turns are compared with ways
+HEAD_RADIUS = 0.1  # [m] by which turns are compared with distances
 
 
 class DatasetStyles:
