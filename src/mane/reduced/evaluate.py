@@ -138,8 +138,8 @@ def blend_error(
         is_calm = each[1] < CALM * each[1].max()
         calm += each[:2, is_calm].sum(axis=1)
         count += len(frames)
-    off, way, least, stretch = (sums / count).tolist()
-    return StyleError(off, way, least, stretch, float(calm[0] / max(calm[1], 1e-12)))
+    off, rigid, least, stretch = (sums / count).tolist()
+    return StyleError(off, rigid, least, stretch, float(calm[0] / max(calm[1], 1e-12)))
 
 
 def blocks(count: int, row_bytes: int) -> list[slice]:

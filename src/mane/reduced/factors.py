@@ -60,10 +60,10 @@ class Factor:
         scale = scale if (values > 0).all() else "linear"
         if scale == "log":
             values = np.log(values)
-        places = (values - values[0]) / (values[-1] - values[0]) if values[0] != values[-1] else values * 0
-        if not (np.diff(places) > 0).all():
+        positions = (values - values[0]) / (values[-1] - values[0]) if values[0] != values[-1] else values * 0
+        if not (np.diff(positions) > 0).all():
             raise ValueError(f"{name}: levels must rise or fall from the first to the last, got {list(levels)}")
-        return cls(name, tuple(levels), tuple(places.tolist()), scale)
+        return cls(name, tuple(levels), tuple(positions.tolist()), scale)
 
     def place(self, level: float) -> float:
         """Value of the slider at which something would be simulated with a level; ValueError of what is no number."""
@@ -93,10 +93,10 @@ class Factor:
 
     def weights(self, values: Any) -> Array:
         """Weights of the levels at slider values (...): barycentric between neighbours, straight on beyond the ends."""
-        places, value = np.array(self.positions), np.asarray(values, np.float64)
-        left = np.clip(np.searchsorted(places, value, side="right") - 1, 0, len(places) - 2)
-        share = (value - places[left]) / (places[left + 1] - places[left])
-        weights = np.zeros((*value.shape, len(places)))
+        positions, value = np.array(self.positions), np.asarray(values, np.float64)
+        left = np.clip(np.searchsorted(positions, value, side="right") - 1, 0, len(positions) - 2)
+        share = (value - positions[left]) / (positions[left + 1] - positions[left])
+        weights = np.zeros((*value.shape, len(positions)))
         np.put_along_axis(weights, left[..., None], (1 - share)[..., None], axis=-1)
         np.put_along_axis(weights, left[..., None] + 1, share[..., None], axis=-1)
         return weights

@@ -142,8 +142,8 @@ class HairModel:
         """
         from mane.reduced.representation import directions, lengths
 
-        known, places = self._known_shapes
-        grid = [Factor(factor.name, tuple(own), tuple(own)) for factor, own in zip(self.factors, places, strict=True)]
+        known, positions = self._known_shapes
+        grid = [Factor(one.name, tuple(own), tuple(own)) for one, own in zip(self.factors, positions, strict=True)]
         weights = corner_weights(grid, sliders)
         own = np.broadcast_to(weights, (self.guide_count, weights.shape[-1])).astype(np.float32)
         unit = np.einsum("gc,cgnk->gnk", own, directions(known))
@@ -164,8 +164,8 @@ class HairModel:
         """The model with sliders that go no farther than hair has a length (`factors.with_safe_ranges`)."""
         from mane.reduced.representation import lengths
 
-        known, places = self._known_shapes
-        return replace(self, factors=with_safe_ranges(self.factors, places, lengths(known).sum(axis=-1)))
+        known, positions = self._known_shapes
+        return replace(self, factors=with_safe_ranges(self.factors, positions, lengths(known).sum(axis=-1)))
 
     def guides(self, corner: int = 0) -> Guides:
         """Guides of one style as groomed."""

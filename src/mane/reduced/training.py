@@ -300,8 +300,8 @@ def evened(controls: Sequence[Array], coefficients: Sequence[Sequence[Array]]) -
     small relative to how far hair moves then, where a shake of the head would count a hundred times a walk.
     """
     squares = [np.mean([(own[m] ** 2).sum(axis=1).mean() for own in coefficients]) for m in range(len(controls))]
-    way = np.sqrt(squares)
-    scale = way.mean() / np.maximum(np.maximum(way, CALMEST * way.mean()), 1e-12)
+    moved = np.sqrt(squares)
+    scale = moved.mean() / np.maximum(np.maximum(moved, CALMEST * moved.mean()), 1e-12)
     rows = [[factor * part for factor, part in zip(scale, own, strict=True)] for own in coefficients]
     return [factor * control for factor, control in zip(scale, controls, strict=True)], rows
 
@@ -340,10 +340,10 @@ def _relative_errors(operator: Operator, controls: Sequence[Array], coefficients
     with np.errstate(over="ignore", invalid="ignore"):
         free = roll_outs(operator, controls, [own[: len(operator.history)] for own in coefficients])
         pairs = zip(free, coefficients, strict=True)
-        return sum(_bounded_log(_way(run - own)) - _bounded_log(_way(own)) for run, own in pairs)
+        return sum(_bounded_log(_mean_size(run - own)) - _bounded_log(_mean_size(own)) for run, own in pairs)
 
 
-def _way(rows: Array) -> float:
+def _mean_size(rows: Array) -> float:
     return float(np.sqrt((rows**2).sum(axis=1)).mean())
 
 

@@ -21,6 +21,7 @@ from mane.dataset.learn.styles import DatasetStyles
 from mane.groom.styles.standing import BALL_RADIUS
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.scene.build import build
+from mane.scene.cached import CachedSource
 from mane.scene.head_meter import HeadMeter
 from mane.scene.sink_metrics import MetricsSink
 from mane.stage.model_file import ModelFile
@@ -184,6 +185,9 @@ def test_a_scene_plays_it_with_sliders_that_move(learned, tmp_path):
     first, last = (cache.read_frame(cache.frames[k]) for k in (0, 4))
     assert first.length_scale is None
     np.testing.assert_allclose(last.length_scale, 0.5 * (short + long) / long, rtol=1e-4)
+    made = build(mane.read_scene(tmp_path / "scene.toml")).source
+    assert made.may_change_lengths
+    assert CachedSource(cache, cache.frames, made).may_change_lengths
     groom, guides = mane.Groom.from_uniform(model.groomed[1].copy()), model.guides(1)
     for skin in ("rigid", "linear", "physical"):
         hair = mane.skin(skin, groom, guides)(last)
