@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mane.measure.plot import Panel
+    from mane.reduced.factors import Factor
     from mane.stage.model_file import ModelFile
 
+MULTILINEAR = "multilinear"
 PLAIN = (str, int, float, bool)
+# Facts of multilinear models that `describe` tells, and those that `_usage` does.
+DESCRIBED = {"guides", "vertices", "dimensions", "energy", "megabytes"}
+DESCRIBED |= {"spectral_radius", "stability_margin", "stability_settings"}
+USED = {"motions", "frames", "dataset"}
 
 
 def print_model(path: str, *, as_json: bool, plot: str | None) -> int:
@@ -28,13 +34,52 @@ def print_model(path: str, *, as_json: bool, plot: str | None) -> int:
         sys.stdout.write(json.dumps(facts, indent=2, allow_nan=False) + "\n")
         return 0
     lines = [f"{path}: model of kind {model.kind}, version {model.version}"]
+    known: set[str] = set()
     if model.kind in LEARNERS and "seconds" in model.facts:
         told = LEARNERS[model.kind].load("describe")(model.facts)
         lines += [f"  {line}" for line in told.splitlines()]
-    lines += [f"  {name:<20} {value}" for name, value in _plain(model.facts)]
+        known |= DESCRIBED if model.kind == MULTILINEAR else set()
+    if model.kind == MULTILINEAR:
+        lines += [f"  {name:<20} {value}" for name, value in _usage(model.facts)]
+        known |= USED
+    lines += [f"  {name:<20} {value}" for name, value in _plain(model.facts) if name not in known]
     lines += [f"  {name:<20} {kind} {' x '.join(map(str, shape))}" for name, (kind, *shape) in arrays.items()]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
+
+
+def _usage(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What one has to know to play a multilinear model, and where it comes from; older files do not tell all of it."""
+    from mane.reduced.factors import BEYOND
+    from mane.reduced.model import factors_of
+
+    header = facts["model"]
+    rows = [(f"slider {one.name}", _slider(one)) for one in factors_of(header)]
+    rows.append(("frame rate", f"{header['frame_rate']:g} per second"))
+    space = f"{header['representation']} seen from the {header['space']}"
+    rows.append(("learned", f"{space}, {header['controls']} controls, a window of {header['order']} frames"))
+    ridge = header.get("ridge")
+    rows.append(("ridge", "none" if ridge is None else f"{ridge['history']:g}, on controls {ridge['control']:g}"))
+    if header["has_wind"]:
+        speed = header.get("wind_speed")
+        rows.append(
+            ("strongest wind", "unknown" if speed is None else f"{speed:g} m/s, up to {(1 + BEYOND) * speed:.3g}")
+        )
+    if "calibrated_by" in facts:
+        rows.append(("calibrated by", facts["calibrated_by"]["dataset"]))
+    if "motions" in facts:
+        frames = f", {facts['frames']:,} frames" if "frames" in facts else ""
+        rows.append(("learned from", f"{facts.get('dataset', 'a dataset')}: {facts['motions']} motions{frames}"))
+    if "programs" in facts:
+        rows.append(("programs", ", ".join(f"{name} {version}" for name, version in facts["programs"].items())))
+    return rows
+
+
+def _slider(factor: Factor) -> str:
+    """Levels of a slider, where they are on it, and its range."""
+    levels, positions = (", ".join(map(str, row)) for row in (factor.levels, [f"{p:.3g}" for p in factor.positions]))
+    low, high = factor.range
+    return f"levels {levels} at {positions}; from {low:.3g} to {high:.3g}"
 
 
 def _plain(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -47,7 +92,7 @@ def _draw(path: str, model: ModelFile, plot: str) -> None:
     from mane.geometry.checks import require_choice
     from mane.measure.plot import write_panels
 
-    require_choice(f"{path}: kind for --plot", model.kind, ["multilinear"])
+    require_choice(f"{path}: kind for --plot", model.kind, [MULTILINEAR])
     panels = [*_stability(path, model), *_errors(model)]
     if not panels:
         raise ValueError(f"{path}: has neither sliders nor errors to draw")

@@ -20,7 +20,7 @@ from mane.reduced.model import HairModel
 from mane.reduced.training import TrainingData
 
 Frames = NDArray[np.float32]
-SAME = 1e-6  # by which places on a slider may differ
+SAME = 1e-6  # by which positions on a slider may differ
 SAME_ROOT = 1e-5  # [m] by which roots may, as those of styles
 
 
@@ -42,17 +42,19 @@ def calibrated(model: HairModel, between: TrainingData) -> HairModel:
         for corner, levels in enumerate(corner_levels(data.factors)):
             own = zip(model.factors, data.factors, levels, strict=True)
             known[tuple(_rounded(mine.place(other.levels[level])) for mine, other, level in own)] = hair[corner]
-    places = tuple(tuple(sorted({place[k] for place in known})) for k in range(len(names)))
-    if max(place for own in places for place in own) > 1 or min(place for own in places for place in own) < 0:
+    positions = tuple(tuple(sorted({position[k] for position in known})) for k in range(len(names)))
+    if max(map(max, positions), default=1) > 1 or min(map(min, positions), default=0) < 0:
         raise ValueError("factors: must have levels between those of the model to calibrate it, got one beyond")
-    grid = list(itertools.product(*places))
+    grid = list(itertools.product(*positions))
     if len(grid) == len(model.rest):
-        raise ValueError(f"factors: must have a level between those of the model, got none of {', '.join(names)}")
+        of = f" of {', '.join(names)}" if names else ""
+        raise ValueError(f"factors: must have a level between those of the model, got none{of}")
     for one in grid:
         if one not in known:
-            at = ", ".join(f"{name} {place:g}" for name, place in zip(names, one, strict=True))
+            at = ", ".join(f"{name} {position:g}" for name, position in zip(names, one, strict=True))
             raise ValueError(f"factors: nothing was simulated at {at}; give all levels of the model to the others")
-    return replace(model, shape_places=places, shapes=np.stack([known[one] for one in grid]))
+    made = replace(model, shape_places=positions, shapes=np.stack([known[one] for one in grid]))
+    return made.with_safe_ranges()
 
 
 def _require_same_strands(model: HairModel, between: TrainingData) -> None:
@@ -71,8 +73,8 @@ def _require_same_strands(model: HairModel, between: TrainingData) -> None:
     raise ValueError(f"guides: must be those of the model to calibrate it, {has}")
 
 
-def _rounded(place: float) -> float:
-    return round(place / SAME) * SAME if 0 < place < 1 else float(place)
+def _rounded(position: float) -> float:
+    return round(position / SAME) * SAME if 0 < position < 1 else float(position)
 
 
 def slider_error(

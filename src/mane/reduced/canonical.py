@@ -310,9 +310,10 @@ def with_earlier(rows: Array, count: int) -> Array:
 
 def relative_motion(frames: Array, now: NDArray[np.int64], then: NDArray[np.int64]) -> Array:
     """z of guan2012 eq. 7, (T, 5): translation [cm] as seen from the earlier frame, sine and cosine of the turn."""
-    way = quaternion.rotate(quaternion.conjugate(frames[then, 3:]), frames[now, :3] - frames[then, :3]) * CENTIMETRES
-    turn = 2.0 * (np.arctan2(frames[now, 4], frames[now, 6]) - np.arctan2(frames[then, 4], frames[then, 6]))
-    return np.column_stack([way, np.sin(turn), np.cos(turn)])
+    earlier = quaternion.conjugate(frames[then, 3:])
+    translation = quaternion.rotate(earlier, frames[now, :3] - frames[then, :3]) * CENTIMETRES
+    angle = 2.0 * (np.arctan2(frames[now, 4], frames[now, 6]) - np.arctan2(frames[then, 4], frames[then, 6]))
+    return np.column_stack([translation, np.sin(angle), np.cos(angle)])
 
 
 SPACES: dict[str, Any] = {"head": HeadSpace, "bust": BustSpace}

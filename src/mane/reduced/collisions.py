@@ -94,7 +94,7 @@ class ReducedCollisions:
         self._root_basis, self._root_mean = basis[:, 0].reshape(-1, size), mean[:, 0].reshape(-1)
         self._root_gram = self._root_basis.T @ self._root_basis
         scale = np.ones(size) if deviations is None or not self.weights.whiten else np.maximum(deviations, 1e-9)
-        self._hold = self.weights.deviation / scale**2
+        self._deviation_weight = self.weights.deviation / scale**2
 
     def depths(self, y: Array, bust: Bust, nearest: NDArray[np.int64]) -> Array:
         """Signed distance of the points that are looked at by eq. 14 [cm], (P,)."""
@@ -123,8 +123,8 @@ class ReducedCollisions:
         slope = self.every * weights.penetration * 2 * depth * weights.sigma**2 / below**2
         off, root_off = y - start, self._root_basis @ y + self._root_mean - roots
         value = self.every * weights.penetration * float((depth**2 / below).sum())
-        value += float((self._hold * off**2).sum()) + weights.roots * float((root_off**2).sum())
-        gradient = slope @ rows + 2 * self._hold * off + 2 * weights.roots * (self._root_basis.T @ root_off)
+        value += float((self._deviation_weight * off**2).sum()) + weights.roots * float((root_off**2).sum())
+        gradient = slope @ rows + 2 * self._deviation_weight * off + 2 * weights.roots * (self._root_basis.T @ root_off)
         return value, gradient
 
     def slopes(self, bust: Bust, nearest: NDArray[np.int64]) -> Array:
@@ -151,8 +151,8 @@ class ReducedCollisions:
             rows = np.einsum("pc,pcd->pd", normals[inside], self._basis[inside])
             goal = np.einsum("pc,pc->p", normals[inside], bust.points[nearest[inside]] - self._mean[inside])
             strength = self.every * weights.penetration
-            system = strength * rows.T @ rows + weights.roots * self._root_gram + np.diag(self._hold)
-            right = strength * rows.T @ goal + self._hold * start
+            system = strength * rows.T @ rows + weights.roots * self._root_gram + np.diag(self._deviation_weight)
+            right = strength * rows.T @ goal + self._deviation_weight * start
             right += weights.roots * self._root_basis.T @ (roots - self._root_mean)
             y = np.linalg.solve(system, right)
         return y

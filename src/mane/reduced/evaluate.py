@@ -18,7 +18,7 @@ from mane.reduced.training import TrainingData
 Frames = NDArray[np.float32]
 Array = NDArray[np.float64]
 BLOCK_BYTES = 32_000_000  # of hair that is measured at once
-CALM = 1 / 3  # of the largest way of hair from rest in a motion
+CALM = 1 / 3  # of the largest distance of hair from rest in a motion
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class StyleError:
         rigid: of hair at rest that the head carries.
         floor: of the simulation itself, cut down to the model's components.
         stretch: mean |length / rest length - 1| of segments of the model.
-        calm: `model` over `rigid` in frames in which hair is within a third of its largest way from rest.
+        calm: `model` over `rigid` in frames in which hair is within a third of its largest distance from rest.
     """
 
     model: float
@@ -138,8 +138,8 @@ def blend_error(
         is_calm = each[1] < CALM * each[1].max()
         calm += each[:2, is_calm].sum(axis=1)
         count += len(frames)
-    off, way, least, stretch = (sums / count).tolist()
-    return StyleError(off, way, least, stretch, float(calm[0] / max(calm[1], 1e-12)))
+    off, rigid, least, stretch = (sums / count).tolist()
+    return StyleError(off, rigid, least, stretch, float(calm[0] / max(calm[1], 1e-12)))
 
 
 def blocks(count: int, row_bytes: int) -> list[slice]:

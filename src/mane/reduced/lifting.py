@@ -38,8 +38,8 @@ def lifted(body: PosedSolid, roots: Frames, unit: Frames, length: Frames, levels
         for _ in range(kernels.PUSHES):
             distance, normal = body.distance_and_gradient(before + length[rows, i, None] * own)
             depth = np.maximum(levels[rows, i + 1] - distance, 0.0)[:, None]
-            way = length[rows, i, None] * own + depth * normal
-            moved = way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-9)
+            edge = length[rows, i, None] * own + depth * normal
+            moved = edge / np.maximum(np.linalg.norm(edge, axis=1, keepdims=True), 1e-9)
             own = np.where(depth > 0.0, moved, own).astype(np.float32)
         unit[rows, i] = own
         before = before + length[rows, i, None] * own

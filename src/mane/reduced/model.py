@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,15 @@ from mane.groom.groom import Groom
 from mane.groom.guides import NOT_FROM_GROOM, Guides
 from mane.reduced.canonical import Space, space_arrays, space_of
 from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Ridge, level_pairs, merged_pairs
-from mane.reduced.factors import Factor, corner_count, corner_levels, corner_of, corner_weights
+from mane.reduced.factors import (
+    SHORTEST,
+    Factor,
+    corner_count,
+    corner_levels,
+    corner_of,
+    corner_weights,
+    with_safe_ranges,
+)
 from mane.reduced.principal import Basis
 from mane.reduced.representation import REPRESENTATIONS, Representation
 from mane.stage.model_file import ModelFile
@@ -134,15 +142,30 @@ class HairModel:
         """
         from mane.reduced.representation import directions, lengths
 
-        known = self.shapes if self.shape_places else self.rest
-        places = self.shape_places or [factor.positions for factor in self.factors]
-        grid = [Factor(factor.name, tuple(own), tuple(own)) for factor, own in zip(self.factors, places, strict=True)]
+        known, positions = self._known_shapes
+        grid = [Factor(one.name, tuple(own), tuple(own)) for one, own in zip(self.factors, positions, strict=True)]
         weights = corner_weights(grid, sliders)
         own = np.broadcast_to(weights, (self.guide_count, weights.shape[-1])).astype(np.float32)
         unit = np.einsum("gc,cgnk->gnk", own, directions(known))
         unit /= np.maximum(np.linalg.norm(unit, axis=-1, keepdims=True), np.float32(1e-9))
-        length = np.einsum("gc,cgn->gn", own, lengths(known))
-        return unit, np.maximum(length, np.float32(1e-6))
+        every = lengths(known)
+        length = np.einsum("gc,cgn->gn", own, every)
+        # Each slider keeps hair a fifth of its shortest length; two that shorten it together might not.
+        return unit, np.maximum(length, np.maximum(np.float32(SHORTEST) * every.min(axis=0), np.float32(1e-6)))
+
+    @property
+    def _known_shapes(self) -> tuple[Frames, Sequence[Sequence[float]]]:
+        """Hair at rest that is known, (S, G, V, 3) [m], and where on each slider."""
+        if self.shape_places:
+            return self.shapes, self.shape_places
+        return self.rest, [factor.positions for factor in self.factors]
+
+    def with_safe_ranges(self) -> HairModel:
+        """The model with sliders that go no farther than hair has a length (`factors.with_safe_ranges`)."""
+        from mane.reduced.representation import lengths
+
+        known, positions = self._known_shapes
+        return replace(self, factors=with_safe_ranges(self.factors, positions, lengths(known).sum(axis=-1)))
 
     def guides(self, corner: int = 0) -> Guides:
         """Guides of one style as groomed."""
@@ -263,15 +286,7 @@ class HairModel:
         arrays, facts = file.arrays, dict(file.facts)
         try:
             header = facts.pop("model")
-            factors = tuple(
-                Factor(
-                    one["name"],
-                    tuple(_hashable(one["levels"])),
-                    tuple(one["positions"]),
-                    one["scale"],
-                )
-                for one in header["factors"]
-            )
+            factors = factors_of(header)
             model = cls(
                 factors=factors,
                 rest=arrays["rest"],
@@ -292,6 +307,7 @@ class HairModel:
                 wind_speed=header.get("wind_speed"),  # older files do not tell
             )
             model.check()
+            model = model.with_safe_ranges()  # of files that tell none, and as rest has it in all of them
         except (KeyError, TypeError, IndexError, AssertionError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise ValueError(f"{path}: its arrays do not fit each other ({reason}); learn it again") from None
@@ -329,6 +345,20 @@ class HairModel:
         shape = (int(np.prod([len(own) for own in self.shape_places])), *self.rest.shape[1:])
         fits = len(self.shape_places) == len(self.factors) and self.shapes.shape == shape
         return is_rising and fits and self.shapes.dtype == np.float32
+
+
+def factors_of(header: Mapping[str, Any]) -> tuple[Factor, ...]:
+    """Factors as a file tells them; older ones do not tell how far their sliders go."""
+    return tuple(
+        Factor(
+            one["name"],
+            tuple(_hashable(one["levels"])),
+            tuple(one["positions"]),
+            one["scale"],
+            **{end: float(one[end]) for end in ("least", "most") if end in one},
+        )
+        for one in header["factors"]
+    )
 
 
 def _hashable(values: Any) -> list[Any]:

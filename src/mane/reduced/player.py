@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.motion import Pose
-from mane.body.packed import PackedSolid, packed_poses, shape_arrays, solid_list
+from mane.body.packed import PackedSolid, packed_poses, solid_list
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.geometry import quaternion
@@ -83,13 +83,11 @@ class SolidSet:
     """
 
     def __init__(self, body: Solid | None, others: Sequence[Solid]) -> None:
-        nothing = shape_arrays(Sphere((0.0, 0.0, 0.0), 1e-3))
         self.has_body = body is not None
         self._body = None if body is None else PackedSolid.of(body)
         self._others = [PackedSolid.of(solid) for solid in others]
         self._nothing = PackedSolid.of(Solid(Sphere((0.0, 0.0, 0.0), 1e-3)))
         self._list = None if any(one.is_deforming for one in self._others) else self._listed(0.0)
-        self._arrays = nothing
 
     def _listed(self, time: float) -> Any:
         if not self._others:
@@ -196,8 +194,8 @@ class HairPlayer:
         """Take hair that has come to rest under controls (U,) that stay as they are: a head that is tilted, a wind."""
         if not controls.any():
             return
-        for own, weights in zip(self.past, self._weights, strict=True):
-            own[:] = self.model.dynamics.operator(weights).settled(controls)
+        for own, operator in zip(self.past, self.operators, strict=True):
+            own[:] = operator.settled(controls)
 
     def show_bust_alone(self, controls: Array) -> None:
         """Take hair of the newest frame that follows from the bust alone (t = 1, 2 of guan2012 section 5).

@@ -82,7 +82,7 @@ class PrintedCollisions:
         body: a mesh, rigid or animated.
         method: "A" or "B".
         every: sub-sample factor tau (eq. 19).
-        whiten: whether the way from the prediction is measured in standard deviations of the coefficients.
+        whiten: whether the distance from the prediction is measured in standard deviations of the coefficients.
     """
 
     def __init__(self, model: HairModel, body: Solid, method: str, every: int = 1, whiten: bool = False) -> None:

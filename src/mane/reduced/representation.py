@@ -31,7 +31,7 @@ class Representation(Protocol):
         ...
 
     def metric(self, vertices: int) -> NDArray[np.float64]:
-        """Weight of each of the P places of a strand in principal components, shape (P,)."""
+        """Weight of each of the P vertices or segments of a strand in principal components, shape (P,)."""
         ...
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.groom.guides import Guides
+from mane.reduced.factors import shown
 from mane.reduced.model import HairModel
 
 Array = NDArray[np.float64]
@@ -72,10 +73,11 @@ class SliderTrack:
                 maps[name] = _by_group(model, name, value, guides, constant[name])
             elif callable(value):
                 functions[name] = value
-            elif np.ndim(value) == 2:
-                rows[name] = _keyframes(model, name, value)
-            elif np.ndim(value) == 1:
-                maps[name] = _map(model, name, value)
+            elif isinstance(value, Sequence | np.ndarray) and (table := _array(name, value)).ndim:
+                if table.ndim == 2:
+                    rows[name] = _keyframes(model, name, table)
+                else:
+                    maps[name] = _map(model, name, table)
             else:
                 constant[name] = known[name].check(value)
         return cls(model, constant, maps, rows, functions)
@@ -96,8 +98,22 @@ class SliderTrack:
         return values
 
 
-def _keyframes(model: HairModel, name: str, value: Any) -> tuple[Array, Array]:
-    table = np.asarray(value, np.float64)
+def _array(name: str, value: Any) -> NDArray[Any]:
+    """Lists as an array of numbers with at most two axes; ValueError where they are none."""
+    try:
+        table = np.asarray(value)
+    except ValueError:  # rows of several lengths
+        table = np.zeros(0, np.object_)
+    is_truth = isinstance(value, Sequence) and any(isinstance(one, bool) for one in np.asarray(value, object).flat)
+    if table.dtype.kind not in "iuf" or table.ndim > 2 or is_truth:
+        raise ValueError(
+            f"{name}: must be a number, rows of time [s] and value, or a number for each guide, got {shown(value)}"
+        )
+    return table
+
+
+def _keyframes(model: HairModel, name: str, table: Array) -> tuple[Array, Array]:
+    table = np.asarray(table, np.float64)
     if table.shape[1] != 2 or not len(table) or not np.isfinite(table).all() or (np.diff(table[:, 0]) <= 0).any():
         raise ValueError(f"{name}: keyframes must be rows of time [s] and value, times rising")
     for row in table:
@@ -105,8 +121,8 @@ def _keyframes(model: HairModel, name: str, value: Any) -> tuple[Array, Array]:
     return table[:, 0], table[:, 1]
 
 
-def _map(model: HairModel, name: str, value: Any) -> Array:
-    table = np.asarray(value, np.float64)
+def _map(model: HairModel, name: str, table: NDArray[Any]) -> Array:
+    table = np.asarray(table, np.float64)
     if table.shape != (model.guide_count,):
         raise ValueError(f"{name}: a map must have {model.guide_count} values, one for each guide, got {len(table)}")
     for one in np.unique(table):
@@ -132,7 +148,7 @@ def _by_group(model: HairModel, name: str, values: Mapping[Any, Any], guides: Gu
         if not chosen.any():
             has = ", ".join(map(str, np.unique(groups)[:MOST_NAMED]))
             raise ValueError(f"{name}: the guides have no group {number}; they have {has}")
-        table[chosen] = value
+        table[chosen] = model.checked_sliders({name: value})[name]
     return _map(model, name, table)
 
 

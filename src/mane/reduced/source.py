@@ -28,6 +28,7 @@ from mane.reduced.factors import BEYOND
 from mane.reduced.model import SAME_PLACE, HairModel
 from mane.reduced.player import Frames, SolidSet
 from mane.reduced.positions import METHODS, PLAYERS, PrintedCollisions
+from mane.reduced.representation import lengths
 from mane.reduced.sliders import SliderTrack
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
@@ -66,7 +67,7 @@ class LearnedSource(GuideSource):
         collisions: "push" keeps vertices out of solids by their distance, from root to tip with lengths kept; "off";
             "A" and "B" are the methods of guan2012 section 6, against the body, for a model of positions.
         every: of those methods, that every so many guides are looked at: the sub-sample factor tau.
-        whiten: of those methods, whether the way from the prediction is measured in standard deviations of the
+        whiten: of those methods, whether the distance from the prediction is measured in standard deviations of the
             coefficients, which is not printed: at the printed weights collisions hardly count otherwise.
         start: what hair begins as: "settled" on the head, or "printed": from the bust alone (t = 1, 2 of guan2012
             section 5), for a model of the tensor.
@@ -172,6 +173,12 @@ class LearnedSource(GuideSource):
     def touched(self) -> range:
         """Numbers of the solids that hair touches."""
         return self._surroundings.touched
+
+    @property
+    def may_change_lengths(self) -> bool:
+        """Whether a slider changes the lengths of guides: styles of the model differ in them."""
+        styles = lengths(self.model.rest).sum(axis=-1)
+        return bool(np.abs(styles / self._groomed_length - 1.0).max() > SAME_LENGTH)
 
     @property
     def strands(self) -> StrandModel:
@@ -391,6 +398,12 @@ class LearnedSource(GuideSource):
         self._pose = Pose(memory["head"][:3], memory["head"][3:])
         self._moment = RootMoment(self._pose, self.time, self._roots.at(self._pose, self.time))
         self._player.set_sliders(self._track.at(self.time))
+        for name, array in self.memory().items():
+            if memory[name].shape != array.shape:
+                raise ValueError(
+                    f"checkpoint: {name} must have shape {array.shape}, got {memory[name].shape}; sliders, guides and "
+                    "body must be those that it was written with"
+                )
         self._player.past[:] = memory["past"]
         self._bust_frames = int(memory["bust_frames"])
         self._window = np.array(memory["window"])

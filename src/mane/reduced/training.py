@@ -14,10 +14,10 @@ from mane.geometry.checks import require_choice
 from mane.geometry.linear_algebra import by_one_thread
 from mane.reduced.canonical import SPACES, BodyShape, BodyTrack, Space, to_canonical
 from mane.reduced.dynamics import CoreTensor, CrossGrams, Dynamics, Operator, Ridge, roll_outs, stability_grid
-from mane.reduced.factors import BEYOND, Factor, corner_weights
+from mane.reduced.factors import Factor, corner_weights, with_safe_ranges
 from mane.reduced.model import HairModel
 from mane.reduced.principal import Basis, principal_components
-from mane.reduced.representation import REPRESENTATIONS, Representation
+from mane.reduced.representation import REPRESENTATIONS, Representation, lengths
 
 Frames = NDArray[np.float32]
 Array = NDArray[np.float64]
@@ -37,6 +37,7 @@ WINDS = ("control", "factor")
 # sliders of two levels have 5^4 = 625 settings.
 GRID_POINTS = (1, 9, 5, 4, 3)
 SAME_PLACE = 1e-6  # of a slider: an even value this near a level is that level
+STILL = 1e-6  # [m], or of a direction: what single precision makes of hair and heads that stand still
 
 
 @dataclass(frozen=True)
@@ -137,13 +138,21 @@ class Fitted:
 
 @by_one_thread
 def fit_model(data: TrainingData, training: MultilinearTraining | None = None, tell: Tell | None = None) -> Fitted:
-    """Learn a model; ValueError where the dynamics cannot be made stable."""
+    """Learn a model.
+
+    Raises:
+        ValueError: there is nothing to learn: motions are too short, or nothing moves; or the dynamics cannot be made
+            stable.
+    """
     training = training or MultilinearTraining()
     say = tell or (lambda text, share: None)
     kind: Representation = REPRESENTATIONS[training.representation]()
     tracks = [data.track(m) for m in range(data.motion_count)]
+    _require_motion(tracks, training.window)
     space: Space = SPACES[training.space].learned(data.body, tracks, data.has_wind, training.window, training.bodies)
     rows, metric, mean = _sampled_rows(data, kind, space, tracks, say)
+    if np.linalg.norm(rows) <= STILL * math.sqrt(rows.size):
+        raise ValueError("hair: must move to learn from, and moves by less than rounding in all motions")
     say("principal components", 0.0)
     components, sums = principal_components(rows, training.dimensions)
     energy = float(sums[: components.shape[1]].sum() / max(sums.sum(), 1e-300))
@@ -152,10 +161,11 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
     basis = Basis.of(np.asarray(components / metric[:, None], np.float32))
     controls, coefficients = _coefficients(data, kind, space, tracks, encoder, mean, say)
     dynamics = DYNAMICS[training.dynamics](training, data.factors, controls, coefficients)
+    factors = with_safe_ranges(data.factors, [one.positions for one in data.factors], lengths(data.rest).sum(axis=-1))
     say("stability", 0.0)
-    dynamics, grid, radii = stable(dynamics, data.factors, may_raise=training.dynamics == "gram")
+    dynamics, grid, radii = stable(dynamics, factors, may_raise=training.dynamics == "gram")
     model = HairModel(
-        factors=data.factors,
+        factors=factors,
         rest=data.rest,
         groomed=data.groomed,
         strands=data.strands,
@@ -178,6 +188,25 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
         wind_speed=_strongest_wind(tracks) if space.has_wind else None,
     )
     return Fitted(model, controls, coefficients, energy)
+
+
+def _require_motion(tracks: Sequence[BodyTrack], window: int) -> None:
+    """Refuse motions that are over before a frame has its history, and those in which neither head nor air moves."""
+    for number, track in enumerate(tracks):
+        if len(track.heads) <= window:
+            raise ValueError(
+                f"motions: must have more than {window} frames, the window, to learn from, got {len(track.heads)} in "
+                f"motion {number}"
+            )
+    if not any(_moves(track) for track in tracks):
+        raise ValueError("motions: must move the head, or be in wind, to learn from, and all of them stand still")
+
+
+def _moves(track: BodyTrack) -> bool:
+    """Whether anything happens to hair: the head or the body moves, or wind blows."""
+    poses = [track.heads] if track.points is None else [track.heads, track.points]
+    has_wind = track.wind is not None and bool(track.wind.any())
+    return has_wind or any(float(np.ptp(rows, axis=0).max()) > STILL for rows in poses)
 
 
 def _strongest_wind(tracks: Sequence[BodyTrack]) -> float:
@@ -273,8 +302,8 @@ def evened(controls: Sequence[Array], coefficients: Sequence[Sequence[Array]]) -
     small relative to how far hair moves then, where a shake of the head would count a hundred times a walk.
     """
     squares = [np.mean([(own[m] ** 2).sum(axis=1).mean() for own in coefficients]) for m in range(len(controls))]
-    way = np.sqrt(squares)
-    scale = way.mean() / np.maximum(np.maximum(way, CALMEST * way.mean()), 1e-12)
+    moved = np.sqrt(squares)
+    scale = moved.mean() / np.maximum(np.maximum(moved, CALMEST * moved.mean()), 1e-12)
     rows = [[factor * part for factor, part in zip(scale, own, strict=True)] for own in coefficients]
     return [factor * control for factor, control in zip(scale, controls, strict=True)], rows
 
@@ -313,10 +342,10 @@ def _relative_errors(operator: Operator, controls: Sequence[Array], coefficients
     with np.errstate(over="ignore", invalid="ignore"):
         free = roll_outs(operator, controls, [own[: len(operator.history)] for own in coefficients])
         pairs = zip(free, coefficients, strict=True)
-        return sum(_bounded_log(_way(run - own)) - _bounded_log(_way(own)) for run, own in pairs)
+        return sum(_bounded_log(_mean_size(run - own)) - _bounded_log(_mean_size(own)) for run, own in pairs)
 
 
-def _way(rows: Array) -> float:
+def _mean_size(rows: Array) -> float:
     return float(np.sqrt((rows**2).sum(axis=1)).mean())
 
 
@@ -344,8 +373,9 @@ def slider_grid(factors: Sequence[Factor]) -> Array:
     """
     if not factors:
         return np.zeros((1, 0))
-    even = np.linspace(-BEYOND, 1 + BEYOND, GRID_POINTS[min(len(factors), len(GRID_POINTS) - 1)])
-    meshes = np.meshgrid(*[_with_levels(even, np.array(factor.positions)) for factor in factors], indexing="ij")
+    count = GRID_POINTS[min(len(factors), len(GRID_POINTS) - 1)]
+    rows = [_with_levels(np.linspace(*one.range, count), np.array(one.positions)) for one in factors]
+    meshes = np.meshgrid(*rows, indexing="ij")
     return np.stack([mesh.ravel() for mesh in meshes], axis=1)
 
 

@@ -207,7 +207,13 @@ class AdaptiveCarrier(Carrier):
 
 
 def can_carry(stage: HairStage, source: GuideSource) -> bool:
-    """Whether a page can carry the hair of a stage by itself: on a rigid head, without guides that come and go."""
+    """Whether a page can carry the hair of a stage by itself.
+
+    It adds up how far guides are from rest: on a rigid head, without guides that come and go, and with lengths that
+    stay, since what sliders of learned hair make longer or shorter is no hair of the groom's lengths any more.
+    """
+    if source.may_change_lengths:
+        return False
     body = source.provide("body")
     is_rigid = body is None or body.animation is None
     guides = source.guides

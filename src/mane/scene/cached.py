@@ -63,6 +63,11 @@ class CachedSource(GuideSource):
         """Numbers of the solids that hair touches."""
         return self._made.touched
 
+    @property
+    def may_change_lengths(self) -> bool:
+        """Whether the guides may get other lengths than at rest."""
+        return self._made.may_change_lengths
+
     def provide(self, need: str) -> Any:
         """Return what the source that made the frames would provide."""
         return self._made.provide(need)

@@ -19,7 +19,7 @@ from mane.scene.bodies import SceneBody, make_body
 from mane.scene.config import HandsTable, Scene
 from mane.scene.config_body import CHARACTERS
 from mane.scene.deeds import read_deeds
-from mane.scene.learned import kind_of, load_hair_model, slider_values, source_kind
+from mane.scene.learned import given_sliders, keyframed_sliders, kind_of, load_hair_model, source_kind
 from mane.scene.options import require_taken
 from mane.scene.scene_file import naming_location
 from mane.scene.sources import SOURCES
@@ -74,7 +74,9 @@ class SceneContext:
             source = SOURCES.find(source_kind(self.scene))
             require_taken(self.scene, source)
         given = {need: self.provide(need) for need in source.needs}  # first, so that errors name their own table
-        with naming_location(self.scene.locations, "source" if table.settings else "strand"):
+        # What a model refuses is blamed on the table that names it.
+        decides = "strand" if self.hair_model is None else "guides"
+        with naming_location(self.scene.locations, "source" if table.settings else decides):
             made: GuideSource = parts.make_stage(source, table.settings, given.__getitem__)
         return made
 
@@ -88,9 +90,11 @@ class SceneContext:
 
     @property
     def sliders(self) -> dict[str, Any]:
-        """Values of its sliders."""
+        """Values of its sliders, which it can have."""
         with naming_location(self.scene.locations, "guides"):
-            return slider_values(self.scene)
+            keyframed = keyframed_sliders(self.scene, self.hair_model)
+        with naming_location(self.scene.locations, "guides.sliders"):
+            return {**keyframed, **given_sliders(self.scene, self.hair_model, self.guides)}
 
     @cached_property
     def head(self) -> Motion:

@@ -277,6 +277,11 @@ class HandledSource(GuideSource):
         return self._made.touched
 
     @property
+    def may_change_lengths(self) -> bool:
+        """Whether the guides may get other lengths than at rest."""
+        return self._made.may_change_lengths
+
+    @property
     def stages(self) -> tuple[Stage, ...]:
         """Itself and all that it is made of."""
         return (self, *self._made.stages)

@@ -11,6 +11,7 @@ from mane.body.packed import PackedSolid
 from mane.geometry.checks import FloatArray, IntArray
 from mane.metrics.length import length_error
 from mane.metrics.penetration import TOUCH, penetration_depth
+from mane.skin.lengths import rest_as_long_as_now
 from mane.strand.frame import GuideFrame
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ class HeadMeter:
         has_length = self._usable[rows]
         error = np.zeros(1, np.float32)
         if has_length.any():
-            error = length_error(hair[has_length], self._rest_of(rows[has_length]))
+            own = rows[has_length]
+            rest = rest_as_long_as_now(self._rest[own], self._stage.skin.length_scale, own)
+            error = length_error(hair[has_length], rest)
         depth, added = self._depth(frame, hair, rows)
         return HairReport(
             stretch=max(float(error.max()), 0.0),
@@ -111,12 +114,6 @@ class HeadMeter:
             roots_inside=float((depth[:, 0] > TOUCH).mean()),
             fallbacks=len(self._stage.skin.fallback_hairs),
         )
-
-    def _rest_of(self, rows: IntArray) -> FloatArray:
-        """Hairs `rows` as long as they should be at the frame that the skin has just made (H, V, 3) [m]."""
-        scale = self._stage.skin.length_scale
-        rest: FloatArray = self._rest[rows]
-        return rest if scale is None else rest * scale[rows, None, None]
 
     def _depth(self, frame: GuideFrame, hair: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Depth of points of hairs `rows` inside body and solids, and how much of it the groom has not, (H, V) [m].

@@ -74,13 +74,28 @@ def load_hair_model(path: Path) -> HairModel:
     return _hair_model(str(path), _stamp(path))
 
 
-def slider_values(scene: Scene) -> dict[str, Any]:
-    """Values of the sliders: of [guides] sliders, and of its file of keyframes."""
-    from mane.reduced.sliders import read_sliders
+def keyframed_sliders(scene: Scene, model: HairModel | None) -> dict[str, Any]:
+    """Keyframes of sliders of [guides] slider_file; ValueError where the model cannot have them."""
+    from mane.reduced.sliders import SliderTrack, read_sliders
 
-    table = scene.guides
-    from_file: dict[str, Any] = {} if table.slider_file is None else read_sliders(scene.path(table.slider_file))
-    return {**from_file, **table.sliders}
+    if scene.guides.slider_file is None:
+        return {}
+    try:
+        values = read_sliders(scene.path(scene.guides.slider_file))
+        if model is not None:
+            SliderTrack.of(model, values)
+    except ValueError as error:
+        raise ValueError(f"slider_file: {error}") from None
+    return dict(values)
+
+
+def given_sliders(scene: Scene, model: HairModel | None, guides: Guides) -> dict[str, Any]:
+    """Values of [guides] sliders; ValueError where the model cannot have them."""
+    from mane.reduced.sliders import SliderTrack
+
+    if model is not None:
+        SliderTrack.of(model, scene.guides.sliders, guides=guides)
+    return dict(scene.guides.sliders)
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from mane.io.atomic import atomic_write
 from mane.metrics.flicker import WINDOW, flicker
 from mane.metrics.summary import METRICS, measure_all
 from mane.scene.sinks import OutputRequest, Sink
+from mane.skin.lengths import rest_as_long_as_now
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 
@@ -45,7 +46,8 @@ class Reference(Protocol):
 class MetricsSink(Sink):
     """Measures a sample of the strands of every frame, spread evenly over the groom.
 
-    Flicker is seen from the head, or from the skin at the roots where that deforms, so that its motion does not count.
+    Lengths are held against those that sliders of learned hair give it, as a run's report has them. Flicker is seen
+    from the head, or from the skin at the roots where that deforms, so that its motion does not count.
 
     Args:
         path: of the file.
@@ -129,7 +131,8 @@ class MetricsSink(Sink):
         if self._reference is not None:
             own = np.arange(len(self._reference.strands))
             wanted = {"reference": self._reference.points(index), "reference_strands": own}
-        measured = measure_all(self._sampled(points), self._rest, solids=placed, **wanted)
+        rest = rest_as_long_as_now(self._rest, self._skin.length_scale, self._rows)
+        measured = measure_all(self._sampled(points), rest, solids=placed, **wanted)
         if len(self._window) == WINDOW:
             measured[SQUARED_FLICKER] = _mean_square(flicker(*self._window))
             if len({len(guides) for guides in self._guide_window}) == 1:  # none was inserted or removed meanwhile

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mane.geometry.checks import FloatArray
+from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.skin.binding import GuideBinding, bind_guides
@@ -57,6 +57,11 @@ def as_long_as_at_rest(frame: GuideFrame) -> GuideFrame:
     grow(points, share)
     grow(velocity, share)
     return replace(frame, points=points, velocity=velocity, length_scale=None)
+
+
+def rest_as_long_as_now(rest: FloatArray, scale: FloatArray | None, rows: IntArray) -> FloatArray:
+    """Return hairs at rest, (H, V, 3) [m], as long as `Skin.length_scale` says; they are hairs `rows` (H,) of all."""
+    return rest if scale is None else rest * scale[rows, None, None]
 
 
 def grow(points: FloatArray, scale: FloatArray) -> None:

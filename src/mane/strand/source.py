@@ -62,6 +62,11 @@ class GuideSource(Stage):
         return range(len(self.solids))
 
     @property
+    def may_change_lengths(self) -> bool:
+        """Whether its guides may get other lengths than at rest (`GuideFrame.length_scale`)."""
+        return False
+
+    @property
     def stages(self) -> tuple[Stage, ...]:
         """Everything that it is made of and whose memory belongs to a checkpoint, itself first."""
         return (self,)

@@ -4,21 +4,26 @@ import hashlib
 import itertools
 import json
 import shutil
+from dataclasses import replace
 from importlib.metadata import version
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mane
 from mane.body.shapes import Sphere
+from mane.body.solid import Solid
 from mane.cli import main
 from mane.cli._model_info import _stability
-from mane.dataset.dataset import open_dataset
+from mane.dataset.dataset import SequenceReader, open_dataset
 from mane.dataset.learn.styles import DatasetStyles
 from mane.groom.styles.standing import BALL_RADIUS
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.scene.build import build
+from mane.scene.cached import CachedSource
 from mane.scene.head_meter import HeadMeter
+from mane.scene.sink_metrics import MetricsSink
 from mane.stage.model_file import ModelFile
 
 SPEC = """\
@@ -106,9 +111,25 @@ def test_the_command_learns_and_tells(learned, capsys):
     assert main(["info", str(learned / "hair.model")]) == 0
     told = capsys.readouterr().out
     assert "model of kind multilinear" in told
-    assert "length 0.1" in told
+    for line in (
+        "slider length        levels 0.06, 0.1 at 0, 1; from -0.35 to 1.35",
+        "frame rate           30 per second",
+        f"learned              directions seen from the head, {facts_of(learned)['controls']} controls, a window of 2",
+        "ridge                ",
+        "learned from         hair.zarr: 3 motions, 48 frames",
+        f"programs             mane {version('mane')}, numpy {version('numpy')}, numba {version('numba')}",
+    ):
+        assert f"  {line}" in told
+    assert "strongest wind" not in told
+    for once in (f"{facts['spectral_radius']:.4f}", "8 dimensions", "hair.zarr", "12 guides"):
+        assert told.count(once) == 1
+    assert not any(name in told for name in ("spectral_radius", "stability_margin", "energy  ", "megabytes"))
     assert main(["info", str(learned / "hair.model"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["facts"]["model"]["frame_rate"] == 30
+
+
+def facts_of(folder):
+    return mane.HairModel.load(folder / "hair.model").to_file().facts["model"]
 
 
 def test_a_plot_has_the_worst_of_all_settings_and_the_errors(learned, monkeypatch):
@@ -164,6 +185,9 @@ def test_a_scene_plays_it_with_sliders_that_move(learned, tmp_path):
     first, last = (cache.read_frame(cache.frames[k]) for k in (0, 4))
     assert first.length_scale is None
     np.testing.assert_allclose(last.length_scale, 0.5 * (short + long) / long, rtol=1e-4)
+    made = build(mane.read_scene(tmp_path / "scene.toml")).source
+    assert made.may_change_lengths
+    assert CachedSource(cache, cache.frames, made).may_change_lengths
     groom, guides = mane.Groom.from_uniform(model.groomed[1].copy()), model.guides(1)
     for skin in ("rigid", "linear", "physical"):
         hair = mane.skin(skin, groom, guides)(last)
@@ -180,8 +204,12 @@ def test_hair_that_a_slider_has_made_shorter_is_not_reported_as_too_short(learne
     for _ in range(4):
         frame = assembly.source.step()
     assert frame.length_scale.max() < 0.9
-    report = HeadMeter(assembly, last=4).measure(4, frame, assembly.hair_stage(frame))
+    points = assembly.hair_stage(frame)
+    report = HeadMeter(assembly, last=4).measure(4, frame, points)
     assert max(report.stretch, report.shortening) < 1e-3
+    measured = MetricsSink(tmp_path / "metrics.json", assembly).make_part(4, frame, points)
+    assert measured["length_error_p95"] < 1e-3
+    assert measured["segment_error"] < 1e-2
 
 
 @pytest.mark.parametrize(
@@ -189,7 +217,11 @@ def test_hair_that_a_slider_has_made_shorter_is_not_reported_as_too_short(learne
     [
         ("strands = 12", "strands = 13\n", None),
         ("length = 0.1\n", "length = 0.08\n", "model: was learned of another groom"),
-        ("rate = 30", "rate = 24", "frame_rate: must be 30, which the model was learned at, got 24"),
+        (
+            "rate = 30",
+            "rate = 24",
+            "scene.toml:11: [guides] frame_rate: must be 30, which the model was learned at, got 24",
+        ),
         ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", "sliders = { length = 3.0 }", "length: must be a number"),
         ("sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }", "sliders = { colour = 1.0 }", "colour: is no slider"),
         ('model = "hair.model"\n', "", "sliders: is for a model that is played"),
@@ -210,6 +242,38 @@ def test_scenes_that_do_not_fit_are_refused_in_one_line(learned, tmp_path, capsy
     assert text is None or text in told
 
 
+@pytest.mark.parametrize(
+    ("sliders", "text"),
+    [
+        ("sliders = { length = 3.0 }", ":13: [guides.sliders] length: must be a number from -0.35 to 1.35, got 3.0"),
+        ("sliders = { length = true }", ":13: [guides.sliders] length: must be a number from -0.35 to 1.35, got True"),
+        ("sliders = { colour = 1.0 }", ":13: [guides.sliders] colour: is no slider of this model; it has length"),
+        ("\n[guides.sliders]\nlength = 'grey'", ":15: [guides.sliders] length: the guides have no painted map 'grey'"),
+        (
+            'sliders = { length = [["a", 0.2]] }',
+            ":13: [guides.sliders] length: must be a number, rows of time [s] and value, or a number for each guide, "
+            "got [['a', 0.2]]",
+        ),
+        (
+            "sliders = { length = [[0, 0.2], [1]] }",
+            ":13: [guides.sliders] length: must be a number, rows of time [s] and value, or a number for each guide, "
+            "got [[0, 0.2], [1]]",
+        ),
+        ('slider_file = "s.csv"', ":13: [guides] slider_file: length: must be a number from -0.35 to 1.35, got 2.5"),
+    ],
+)
+def test_a_slider_that_is_wrong_is_found_in_its_table_and_line(learned, tmp_path, capsys, sliders, text):
+    shutil.copy(learned / "hair.model", tmp_path)
+    (tmp_path / "s.csv").write_text("time,length\n0,0.5\n1,2.5\n")
+    old = "sliders = { length = [[0.0, 1.0], [0.1, 0.5]] }"
+    assert SCENE.splitlines()[12] == old
+    (tmp_path / "scene.toml").write_text(SCENE.replace(old, sliders))
+    assert main(["simulate", str(tmp_path / "scene.toml"), "--quiet"]) == 2
+    told = capsys.readouterr().err.strip()
+    assert "\n" not in told
+    assert "scene.toml" + text in told
+
+
 def test_the_same_dataset_gives_the_same_model(learned):
     styles = DatasetStyles(open_dataset(learned / "hair.zarr"))
     one, two = (fit_model(styles, MultilinearTraining(dimensions=8)).model for _ in range(2))
@@ -217,9 +281,14 @@ def test_the_same_dataset_gives_the_same_model(learned):
         assert array.tobytes() == two.to_file().arrays[name].tobytes(), name
 
 
-def test_as_printed_is_another_column(learned, tmp_path):
+@pytest.mark.filterwarnings("default::mane.dataset.learn.multilinear.LearningNotice")
+def test_as_printed_is_another_column_and_a_warning(learned, tmp_path, capsys):
     words = ["learn", "multilinear", str(learned / "hair.zarr"), "-o", str(tmp_path / "p.model"), "--quiet", "--paper"]
     assert main([*words, "--set", "dimensions=8"]) == 0
+    told = capsys.readouterr().err.strip()  # least squares of 48 frames, without a ridge
+    assert "p.model: on motions that were not learned from, 2 of 2 styles are farther from the simulation than" in told
+    assert "most of all length 0.1: " in told
+    assert "\n" not in told
     facts = json.loads((tmp_path / "p.json").read_text())
     assert facts["errors"][0]["test_stretch"] > 1e-4  # positions stretch strands
     model = mane.HairModel.load(tmp_path / "p.model")
@@ -265,13 +334,113 @@ def test_numbers_that_are_not_finite_are_refused(learned, tmp_path, capsys, fiel
     assert f"copy.zarr: sequence {sequence.index}: {field} must be finite, got {found} in frame 3" in told
 
 
-def test_one_motion_is_refused(learned, tmp_path, capsys):
+def sequence_of(data, length):
+    return next(one for one in data.split("train") if one.factors["length"] == length)
+
+
+def as_zip(data, monkeypatch):
+    data.spec = replace(data.spec, combine="zip")
+
+
+def five_axes(data, monkeypatch):
+    data.spec = replace(data.spec, axes=tuple(replace(data.spec.axes[0], name=name) for name in "abcde"))
+
+
+def without(field):
+    def change(data, monkeypatch):
+        for one in data:
+            one.attributes = {**one.attributes, "sha256": {name: "" for name in one.fields if name != field}}
+
+    return change
+
+
+def other_guides(data, monkeypatch):
+    own = sequence_of(data, 0.1)
+    rest = {**own.rest, "source": own.rest["source"][::-1]}
+    stored = SequenceReader.rest.fget
+    monkeypatch.setattr(SequenceReader, "rest", property(lambda one: rest if one is own else stored(one)))
+
+
+def other_heads(data, monkeypatch):
+    own, read = sequence_of(data, 0.1), SequenceReader.read
+
+    def moved(reader, field, *frames):
+        return read(reader, field, *frames) + 1e-6 * (reader is own and field == "head")
+
+    monkeypatch.setattr(SequenceReader, "read", moved)
+
+
+def body_of(solids):
+    def change(data, monkeypatch):
+        source = SimpleNamespace(has_body=bool(solids), solids=solids)
+        monkeypatch.setattr("mane.dataset.learn.styles.assemble", lambda scene: SimpleNamespace(source=source))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (as_zip, 'must be made with combine = "grid", got "zip"'),
+        (five_axes, "must have at most 4 factors, got 5 axes"),
+        (without("points"), r"must store 'points' of every frame; \[store\] fields of its spec says"),
+        (without("head"), r"must store 'head' of every frame; \[store\] fields of its spec says"),
+        (other_guides, "style 1 has other guides than style 0; styles need the same strands with the same roots"),
+        (other_heads, r"sequence \d moves its head otherwise than sequence \d; styles need the same motions"),
+        (body_of([]), "needs a body that is a mesh for this kind of model"),
+        (body_of([Solid(Sphere((0.0, 0.0, 0.0), 0.1))]), "needs a body that is a mesh for this kind of model"),
+    ],
+)
+def test_datasets_that_do_not_fit_are_refused_in_one_line(learned, monkeypatch, change, text):
+    data = open_dataset(learned / "hair.zarr")
+    change(data, monkeypatch)
+    with pytest.raises(ValueError, match=rf"^\S*hair\.zarr: {text}") as error:
+        fit_model(DatasetStyles(data), MultilinearTraining(dimensions=2, space="bust"))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_a_motion_that_no_style_has_is_missed_all_the_same(learned, tmp_path, capsys, split):
     store = copy_of(learned, tmp_path)
-    train = open_dataset(store).split("train")
-    for sequence in train:
-        if sequence.motion != train[0].motion:
+    sequences = open_dataset(store).split(split)
+    for sequence in sequences:
+        if sequence.motion == sequences[0].motion:
             shutil.rmtree(store / "sequences" / f"{sequence.index:06d}")
-    assert "copy.zarr: must have at least 2 motions of split 'train', got 1" in refused(store, tmp_path, capsys)
+    told = refused(store, tmp_path, capsys)
+    assert f"copy.zarr: lacks motion '{sequences[0].motion}' at length=0.06; every style needs every motion" in told
+
+
+def test_a_sequence_that_could_not_be_simulated_is_named_with_its_reason(learned, tmp_path, capsys):
+    data = open_dataset(learned / "hair.zarr")
+    lost = data.split("train")[1]
+    data._readers.remove(lost)
+    data.failures[lost.index] = "it diverged\nin frame 3"
+    with pytest.raises(ValueError, match=r"at length=0\.1, which could not be simulated \(it diverged in frame 3\); e"):
+        DatasetStyles(data)
+
+
+def made(folder, text):
+    """A dataset of a spec."""
+    (folder / "spec.toml").write_text(text)
+    mane.run_dataset(mane.read_spec(folder / "spec.toml"), folder / "hair.zarr", workers=0)
+    return folder / "hair.zarr"
+
+
+def test_one_motion_is_refused(tmp_path, capsys):
+    store = made(tmp_path, CALM.replace("count = 2", "count = 1"))
+    assert "hair.zarr: must have at least 2 motions of split 'train', got 1" in refused(store, tmp_path, capsys)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("frames = 2", "frames = 2", "motions: must have more than 2 frames, the window, to learn from, got 2 in mot"),
+        ("random", "still", "motions: must move the head, or be in wind, to learn from, and all of them stand still"),
+    ],
+)
+def test_data_with_nothing_to_learn_is_refused(tmp_path, capsys, old, new, text):
+    spec = CALM.replace(old, new) if old == new else CALM.replace("frames = 2", "frames = 8").replace(old, new)
+    assert text in refused(made(tmp_path, spec), tmp_path, capsys)
 
 
 WINDY = """\
@@ -294,6 +463,7 @@ split = "train"
 [store]
 fields = ["points", "head"]
 """
+CALM = WINDY.replace("[scene.wind]\nvelocity = [0.0, 0.0, 2.0]\n", "")
 WIND_AXIS = '[[axes]]\nkey = "wind.velocity"\nname = "wind"\nvalues = [[0, 0, 0], [0, 0, 3]]\n'
 
 
@@ -321,13 +491,26 @@ def test_wind_that_nothing_tells_of_is_refused(tmp_path, capsys, axis, old, new,
     assert text in refused(tmp_path / "hair.zarr", tmp_path, capsys)
 
 
-def test_winds_of_an_axis_are_learned_and_their_strongest_is_kept(tmp_path):
+@pytest.mark.parametrize(("lost", "wind"), [("all that are calm", [0, 0, 0]), ("one that blows", [0, 0, 3])])
+def test_winds_that_are_missing_are_named(tmp_path, capsys, lost, wind):
+    store = made(tmp_path, (WINDY + WIND_AXIS))
+    sequences = [one for one in open_dataset(store) if one.factors["wind"] == wind]
+    for sequence in sequences if lost.startswith("all") else sequences[:1]:
+        shutil.rmtree(store / "sequences" / f"{sequence.index:06d}")
+    told = refused(store, tmp_path, capsys)
+    assert f"hair.zarr: lacks motion '{sequences[0].motion}' at wind={wind}; every style needs every motion" in told
+
+
+def test_winds_of_an_axis_are_learned_and_their_strongest_is_kept(tmp_path, capsys):
     (tmp_path / "spec.toml").write_text((WINDY + WIND_AXIS).replace("frames = 2", "frames = 12"))
     mane.run_dataset(mane.read_spec(tmp_path / "spec.toml"), tmp_path / "hair.zarr", workers=0)
     words = ["learn", "multilinear", str(tmp_path / "hair.zarr"), "-o", str(tmp_path / "x.model"), "--quiet"]
     assert main([*words, "--set", "dimensions=2"]) == 0
     model = mane.HairModel.load(tmp_path / "x.model")
     assert (model.space.has_wind, model.wind_speed) == (True, 3.0)
+    capsys.readouterr()
+    assert main(["info", str(tmp_path / "x.model")]) == 0
+    assert "strongest wind       3 m/s, up to 4.05" in capsys.readouterr().out
 
 
 def ball_that_swells(folder):
@@ -352,7 +535,7 @@ def test_a_body_that_deforms_and_is_not_stored_is_refused(tmp_path, capsys, of):
 BETWEEN = SPEC.replace("count = 3", "count = 1").replace("[0.06, 0.1]", "[0.06, 0.07, 0.1]")
 
 
-def test_the_command_calibrates_sliders_with_a_second_dataset(learned, tmp_path):
+def test_the_command_calibrates_sliders_with_a_second_dataset(learned, tmp_path, capsys):
     """Hair half way up rests as it was simulated there, and the model is the same at its own levels."""
     (tmp_path / "between.toml").write_text(BETWEEN)
     mane.run_dataset(mane.read_spec(tmp_path / "between.toml"), tmp_path / "between.zarr", workers=0)
@@ -360,6 +543,8 @@ def test_the_command_calibrates_sliders_with_a_second_dataset(learned, tmp_path)
     assert main([*words, "--set", "dimensions=8", "--data", str(tmp_path / "between.zarr")]) == 0
     plain, made = mane.HairModel.load(learned / "hair.model"), mane.HairModel.load(tmp_path / "x.model")
     assert [len(own) for own in made.shape_places] == [3]
+    assert main(["info", str(tmp_path / "x.model")]) == 0
+    assert "calibrated by        between.zarr" in capsys.readouterr().out
     between = DatasetStyles(open_dataset(tmp_path / "between.zarr"), least=1)
 
     def hair_at(model, value):

@@ -61,6 +61,9 @@ def test_data_that_does_not_fit_is_refused(model):
         calibrated(model, KnownHair())
     with pytest.raises(ValueError, match="must have a level between those of the model, got none of length, softness"):
         calibrated(model, data(SOFTNESS, motions=1))
+    plain = fit_model(KnownHair(), MultilinearTraining(dimensions=3)).model
+    with pytest.raises(ValueError, match=r"^factors: must have a level between those of the model, got none$"):
+        calibrated(plain, KnownHair())
     with pytest.raises(ValueError, match="must have levels between those of the model to calibrate it, got one beyond"):
         calibrated(model, data((2.0, 32.0), motions=1))
     with pytest.raises(

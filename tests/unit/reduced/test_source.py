@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import mane
-from learned_hair import KnownHair
+from learned_hair import KnownHair, strands
 from mane.body.motion import Pose
 from mane.body.motion_keys import KeyframedMotion
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
+from mane.cli import main
 from mane.geometry import quaternion
 from mane.geometry.frames import segment_frames
 from mane.reduced import _reference as reference
@@ -286,6 +287,14 @@ def test_a_model_on_disk_is_the_same_model(model, tmp_path):
         ({"length": [0.1, 0.2]}, r"length: a map must have 20 values, one for each guide, got 2"),
         ({"length": [[0, 0.1], [0, 0.2]]}, r"length: keyframes must be rows of time \[s\] and value, times rising"),
         ({"length": "painted"}, r"length: the guides have no painted map 'painted'; they have none"),
+        ({"length": True}, r"length: must be a number from -0\.35 to 1\.35, got True"),
+        ({"length": None}, r"length: must be a number from -0\.35 to 1\.35, got None"),
+        ({"length": 10**400}, r"length: must be a number from -0\.35 to 1\.35, got 1000"),
+        ({"length": [["a", 0.2]]}, r"length: must be a number, rows of time .*, got \[\['a', 0\.2\]\]"),
+        ({"length": [[0, 0.2], [1]]}, r"length: must be a number, rows of time .*, got \[\[0, 0\.2\], \[1\]\]"),
+        ({"length": [[0, True]]}, r"length: must be a number, rows of time .*, got \[\[0, True\]\]"),
+        ({"length": np.zeros((20, 20, 20))}, r"length: must be a number, rows of time .*, got array\(.*\.\.\."),
+        ({"length": lambda time: "x"}, r"length: must be a number from -0\.35 to 1\.35, got 'x'"),
         ({"length": {"1": 0.5}}, r"length: a value for each group needs guides with a 'group_id'"),
         ({"wind": (0, 0, 1)}, r"wind: the model was learned without wind"),
         ({"frame_rate": 24.0}, r"frame_rate: must be 30, which the model was learned at, got 24"),
@@ -296,6 +305,65 @@ def test_bad_settings_are_refused_in_one_line(model, settings, text):
     with pytest.raises(ValueError, match=text) as error:
         next(model.play("shake", **settings))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("one", [1, np.int64(1), np.float32(1), np.array(1), np.array(1.0)])
+def test_a_slider_takes_any_number(model, one):
+    given, plain = (next(model.play("shake", frames=1, length=value)).points for value in (one, 1.0))
+    np.testing.assert_array_equal(given, plain)
+
+
+def test_values_of_groups_are_numbers(model):
+    strand = {"group_id": np.ones(model.guide_count, np.int32)}
+    guides = mane.Guides.from_groom(mane.Groom.from_uniform(model.groomed[0].copy(), strand=strand))
+    for value in ("a", [0.1, 0.2], True):
+        with pytest.raises(ValueError, match=r"^length: must be a number from -0\.35 to 1\.35, got ") as error:
+            next(model.play("shake", guides=guides, length={"1": value}))
+        assert "\n" not in str(error.value)
+
+
+def test_a_slider_ends_where_hair_would_have_no_length(tmp_path, capsys):
+    """Between 6 and 46 cm, -0.35 is a negative length; a fifth of 6 cm is at -0.12."""
+    levels, own = (("length", [0.06, 0.46]), ("softness", [1, 2])), strands(length=0.1)
+    unit = own[:, :1] + (own - own[:, :1]) / segment_lengths(own).sum(axis=1)[:, None, None]
+    rest = np.stack([unit[:, :1] + size * (unit - unit[:, :1]) for size in (0.06, 0.06, 0.46, 0.46)])
+    learned = fit_model(KnownHair(levels, rest=rest.astype(np.float32)), MultilinearTraining(dimensions=3)).model
+    assert [factor.range for factor in learned.factors] == [(-0.12, 1.35), (-0.35, 1.35)]
+    assert learned.grid.min(axis=0).tolist() == [-0.12, -0.35]  # stable where it plays
+    shortest = next(learned.play("shake", frames=1, length=-0.12, softness=-0.35)).points
+    np.testing.assert_allclose(segment_lengths(shortest).sum(axis=1), 0.2 * 0.06, rtol=1e-4)
+    older = learned.to_file()
+    for factor in older.facts["model"]["factors"]:
+        del factor["least"], factor["most"]
+    for model in (learned, HairModel.from_file(older, "x")):
+        with pytest.raises(ValueError, match=r"^length: must be a number from -0\.12 to 1\.35, got -0\.121$"):
+            next(model.play("shake", length=-0.121))
+    # The same levels, the longest first: there the upper end is the near one.
+    turned = fit_model(KnownHair(levels, rest=rest[::-1].astype(np.float32)), MultilinearTraining(dimensions=3)).model
+    assert [factor.range for factor in turned.factors] == [(-0.35, 1.12), (-0.35, 1.35)]
+    with open(tmp_path / "hair.model", "wb") as file:
+        learned.to_file().write(file)
+    assert main(["info", str(tmp_path / "hair.model")]) == 0
+    assert "levels 0.06, 0.46 at 0, 1; from -0.12 to 1.35" in capsys.readouterr().out
+
+
+def test_two_sliders_that_shorten_hair_together_leave_some_of_it():
+    rest = np.stack([strands(length=1.0) * size for size in (0.06, 0.3, 0.3, 1.5)]).astype(np.float32)
+    learned = fit_model(KnownHair(FACTORS, rest=rest), MultilinearTraining(dimensions=3)).model
+    low = {factor.name: factor.range[0] for factor in learned.factors}
+    shortest = segment_lengths(rest[0]).sum(axis=1)
+    (frame,) = learned.play("shake", frames=1, **low)
+    assert (segment_lengths(frame.points).sum(axis=1) >= 0.2 * shortest * (1 - 1e-5)).all()
+
+
+def test_a_checkpoint_of_other_sliders_is_refused_in_one_line(model):
+    halves = np.where(np.arange(model.guide_count) < 10, 0.0, 1.0)
+    one, two = (LearnedSource(model.guides(), model, sliders={"length": length}) for length in (0.0, halves))
+    text = r"^checkpoint: past must have shape \({}, 2, 6\), got \({}, 2, 6\); sliders, guides and body must be those"
+    for source, other, shapes in ((one, two, (1, 2)), (two, one, (2, 1))):
+        with pytest.raises(ValueError, match=text.format(*shapes)) as error:
+            source.restore(other.memory())
+        assert "\n" not in str(error.value)
 
 
 def test_another_groom_is_refused(model):

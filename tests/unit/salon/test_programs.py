@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import mane
-from learned_hair import KnownHair
+from learned_hair import KnownHair, strands
 from mane.reduced.source import LearnedSource
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.salon import notebook
+from mane.salon.carriers import AdaptiveCarrier, LinearCarrier, PointsCarrier
 from mane.salon.movies import MovieJob, Order
 from mane.salon.programs import CacheProgram, SimulationProgram
 from mane.salon.protocol import TO_PAGE, decode
@@ -181,6 +182,25 @@ def test_sliders_of_a_learned_model_act_while_it_moves(model):
     assert "must lie between" in page.notices[-1]
     studio.apply("pour", {"origin": [0, 0.3, 0], "velocity": [0, -1, 0], "sequence": 1})
     assert page.notices[-1] == "hair that is not simulated does not get wet"
+
+
+@pytest.mark.parametrize("skin", ["linear", "adaptive"])
+def test_hair_of_a_model_that_may_change_lengths_is_carried_by_the_server(model, tmp_path, skin):
+    """A page that adds up how far guides have come shows other hair than `mane bake`: it has no lengths."""
+    page = Page(salon_program(model, [f"skin.method={skin}"]))
+    assert isinstance(page.studio.carriers[0], PointsCarrier)
+    page.slide("model_length", 1.0)
+    page.studio.step()
+    sent, learned = page.topics["carrier 0"], mane.HairModel.load(model)
+    hairs = sent["low"] + sent["step"] * sent["packed"].reshape(sent["strands"], -1, 3)
+    long = learned.rest_at({"length": 1.0, "softness": 0.0})[1].sum()
+    assert np.linalg.norm(np.diff(hairs, axis=1), axis=2).sum() == pytest.approx(long, rel=1e-3)
+    with open(tmp_path / "same.model", "wb") as file:  # styles of one length leave hair to the page
+        rest = np.stack([strands()] * 2)
+        one = fit_model(KnownHair([("softness", [1, 2])], rest=rest), MultilinearTraining(dimensions=3)).model
+        one.to_file().write(file)
+    carrier = Page(salon_program(tmp_path / "same.model", [f"skin.method={skin}"])).studio.carriers[0]
+    assert isinstance(carrier, LinearCarrier | AdaptiveCarrier)
 
 
 def test_a_slider_that_is_left_out_is_shown_as_the_groom_is(model):

@@ -67,6 +67,18 @@ def test_lengths_grow_and_shrink_with_a_map_and_roots_stay(name):
     assert len(skin.fallback_hairs) == 0
 
 
+def test_sets_are_chosen_by_guides_as_long_as_at_rest():
+    """Guides that a slider has made longer have not moved apart."""
+    groom = curls(60, 8)
+    guides = guides_of(groom, 12)
+    frame = shaken(guides)
+    masks = [
+        make_skin("adaptive", groom, guides, use_motion=True).choose(one)
+        for one in (frame, stretched(frame, np.where(guides.roots[:, 0] > 0, 3.0, 0.3)))
+    ]
+    np.testing.assert_array_equal(*masks)
+
+
 @pytest.mark.parametrize(
     ("scale", "text"),
     [

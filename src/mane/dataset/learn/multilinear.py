@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,6 +22,10 @@ from mane.reduced.training import MultilinearTraining, fit_model
 from mane.scene.cache import program_versions
 
 Tell = Callable[[str, float], None]
+
+
+class LearningNotice(UserWarning):
+    """What a user should know of a model that was learned all the same."""
 
 
 def learn_multilinear(
@@ -50,13 +55,14 @@ def learn_multilinear(
     check_writable(output)
     began = time.perf_counter()
     say = tell or (lambda text, share: None)
-    styles = DatasetStyles(dataset, wind=training.wind)
+    styles, test = DatasetStyles(dataset, wind=training.wind), _test_styles(dataset, training)
     between = None if data is None else _between(data, training)
     model = fit_model(styles, training, say).model
     if between is not None:
         say("calibrating sliders", 0.0)
         model = calibrated(model, between)
-    errors = _errors(model, dataset, styles, training, say)
+    errors = _errors(model, styles, test, say)
+    _warn_of_errors(output, errors)
     model = with_facts(model, styles, training, errors, time.perf_counter() - began, between=between)
     with atomic_path(output.with_suffix(".json")) as partial:
         Path(partial).write_text(json.dumps(model.facts, indent=2) + "\n", encoding="utf-8")
@@ -108,19 +114,46 @@ def with_facts(
 def _between(path: Path, training: MultilinearTraining) -> DatasetStyles:
     """Levels between, in whatever split there is."""
     dataset = open_dataset(path)
-    split = next((name for name in SPLITS if dataset.split(name)), SPLITS[0])
-    return DatasetStyles(dataset, split, least=1, wind=training.wind)
+    return DatasetStyles(dataset, _planned_splits(dataset)[0], least=1, wind=training.wind)
+
+
+def _planned_splits(dataset: Dataset) -> list[str]:
+    """Splits that the spec has sequences for."""
+    planned = {one.split for one in dataset.plan}
+    return [name for name in SPLITS if name in planned]
+
+
+def _test_styles(dataset: Dataset, training: MultilinearTraining) -> DatasetStyles | None:
+    """Motions that are not learned from; None where the spec has none."""
+    has_test = "test" in _planned_splits(dataset)
+    return DatasetStyles(dataset, "test", least=1, wind=training.wind) if has_test else None
 
 
 def _errors(
-    model: HairModel, dataset: Dataset, styles: DatasetStyles, training: MultilinearTraining, say: Tell
+    model: HairModel, styles: DatasetStyles, test: DatasetStyles | None, say: Tell
 ) -> dict[str, dict[str, StyleError]]:
     say("measuring", 0.0)
     found = {"training": style_errors(model, styles, with_floor=False)}
-    if dataset.split("test"):
+    if test is not None:
         say("measuring on motion that was not learned from", 0.5)
-        found["test"] = style_errors(model, DatasetStyles(dataset, "test", least=1, wind=training.wind))
+        found["test"] = style_errors(model, test)
     return {name: {split: found[split][k] for split in found} for k, name in enumerate(style_names(model))}
+
+
+def _warn_of_errors(output: Path, errors: Mapping[str, Mapping[str, StyleError]]) -> None:
+    """Warn of styles that are worse than hair that nothing was learned for."""
+    tested = {name: own["test"] for name, own in errors.items() if "test" in own}
+    worse = {name: error for name, error in tested.items() if not error.model <= error.rigid}
+    if not worse:
+        return
+    name, error = max(worse.items(), key=lambda item: item[1].model / item[1].rigid)
+    warnings.warn(
+        f"{output}: on motions that were not learned from, {len(worse)} of {len(tested)} styles are farther from the "
+        f"simulation than hair carried rigidly, most of all {name}: {100 * error.model:.2f} cm, carried rigidly "
+        f"{100 * error.rigid:.2f}; learn from more motions, or from some that are like them",
+        LearningNotice,
+        stacklevel=3,
+    )
 
 
 def _provenance(dataset: Dataset) -> dict[str, Any]:

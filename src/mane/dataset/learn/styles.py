@@ -37,7 +37,7 @@ SAME_HEAD = 1e-9
 # the tips of half a metre this is 2.6 cm, of which a model would be wrong for good.
 MOST_TILT = 3.0
 SAME_TILT = 0.1  # [degrees]: heads this near each other are as upright, and the one that moves less is taken
-HEAD_RADIUS = 0.1  # [m] by which turns are compared with ways
+HEAD_RADIUS = 0.1  # [m] by which turns are compared with distances
 
 
 class DatasetStyles:
@@ -50,8 +50,8 @@ class DatasetStyles:
         wind: what an axis of winds is: a "control", or a "factor".
 
     Raises:
-        ValueError: factors or motions do not fit, a style lacks a motion, or no motion begins upright; names the
-            dataset and what is missing.
+        ValueError: factors or motions do not fit, a sequence that is planned is not there, or no motion begins
+            upright; names the dataset and what is missing.
 
     Attributes:
         settled_in: number of the motion in whose first frame hair is at rest; None where that is one to learn from, and
@@ -74,13 +74,12 @@ class DatasetStyles:
         if len(axes) > MAX_FACTORS:
             raise ValueError(f"{self._name}: must have at most {MAX_FACTORS} factors, got {len(axes)} axes")
         self.factors = tuple(self._factor(axis) for axis in axes)
-        self._readers = self._sorted(dataset.split(split))
-        names = sorted({motion for _, motion in self._readers})
-        if len({reader.motion for reader in self._readers.values()}) < least:
-            has = len({reader.motion for reader in self._readers.values()})
-            raise ValueError(f"{self._name}: must have at least {least} motions of split {split!r}, got {has}")
-        self.motions = names
+        planned = {one.motion for one in self._sequences()}
+        if len(planned) < least:
+            raise ValueError(f"{self._name}: must have at least {least} motions of split {split!r}, got {len(planned)}")
+        self._readers = {self._key(one): one for one in dataset.split(split)}
         self._require_all()
+        self.motions = sorted({motion for _, motion in self._readers})
         first = self._reader(0, 0)
         self.frame_rate = float(first.attributes["frame_rate"]) / spec.store.every
         self.strands, self.groomed = self._groomed()
@@ -100,28 +99,28 @@ class DatasetStyles:
         except ValueError as error:
             raise ValueError(f"{self._name}: {error}") from None
 
-    def _sorted(self, readers: list[SequenceReader]) -> dict[tuple[tuple[int, ...], str], SequenceReader]:
-        """Readers by levels of the factors, and by motion and wind."""
-        found = {}
-        for reader in readers:
-            levels = tuple(self._level(factor, reader.factors[factor.name]) for factor in self.factors)
-            wind = "".join(f" wind {reader.factors[axis.label]}" for axis in self._winds)
-            found[levels, reader.motion + wind] = reader
-        return found
+    def _key(self, sequence: SequenceReader | PlannedSequence) -> tuple[tuple[int, ...], str]:
+        """Levels of the factors of a sequence; its motion and wind."""
+        levels = tuple(self._level(factor, sequence.factors[factor.name]) for factor in self.factors)
+        wind = "".join(f" wind {_plain(sequence.factors[axis.label])}" for axis in self._winds)
+        return levels, sequence.motion + wind
 
     def _level(self, factor: Factor, value: Any) -> int:
         plain = [_plain(level) for level in factor.levels]
         return plain.index(_plain(value))
 
     def _require_all(self) -> None:
-        for levels in corner_levels(self.factors):
-            for motion in self.motions:
-                if (levels, motion) not in self._readers:
-                    at = ", ".join(f"{f.name}={f.levels[k]!r}" for f, k in zip(self.factors, levels, strict=True))
-                    raise ValueError(
-                        f"{self._name}: lacks motion {motion!r}{' at ' if at else ''}{at}; every style needs every "
-                        "motion, and `mane dataset` with the same spec goes on with it"
-                    )
+        """Refuse a split that lacks what is planned of it: a model would know less than its spec says."""
+        for one in self._sequences():
+            if self._key(one) in self._readers:
+                continue
+            at = ", ".join(f"{name}={_plain(value)!r}" for name, value in one.factors.items())
+            failed = " ".join(self.dataset.failures.get(one.index, "").split())
+            raise ValueError(
+                f"{self._name}: lacks motion {one.motion!r}{' at ' if at else ''}{at}"
+                f"{f', which could not be simulated ({failed})' if failed else ''}; every style needs every motion, "
+                "and `mane dataset` with the same spec goes on with it"
+            )
 
     def _reader(self, corner: int, motion: int) -> SequenceReader:
         return self._readers[corner_levels(self.factors)[corner], self.motions[motion]]

@@ -28,6 +28,7 @@ from mane.skin.adaptive.params import AdaptiveParams
 from mane.skin.adaptive.rows import GuideRows
 from mane.skin.base import Skin
 from mane.skin.last_frame import LONGEST_PAUSE, NO_FRAME, frame_digest
+from mane.skin.lengths import as_long_as_at_rest
 from mane.skin.root_carry import RootCarry
 from mane.stage.memory import save_interval
 from mane.stage.protocol import Memory
@@ -196,7 +197,8 @@ class AdaptiveSkin(Skin):
         Only on a body that does not deform. Jumps do not fade here.
         """
         self._check_frame(frame)
-        self._choose_from(frame, frame)
+        seen = as_long_as_at_rest(frame)
+        self._choose_from(seen, seen)
         return self.sets.members(self.chosen)
 
     def aim(self, frame: GuideFrame, seen: GuideFrame) -> FloatArray:
