@@ -14,7 +14,7 @@ from mane.groom import styles
 from mane.groom.guides import Guides
 from mane.measure.reproduce import chai2017_mean as means
 from mane.measure.study import parting_scenes as scenes
-from mane.measure.study.parting_meter import FrameMeter, near_solids, solid_distance
+from mane.measure.study.parting_meter import NEAR, FrameMeter, PropDistance, near_solids
 from mane.scene.simulation import Simulation
 
 
@@ -64,7 +64,7 @@ def test_a_hair_that_only_the_method_has_in_a_solid_counts(beside_a_ball):
     made = truth.copy()
     made[2, -1] = [3.0, 0.0, 0.0]
     meter = FrameMeter(groom, simulation.solids, np.arange(5))
-    is_near = near_solids(simulation.solids, frame.time, truth)
+    is_near = near_solids(PropDistance(simulation.solids), frame.time, truth)
     assert not is_near.any()
     meter.add(frame, truth, is_near, made)
     found = meter.found()
@@ -72,10 +72,25 @@ def test_a_hair_that_only_the_method_has_in_a_solid_counts(beside_a_ball):
     assert found.near_error == 0.0  # and it is not near in the truth
 
 
-def test_distances_near_a_solid_are_its_own_and_infinite_far_from_its_box(beside_a_ball):
+def test_distances_near_a_solid_are_its_own_and_infinite_elsewhere(beside_a_ball):
     _, simulation = beside_a_ball
-    points = np.array([[[3.0, 0.0, 0.0], [3.04, 0.0, 0.0], [0.0, 0.0, 0.0]]], np.float32)
-    np.testing.assert_allclose(solid_distance(simulation.solids, 0.0, points), [[-0.03, 0.01, np.inf]], atol=1e-6)
+    points = np.array([[[3.0, 0.0, 0.0], [3.04, 0.0, 0.0], [3.06, 0.0, 0.0], [0.0, 0.0, 0.0]]], np.float32)
+    found = PropDistance(simulation.solids)(0.0, points)
+    np.testing.assert_allclose(found, [[-0.03, 0.01, np.inf, np.inf]], atol=1e-6)
+
+
+@pytest.mark.parametrize("solids", [scenes.comb_through, scenes.gears_below, scenes.urchin_below, scenes.horse_below])
+def test_distances_are_those_of_the_solids_themselves(solids):
+    props, time = solids(), 0.5
+    points = np.concatenate([prop.at(time).mesh().points for prop in props]).astype(np.float64)
+    points = points[np.random.default_rng(1).integers(len(points), size=2_000)]
+    points = (points + np.random.default_rng(2).normal(0.0, 0.008, points.shape)).astype(np.float32)
+    expected = np.min([prop.at(time).distance(points) for prop in props], axis=0)
+    found = PropDistance([Solid(Sphere((0.0, 0.0, 0.0), 0.1)), *props])(time, points[None])[0]
+    is_near = expected < NEAR - 1e-5
+    assert 500 < is_near.sum() < 2_000
+    np.testing.assert_allclose(found[is_near], expected[is_near], atol=2e-6)
+    assert np.isinf(found[expected > NEAR + 1e-5]).all()
 
 
 def test_a_scene_whose_solids_strands_or_hair_differ_is_another_one():

@@ -43,11 +43,9 @@ COMPARED = (
     "naive, fixed (eq. 11)",
     "naive, adaptive (eq. 11)",
     "adaptive as printed",
-    "default model, played as printed",
     "motion alone (4.1)",
     "solids alone (4.2)",
     "tip rule [13], 2 cm",
-    "leaning",
     "adaptive",
     "adaptive, physical hair",
     "linear, sides kept",
@@ -57,7 +55,6 @@ COMPARED = (
     "adaptive, sides kept",
     "adaptive, physical hair, sides kept",
     "fixed sets, 4x the guides",
-    "adaptive, 4x the guides",
 )
 SAMPLE, SAMPLE_SECONDS = 300, 0.1  # of the estimate
 FINISHED = "finished.json"

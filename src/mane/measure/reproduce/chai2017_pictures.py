@@ -15,14 +15,13 @@ from mane.measure.pictures import stack_rows
 from mane.measure.reproduce.reproduce import Report
 from mane.measure.study import parting
 from mane.measure.study.parting import DEFAULT, METHODS, Carried, Recording
-from mane.measure.study.parting_meter import INSIDE, solid_distance
+from mane.measure.study.parting_meter import INSIDE, NEAR, PropDistance
 from mane.render.camera import Camera
 from mane.render.panels import side_by_side
 from mane.render.renderer import render
 
 PICTURE, QUICK_PICTURE = (420, 420), (200, 200)
 DRAWN_WIDTH = 6e-4  # [m] of a hair that stands for many
-CLOSE = 0.03  # [m] around solids, within which hair is framed
 FULL = "full simulation"
 
 Draw = Callable[[Recording], Carried]
@@ -134,8 +133,8 @@ def meshes(recording: Recording, number: int) -> list[Mesh]:
 def close_up(recording: Recording, number: int, solids: Sequence[Mesh], size: tuple[int, int]) -> Camera:
     """What goes through the hair and the hair around it, the same for every method; all hair where none is near."""
     frame, truth = recording.frames[number], recording.truth[number]
-    distance = solid_distance(recording.simulation.solids, frame.time, truth)
-    near = truth[distance < CLOSE]
+    distance = PropDistance(recording.simulation.solids)(frame.time, truth)
+    near = truth[distance < NEAR]
     corners = np.concatenate([near, *(mesh.points for mesh in solids[1:])]) if len(near) else truth.reshape(-1, 3)
     return Camera.framing(corners, recording.scene.view, aspect=size[0] / size[1], margin=0.04)
 
@@ -154,6 +153,6 @@ def _told(recording: Recording, number: int, name: str, points: FloatArray) -> s
     if not len(near):
         return "no hair near"
     apart = float(np.linalg.norm(points[near] - recording.truth[number][near], axis=2).mean())
-    distance = solid_distance(recording.simulation.solids, recording.frames[number].time, points[near, 1:])
+    distance = PropDistance(recording.simulation.solids)(recording.frames[number].time, points[near, 1:])
     inside = f"{100 * float((distance < -INSIDE).mean()):.1f} % inside"
     return inside if name == FULL else f"{1e3 * apart:.1f} mm off, {inside}"

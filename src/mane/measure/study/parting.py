@@ -26,7 +26,7 @@ from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.study.parting_baselines import ParticleSkin, follow_the_leader
-from mane.measure.study.parting_meter import Found, FrameMeter, finish_of, near_solids
+from mane.measure.study.parting_meter import Found, FrameMeter, PropDistance, finish_of, near_solids
 from mane.measure.study.parting_scenes import PartingScene
 from mane.scene.simulation import Simulation
 from mane.skin.adaptive.model import AdaptiveModel
@@ -194,8 +194,9 @@ def _with_guides(
     others = np.setdiff1d(np.arange(groom.strand_count), model.guides)
     is_near = np.zeros((len(truth), groom.strand_count), bool)
     made = Recording(scene, groom, motion, model, simulation, frames, truth, is_near, others)
+    distance = PropDistance(simulation.solids)
     for number in range(len(truth)):
-        is_near[number] = near_solids(simulation.solids, frames[number].time, truth[number])
+        is_near[number] = near_solids(distance, frames[number].time, truth[number])
     return made
 
 

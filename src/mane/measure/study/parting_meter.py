@@ -8,47 +8,54 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.cells import solid_box, world_boxes
+from mane.body.cells import solid_cells
 from mane.body.packed import PackedSolid, packed_poses
-from mane.body.solid import PosedSolid, Solid
+from mane.body.solid import Solid
 from mane.geometry.checks import FloatArray, IntArray
 from mane.groom.groom import Groom
 from mane.metrics.flicker import FlickerMeter
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error
 from mane.scene.config import ROUNDS_BEHIND_SIDES
+from mane.skin.finish import _kernels as kernels
+from mane.skin.finish.near_grid import NearGrid
 from mane.skin.finish.passes import FinishingPass, LengthKeeping, SolidAdjustment
 from mane.strand.frame import GuideFrame
 
 NEAR = 0.02  # [m]
 INSIDE = 1e-4  # [m] deeper than this counts as penetration
-REACH = 0.05  # [m] around the box of a solid, within which distances from it are asked
 
 
-def solid_distance(solids: Sequence[Solid], time: float, points: FloatArray) -> FloatArray:
-    """Signed distance of points (S, V, 3) from the nearest of the solids behind the first, the body [m], (S, V).
+class PropDistance:
+    """Distance from the nearest of some solids behind the first one, the body.
 
-    Infinite where that is more than `REACH` from the box around each.
+    Args:
+        solids: the body first.
     """
-    flat = np.ascontiguousarray(points.reshape(-1, 3), np.float32)
-    found = np.full(len(flat), np.inf, np.float32)
-    for solid in solids[1:]:
-        now = solid.at(time)
-        low, high = _box(now)
-        rows = np.flatnonzero(((flat > low - REACH) & (flat < high + REACH)).all(axis=1))
-        found[rows] = np.minimum(found[rows], now.distance(flat[rows]))
-    return found.reshape(points.shape[:2])
+
+    def __init__(self, solids: Sequence[Solid]) -> None:
+        self._props = list(solids[1:])
+        self._packed = [PackedSolid.of(solid) for solid in self._props]
+        self._cells = [solid_cells([one]) for one in self._packed]
+        self._grids = [NearGrid.of(one, NEAR) for one in self._packed]
+
+    def __call__(self, time: float, points: FloatArray) -> FloatArray:
+        """Signed distance of points (S, V, 3) [m], (S, V); infinite where that is more than `NEAR`."""
+        points = np.ascontiguousarray(points, np.float32)
+        found = np.full(points.shape[:2], np.inf, np.float32)
+        flags, distance = np.empty(points.shape[:2], np.uint8), np.empty(points.shape[:2], np.float32)
+        for solid, packed, cells, grid in zip(self._props, self._packed, self._cells, self._grids, strict=True):
+            pose = solid.at(time).pose
+            kernels.flag_near(grid.at(pose), points.reshape(-1), flags.reshape(-1))
+            kernels.fill_distance(packed.arrays_at(time), cells, packed_poses([pose])[0], flags, points, distance)
+            np.minimum(found, distance, out=found)
+        found[found > NEAR] = np.inf
+        return found
 
 
-def _box(now: PosedSolid) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest corner of a solid in the world [m], each (3,)."""
-    box = world_boxes(solid_box(PackedSolid.of(now.solid))[None], packed_poses([now.pose]))[0]
-    return box[:3], box[3:]
-
-
-def near_solids(solids: Sequence[Solid], time: float, points: FloatArray) -> NDArray[np.bool_]:
+def near_solids(distance: PropDistance, time: float, points: FloatArray) -> NDArray[np.bool_]:
     """Whether hairs (S, V, 3) have a vertex within `NEAR` of a solid, (S,)."""
-    is_near: NDArray[np.bool_] = np.any(solid_distance(solids, time, points) < NEAR, axis=1)
+    is_near: NDArray[np.bool_] = np.any(distance(time, points) < NEAR, axis=1)
     return is_near
 
 
@@ -100,7 +107,7 @@ class FrameMeter:
     """
 
     def __init__(self, groom: Groom, solids: Sequence[Solid], others: IntArray) -> None:
-        self._solids, self._others, self._rest = solids, others, groom.as_uniform()
+        self._others, self._rest, self._prop_distance = others, groom.as_uniform(), PropDistance(solids)
         self._finish = finish_of(groom, solids)
         self._flicker, self._flicker_alone = FlickerMeter(), FlickerMeter()
         self._rows: list[tuple[float, ...]] = []
@@ -139,7 +146,7 @@ class FrameMeter:
 
     def _distance(self, frame: GuideFrame, points: FloatArray, is_near: NDArray[np.bool_]) -> FloatArray:
         """Distance of the vertices of hairs that are near a solid, in the truth or here, (N, V - 1) [m]."""
-        distance = solid_distance(self._solids, frame.time, points[self._others, 1:])
+        distance = self._prop_distance(frame.time, points[self._others, 1:])
         return distance[is_near[self._others] | (distance < NEAR).any(axis=1)]
 
     def found(self) -> Found:

@@ -22,7 +22,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.study import parting
 from mane.measure.study.parting import Done, Make, Recording
-from mane.measure.study.parting_meter import Found, FrameMeter, near_solids
+from mane.measure.study.parting_meter import Found, FrameMeter, PropDistance, near_solids
 from mane.measure.study.parting_scenes import PartingScene
 from mane.measure.study.parting_truth import kept_truth
 from mane.strand.frame import GuideFrame
@@ -49,7 +49,7 @@ class FullSize:
     guides: int
     vertices: int
     seconds: float
-    sample: int = 20_000
+    sample: int = 10_000
     train_seconds: float = 0.5
 
     @property
@@ -91,7 +91,7 @@ def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], 
     solids = recording.simulation.solids
     skins = {name: make(recording) for name, make in methods.items()}
     meters = {name: FrameMeter(part, solids, parting.measured_hairs(recording, skin)) for name, skin in skins.items()}
-    own = FrameMeter(part, solids, recording.others)
+    own, distance = FrameMeter(part, solids, recording.others), PropDistance(solids)
     shown = {min(round(t * parting.FRAME_RATE), size.steps - 1) for t in scene.shown}
     frames: dict[int, tuple[GuideFrame, dict[str, FloatArray]]] = {}
     for number in range(size.steps):
@@ -100,7 +100,7 @@ def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], 
             0.85 + 0.15 * number / size.steps,
         )
         there, frame = np.array(truth[number]), recording.simulation.step()
-        is_near = near_solids(solids, frame.time, there)
+        is_near = near_solids(distance, frame.time, there)
         own.add(frame, there, is_near, None)
         pictures = {"full simulation": there}
         for name, skin in skins.items():
