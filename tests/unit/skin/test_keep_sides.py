@@ -139,7 +139,7 @@ def test_hair_that_meets_nothing_keeps_its_bytes_and_the_body_is_left_to_others(
         np.testing.assert_array_equal(hairs, curtain())
 
 
-def before_a_shoulder(radius=0.03, steps=81):
+def before_a_shoulder(radius=0.03, steps=81, rod_at=0.055):
     """A round shoulder along x below the roots, a rod before it that touches nothing, and hairs at rest and later.
 
     At rest hairs hang slanted before the shoulder. Their skin swings them straight down, through the middle of it,
@@ -153,14 +153,15 @@ def before_a_shoulder(radius=0.03, steps=81):
         hair[..., 2] = -hair[..., 1] * np.sin(angle)
         hair[..., 1] *= np.cos(angle)
         hairs.append(hair)
-    frames = frames_of([(0.0, -HEIGHT - 0.02, 0.055)] * steps)
+    frames = frames_of([(0.0, -HEIGHT - 0.02, rod_at)] * steps)
     frames = [replace(frame, solid_poses=(Pose.identity(), *frame.solid_poses)) for frame in frames]
     return shoulder, hairs[0], frames, hairs[1:]
 
 
-def test_hair_that_is_carried_into_the_body_stays_on_its_side_and_does_not_jump():
+@pytest.mark.parametrize("rod_at", [0.055, 3.0])
+def test_hair_that_is_carried_into_the_body_stays_on_its_side_and_does_not_jump(rod_at):
     """`push_out`, which sees one frame, puts hair that comes down on a shoulder now before it and now behind."""
-    shoulder, rest, frames, targets = before_a_shoulder()
+    shoulder, rest, frames, targets = before_a_shoulder(rod_at=rod_at)
     groom, moved = Groom.from_uniform(rest), {}
     for name, given in (("left to push_out", {}), ("kept", {"groom": groom})):
         finish = SideKeeping([shoulder, rod()], body=shoulder, **given)

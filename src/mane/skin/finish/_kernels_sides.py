@@ -311,6 +311,7 @@ def keep_sides(
     boxes,
     rules,
     is_outside,
+    is_in_body,
     turn,
     kept,
     # in and out
@@ -328,7 +329,8 @@ def keep_sides(
         poses: of them from the frame before to this one (N + 1, Z, 12), N a power of two.
         boxes: that the others are in meanwhile, and all that could come near them [m], world (Y, 6).
         rules: `SideRules`.
-        is_outside: hairs that keep out of the body as well, while they are near another solid or aside (S,).
+        is_outside: hairs that keep out of the body as well, while they are near another solid, aside, or in it (S,).
+        is_in_body: hairs whose skin has taken them into the body (S,).
         turn: rotation of the head (3, 3).
         kept: what is left of an offset after this frame, 0 to 1.
         last: where hairs that were near solids were [m], world (S, V, 3).
@@ -349,7 +351,7 @@ def keep_sides(
             for s in range(BLOCK * block, min(BLOCK * (block + 1), hairs)):
                 there = points[s]
                 comes_near = not is_beside_all(boxes, there) or (is_near[s] and not is_beside_all(boxes, last[s]))
-                if not (comes_near or is_aside[s]):
+                if not (comes_near or is_aside[s] or (is_outside[s] and is_in_body[s])):
                     is_near[s] = False
                     continue
                 count = poses.shape[1] if is_outside[s] else rules.props

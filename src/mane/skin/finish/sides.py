@@ -76,14 +76,14 @@ class SideKeeping(FinishingPass):
     that meets nothing keeps its bytes. Points are changed in place.
 
     What a solid presses into the body goes along the skin, where `push_out` alone would put it now on one side of a
-    neck and now on the other: hair that is near another solid, or still aside, keeps out of the body as well, unless it
-    was groomed into it.
+    neck and now on the other: hair that is near another solid, still aside, or taken into the body by its skin keeps
+    out of the body as well, unless it was groomed into it. Without another solid all of it is left to `push_out`.
 
     Args:
         solids: in the order of `frame.solid_poses`.
         touched: numbers of the solids that count; all by default.
-        body: what hair grows on, one of `solids`. Hair that is near no other one is left to `push_out`.
-        groom: the hairs at rest; without them, or where the body deforms, all of the body is left to `push_out`.
+        body: what hair grows on, one of `solids`.
+        groom: the hairs at rest; without them, or where the body deforms, the body is left to `push_out`.
         settings: fields of `SidesParams`.
 
     Limitations: of a solid that deforms, the shape of this frame stands for those between it and the frame before. Hair
@@ -110,10 +110,11 @@ class SideKeeping(FinishingPass):
         numbers = range(len(solids)) if touched is None else touched
         props = [number for number in numbers if solids[number] is not body]
         self._is_outside = np.zeros(0, np.bool_)
+        self._body: SkinSolids | None = None
         bodies: list[int] = []
         if body is not None and groom is not None and body.animation is None and props:
             bodies = [number for number in numbers if solids[number] is body]
-            self._is_outside = _outside_at_rest(body, groom)
+            self._is_outside, self._body = _outside_at_rest(body, groom), SkinSolids([body])
         self._checked, self._props = [*props, *bodies], len(props)
         own = [solids[number] for number in self._checked]
         packed = [PackedSolid.of(solid) for solid in own]
@@ -169,10 +170,21 @@ class SideKeeping(FinishingPass):
         poses, rules = _poses_between(before, now), self._rules(before, now)
         turn, kept = frame.head.matrix[:3, :3].astype(np.float32), np.float32(self._kept(elapsed))
         boxes, were_aside = self._boxes(poses), self._state.is_aside.copy()
-        is_outside = self._is_outside if len(self._is_outside) == len(points) else np.zeros(len(points), np.bool_)
-        kernels.keep_sides(solids, self._cells, poses, boxes, rules, is_outside, turn, kept, *self._state, points)
+        of_body = self._is_outside_of_body(len(points)), self._is_in_body(points, frame, now[self._props :])
+        kernels.keep_sides(solids, self._cells, poses, boxes, rules, *of_body, turn, kept, *self._state, points)
         self._taken = were_aside | self._state.is_near
         self._time, self._poses = frame.time, now
+
+    def _is_outside_of_body(self, count: int) -> NDArray[np.bool_]:
+        """Which hairs are kept out of the body, (S,)."""
+        return self._is_outside if len(self._is_outside) == count else np.zeros(count, np.bool_)
+
+    def _is_in_body(self, points: FloatArray, frame: GuideFrame, poses: tuple[Pose, ...]) -> NDArray[np.bool_]:
+        """Which hairs their skin has taken into the body, (S,); `poses` are none where that does not count."""
+        found = np.zeros(len(points), np.bool_)
+        if self._body is not None:
+            found[self._body.penetrating(replace(frame, solid_poses=poses), points)] = True
+        return found
 
     def _kept(self, elapsed: float) -> float:
         """What is left after some time of how far a hair is aside, 0 to 1."""
