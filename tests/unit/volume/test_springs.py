@@ -15,7 +15,7 @@ from mane.volume.springs import Attachment, SpringMesh, SpringParams, altitudes,
 NODES = 0.1 * np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 TETS = np.array([[0, 1, 2, 3]], np.int32)
 EDGES = np.array([[a, b] for a in range(4) for b in range(a + 1, 4)], np.int32)
-NO_SET = np.zeros(4, np.bool_)
+NOBODY = np.zeros(4, np.bool_)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def shaken(seed=0, size=0.02):
 
 
 def test_momentum_is_kept_and_energy_decays():
-    springs = SpringMesh(NODES, TETS, EDGES, np.full(4, 0.1), NO_SET, SpringParams())
+    springs = SpringMesh(NODES, TETS, EDGES, np.full(4, 0.1), NOBODY, SpringParams())
     x, v = shaken()
     momentum, energy = v.sum(axis=0), springs.energy(x, v)
     for _ in range(60):
@@ -71,7 +71,7 @@ def test_altitudes_have_signs_and_push_a_tetrahedron_back():
     np.testing.assert_allclose(heights, [[0.1 / np.sqrt(3), 0.1, 0.1, 0.1]])
     inverted = NODES * [1, 1, -1]
     np.testing.assert_allclose(altitudes(inverted, TETS), -heights)
-    springs = SpringMesh(NODES, TETS, EDGES, np.full(4, 0.1), NO_SET, SpringParams())
+    springs = SpringMesh(NODES, TETS, EDGES, np.full(4, 0.1), NOBODY, SpringParams())
     x, v = inverted, np.zeros_like(NODES)
     for _ in range(400):
         x, v = springs.step(x, v, 0.01)
