@@ -57,7 +57,7 @@ class SidesParams:
     """
 
     thickness: NotNegative = 0.0005
-    friction: NotNegative = 0.3
+    friction: NotNegative = 0.15
     fade: NotNegative = 0.3
 
     def __post_init__(self) -> None:
