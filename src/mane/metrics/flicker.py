@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mane.geometry.checks import FloatArray
 from mane.metrics import _kernels_difference as kernels
@@ -52,14 +53,23 @@ class FlickerMeter:
         self._sum = 0.0
         self._count = 0
 
-    def add(self, points: Curves) -> None:
-        """Take the next frame [m], shape (S, V, 3); copied."""
+    def add(self, points: Curves, counted: NDArray[np.bool_] | None = None) -> None:
+        """Take the next frame [m], shape (S, V, 3); copied.
+
+        Args:
+            points: of the frame.
+            counted: which strands count in the four frames that end with this one, shape (S,); all by default.
+        """
         self._frames.append(as_curves("points", points).copy())
         if len(self._frames) == WINDOW:
-            self._sum += float(np.square(flicker(*self._frames), dtype=np.float64).mean())
-            self._count += 1
+            squares = np.square(flicker(*self._frames), dtype=np.float64)
+            squares = squares if counted is None else squares[counted]
+            self._sum += float(squares.sum())
+            self._count += len(squares)
 
     @property
     def value(self) -> float:
-        """Root mean square of the flicker over all strands and frames so far [m]; NaN before the fourth frame."""
+        """Root mean square of the flicker over all that counted so far [m]; NaN where nothing did, as before the
+        fourth frame.
+        """
         return float(np.sqrt(self._sum / self._count)) if self._count else float("nan")

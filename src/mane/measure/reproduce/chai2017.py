@@ -58,6 +58,11 @@ def curly(report: Report, *, quick: bool, tell: Tell) -> None:
     compare(report, scenes.CURLY_COMB, METHODS, (PARTED,), quick=quick, tell=tell)
 
 
+def turning(report: Report, *, quick: bool, tell: Tell) -> None:
+    """The comb through straight hair on a head that turns, in motion that was not learned from."""
+    compare(report, scenes.TURNING, METHODS, (PARTED,), quick=quick, tell=tell)
+
+
 def criteria(report: Report, *, quick: bool, tell: Tell) -> None:
     """Either criterion alone, and both (fig. 6)."""
     compare(report, scenes.ROD, METHODS, (CRITERIA,), quick=quick, tell=tell)
@@ -106,13 +111,11 @@ def compare(
         tell(f"carrying every hair, {name}", 0.4 + 0.5 * number / len(methods))
         found[name] = measure(recording, make)
     tell("carrying every hair, guides pushed by their hairs", 0.9)
-    found["two-way, our form"] = parting.measure_two_way(recording)
-    found["two-way as printed (eq. 4)"] = parting.measure_two_way(recording, form="printed", paper=True)
+    found |= {name: parting.measure_two_way(recording, **settings) for name, settings in parting.TWO_WAY.items()}
     tell("every hair by follow the leader", 0.96)
     found["follow the leader [38], every hair"] = parting.measure_follow_the_leader(recording)
     case = f"{sizes.strands:,} x {sizes.vertices}, {sizes.guides} guides"
-    report.add(f"{case}, full simulation", "flicker", 1e3 * full.flicker, "mm")
-    report.add(f"{case}, full simulation", "mean kink", full.kink, "rad")
+    add_full(report, case, full)
     for name, one in found.items():
         add_found(report, f"{case}, {name}", one, found, full, is_promised=name == parting.DEFAULT and not quick)
     keep(report, case, found, quick=quick)
@@ -127,6 +130,14 @@ def compare(
     )
     tell("done", 1.0)
     return found
+
+
+def add_full(report: Report, case: str, full: Found) -> None:
+    """Add how many hairs are near solids, and how calm and how bent the full simulation itself is."""
+    report.add(f"{case}, full simulation", "hairs near solids, mean of frames", 100 * full.near, "%")
+    report.add(f"{case}, full simulation", "flicker near solids", 1e3 * full.flicker, "mm")
+    report.add(f"{case}, full simulation", "flicker of all hairs", 1e3 * full.flicker_of_all, "mm")
+    report.add(f"{case}, full simulation", "mean kink", full.kink, "rad")
 
 
 def _add_error(report: Report, case: str, error: float, found: Mapping[str, Found]) -> None:
@@ -148,7 +159,7 @@ def add_found(
     def promise(target: float) -> dict[str, float]:
         return {"target": target} if is_promised else {}
 
-    calm = full.flicker or 1.0
+    calm = full.flicker_of_all or 1.0
     _add_error(report, case, one.near_error, found)
     finished, fixed = one.near_error_finished, found[parting.FIXED].near_error_finished
     report.add(case, "distance from full simulation near solids, whole frame", 1e3 * finished, "mm")
@@ -159,10 +170,13 @@ def add_found(
     report.add(case, INSIDE, one.rate_finished, "1", **promise(PROMISES[INSIDE]))
     report.add(case, "deepest of all frames, whole frame", 1e3 * one.deepest, "mm", **promise(DEEPEST))
     report.add(case, "deepest of a frame, mean, whole frame", 1e3 * one.deepest_mean, "mm")
-    report.add(case, OVER_FULL, one.flicker / calm, "1")
-    report.add(case, "flicker over full simulation, skin alone", one.flicker_alone / calm, "1")
+    report.add(case, OVER_FULL, one.flicker / (full.flicker or 1.0), "1")
+    report.add(case, "flicker of all hairs over full simulation", one.flicker_of_all / calm, "1")
+    report.add(case, "flicker of all hairs over full simulation, skin alone", one.flicker_alone / calm, "1")
     report.add(case, "mean length error, skin alone", 100 * one.length_error, "%")
+    report.add(case, "mean length error, whole frame", 100 * one.length_error_finished, "%")
     report.add(case, "mean kink, skin alone", one.kink, "rad")
+    report.add(case, "mean kink, whole frame", one.kink_finished, "rad")
 
 
 def choice(report: Report, *, quick: bool, tell: Tell) -> None:

@@ -20,7 +20,7 @@ from mane.measure.study.parting import DEFAULT
 FILE = "found.json"
 SMALL = ("comb", "curly", "criteria", "hand", "gears", "toys")
 FULL = ("full_gears", "full_ball", "full_horse", "full_comb", "full_hand", "full_curly", "full_curly_hand")
-OVER_FIXED, OVER_FULL = "the same over fixed sets, whole frame", "flicker over full simulation"
+OVER_FIXED, OVER_FULL = "the same over fixed sets, whole frame", "flicker near solids over full simulation"
 INSIDE = "vertices inside, whole frame"
 # What a mean is taken of, and what is promised of it for hair as scenes have it.
 PROMISES = {OVER_FIXED: 0.8, OVER_FULL: 1.3, INSIDE: 1e-4}

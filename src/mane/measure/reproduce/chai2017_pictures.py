@@ -23,6 +23,7 @@ from mane.render.renderer import render
 PICTURE, QUICK_PICTURE = (420, 420), (200, 200)
 DRAWN_WIDTH = 6e-4  # [m] of a hair that stands for many
 FULL = "full simulation"
+OUR_TWO_WAY, PRINTED_TWO_WAY = next(iter(parting.TWO_WAY)), "two-way as printed (eq. 4)"
 
 Draw = Callable[[Recording], Carried]
 
@@ -50,12 +51,8 @@ def _pushed(draw: Draw) -> Draw:
     return lambda recording: parting.pushed_out(recording, draw(recording))
 
 
-def _two_way(recording: Recording) -> Carried:
-    return parting.carried_two_way(recording)
-
-
-def _two_way_printed(recording: Recording) -> Carried:
-    return parting.carried_two_way(recording, form="printed", paper=True)
+def _two_way(name: str) -> Draw:
+    return lambda recording: parting.carried_two_way(recording, **parting.TWO_WAY[name])
 
 
 def _methods(*names: str) -> dict[str, Draw]:
@@ -68,9 +65,9 @@ CORRECTED = Figure(
     "two-way and position correction (fig. 8)",
     {
         "adaptive": _by("adaptive"),
-        "two-way as printed (eq. 4)": _two_way_printed,
-        "two-way, our form": _two_way,
-        "two-way, our form, pushed out": _pushed(_two_way),
+        PRINTED_TWO_WAY: _two_way(PRINTED_TWO_WAY),
+        OUR_TWO_WAY: _two_way(OUR_TWO_WAY),
+        f"{OUR_TWO_WAY}, pushed out": _pushed(_two_way(OUR_TWO_WAY)),
         "adaptive, pushed out": _pushed(_by("adaptive")),
     },
 )

@@ -42,8 +42,9 @@ PAPERS: dict[str, Paper] = {
         {
             **{
                 name: f"reproduce.chai2017:{name}"
-                for name in ("comb", "curly", "criteria", "hand", "fingers", "gears", "toys", "horse", "choice")
+                for name in ("comb", "curly", "criteria", "hand", "fingers", "gears", "toys", "horse", "turning")
             },
+            "choice": "reproduce.chai2017:choice",
             "mean": "reproduce.chai2017_mean:mean",
             "figures": "reproduce.chai2017_figures",
             "hairs": "reproduce.chai2017_hairs",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mane.body.motion import Motion, Pose
-from mane.body.motion_presets import make_motion
+from mane.body.motion_presets import make_motion, turns_about_pivot
 from mane.body.solid import Solid
 from mane.dataset.learn.adaptive import AdaptiveTraining, learn_from_motion
 from mane.dataset.learn.motion import TrainingMotion, seen_from
@@ -30,6 +30,7 @@ from mane.measure.study.parting_meter import Found, FrameMeter, PropDistance, fi
 from mane.measure.study.parting_scenes import PartingScene
 from mane.scene.simulation import Simulation
 from mane.skin.adaptive.model import AdaptiveModel
+from mane.skin.adaptive.two_way import FORMS
 from mane.skin.base import Skin
 from mane.skin.finish.passes import LengthKeeping
 from mane.skin.finish.sides import SideKeeping
@@ -95,6 +96,13 @@ class Recording:
 Done = Callable[[str, float], None]
 
 
+def head_of(scene: PartingScene) -> Motion:
+    """How the head of a scene moves, which its model has not learned from."""
+    name, settings = scene.head
+    about: dict[str, Any] = {"pivot": NECK} if turns_about_pivot(name) else {}
+    return make_motion(name, **about, **settings)
+
+
 def simulation_of(scene: PartingScene, guides: Guides, head: Motion, solids: Sequence[Solid] = ()) -> Simulation:
     """Put strands on the head of a scene."""
     material = scene.style if scene.style in ("straight", "curly") else "straight"
@@ -158,7 +166,7 @@ def record(scene: PartingScene, sizes: Sizes, done: Done, **training: Any) -> Re
     part = learned / (learned + BESIDE_SOLIDS * steps)  # of the time of all steps, those to learn from
     motion = motion_of(scene, groom, TRAINING_SEEDS, sizes.train_seconds, lambda text, share: done(text, part * share))
     every = Guides.chosen(groom, np.arange(groom.strand_count))
-    full = simulation_of(scene, every, make_motion("still"), scene.solids())
+    full = simulation_of(scene, every, head_of(scene), scene.solids())
     truth = np.empty((steps, *groom.as_uniform().shape), np.float32)
     for number in range(steps):
         done("simulating every hair beside the solids", part + (1 - part) * number / steps)
@@ -174,7 +182,7 @@ def truth_seconds(scene: PartingScene, hairs: int, vertices: int, sample: int, s
     """
     groom = grown(scene, Sizes(sample, 1, vertices, scene.seconds, 0.0))
     every = Guides.chosen(groom, np.arange(sample))
-    simulation = simulation_of(scene, every, make_motion("still"), scene.solids())
+    simulation = simulation_of(scene, every, head_of(scene), scene.solids())
     for _ in range(round((0.5 * scene.seconds - seconds) * FRAME_RATE)):
         simulation.step()
     steps = max(round(seconds * FRAME_RATE), 1)
@@ -189,7 +197,7 @@ def _with_guides(
 ) -> Recording:
     model = learn_from_motion(motion, training)
     guides = Guides.chosen(groom, model.guides)
-    simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
+    simulation = simulation_of(scene, guides, head_of(scene), scene.solids())
     frames = tuple(simulation.step().copy() for _ in truth)
     others = np.setdiff1d(np.arange(groom.strand_count), model.guides)
     is_near = np.zeros((len(truth), groom.strand_count), bool)
@@ -245,7 +253,7 @@ class OwnGuides:
         guides = Guides.chosen(groom, model.guides)
         self.guides = self.hairs[model.guides]
         self._every = recording.groom.as_uniform().copy()
-        self._simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
+        self._simulation = simulation_of(scene, guides, head_of(scene), scene.solids())
         self._skin = make_skin("adaptive", groom, self._simulation, model=model, **settings)
 
     def __call__(self, frame: GuideFrame, *, copy: bool = True) -> FloatArray:
@@ -304,10 +312,10 @@ def _more_guides(**settings: Any) -> Make:
     return made
 
 
-def _adaptive_physical(**settings: Any) -> Make:
-    """hsu2024's hair, whose drift correction pulls to where the adaptive sets have it."""
+def _physical_on(target: Make, **settings: Any) -> Make:
+    """hsu2024's hair, whose drift correction pulls to where another skin has it."""
     return lambda recording: make_skin(
-        "physical", recording.groom, recording.simulation, target=_chosen()(recording), **settings
+        "physical", recording.groom, recording.simulation, target=target(recording), **settings
     )
 
 
@@ -337,22 +345,31 @@ METHODS: dict[str, Make] = {
     "fixed sets, frames": _framed(),
     "adaptive, frames": _framed(use_motion=True, use_solids=True),
     "motion alone (4.1)": _learned(use_motion=True),
+    "motion alone, delta 1": _learned(use_motion=True, delta=1.0),
     "solids alone (4.2)": _learned(use_solids=True),
     "tip rule [13], 2 cm": _learned(tip_distance=0.02),
     "no fade": _chosen(fade=0.0),
     "leaning": _chosen(lean=True),
     "adaptive": _chosen(),
-    "adaptive, physical hair": _adaptive_physical(),
-    "adaptive, physical hair, forces of the roots' guides": _adaptive_physical(forces_of_sets=False),
+    "adaptive, physical hair": _physical_on(_chosen()),
+    "adaptive, physical hair, forces of the roots' guides": _physical_on(_chosen(), forces_of_sets=False),
+    "fixed sets, physical hair": _physical_on(_learned()),
     "linear, sides kept": _sided(_skin("linear")),
     "physical, sides kept": _sided(_skin("physical")),
     DEFAULT: _sided(_learned()),
     "naive, fixed, sides kept": _sided(_skin("adaptive", use_motion=False, use_solids=False)),
     "naive, sides kept": _sided(_skin("adaptive")),
     "adaptive, sides kept": _sided(_chosen()),
-    "adaptive, physical hair, sides kept": _sided(_adaptive_physical()),
+    "adaptive, physical hair, sides kept": _sided(_physical_on(_chosen())),
+    "fixed sets, physical hair, sides kept": _sided(_physical_on(_learned())),
     "fixed sets, 4x the guides": _more_guides(),
     "adaptive, 4x the guides": _more_guides(use_motion=True, use_solids=True),
+}
+
+# Skins whose hairs push their guides (section 5) by name: the forms of `adaptive_two_way`, our default first.
+TWO_WAY: dict[str, dict[str, Any]] = {
+    **{f"two-way, {form}": {"form": form} for form in FORMS if form != "printed"},
+    "two-way as printed (eq. 4)": {"form": "printed", "paper": True},
 }
 
 
@@ -376,7 +393,7 @@ def carried_two_way(recording: Recording, **settings: Any) -> Carried:
     """The same by a skin whose hairs push their guides (chai2017 section 5), which are simulated anew with it."""
     scene = recording.scene
     guides = Guides.chosen(recording.groom, recording.model.guides)
-    simulation = simulation_of(scene, guides, make_motion("still"), scene.solids())
+    simulation = simulation_of(scene, guides, head_of(scene), scene.solids())
     criteria = {"use_motion": True, "use_solids": True}
     skin = make_skin("adaptive_two_way", recording.groom, simulation, model=recording.model, **criteria, **settings)
     for _ in recording.frames:

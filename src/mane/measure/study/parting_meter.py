@@ -70,6 +70,7 @@ class Found:
     """What a method did, over all frames, hairs that are no guides.
 
     Attributes:
+        near: part of the hairs that are near a solid in the truth, mean over frames.
         near_error: mean distance of hairs near a solid from the truth [m], as they come from the method.
         near_error_finished: after push-out with lengths kept, as a frame is drawn.
         error: of all hairs, before push-out [m].
@@ -78,12 +79,16 @@ class Found:
         rate_finished: after push-out with lengths kept.
         deepest: deepest penetration of all frames [m], after push-out.
         deepest_mean: mean over frames of the deepest penetration [m], after push-out.
-        flicker: of what is drawn, after push-out [m].
-        flicker_alone: before push-out [m].
+        flicker: of what is drawn, after push-out [m], of hairs that are near a solid in the truth.
+        flicker_of_all: the same of all hairs.
+        flicker_alone: of all hairs, before push-out [m].
         length_error: mean of the skin alone.
         kink: mean of the skin alone [rad].
+        length_error_finished: mean after push-out.
+        kink_finished: mean after push-out [rad].
     """
 
+    near: float
     near_error: float
     near_error_finished: float
     error: float
@@ -92,9 +97,12 @@ class Found:
     deepest: float
     deepest_mean: float
     flicker: float
+    flicker_of_all: float
     flicker_alone: float
     length_error: float
     kink: float
+    length_error_finished: float
+    kink_finished: float
 
 
 class FrameMeter:
@@ -109,26 +117,24 @@ class FrameMeter:
     def __init__(self, groom: Groom, solids: Sequence[Solid], others: IntArray) -> None:
         self._others, self._rest, self._prop_distance = others, groom.as_uniform(), PropDistance(solids)
         self._finish = finish_of(groom, solids)
-        self._flicker, self._flicker_alone = FlickerMeter(), FlickerMeter()
+        self._flicker, self._flicker_of_all, self._flicker_alone = FlickerMeter(), FlickerMeter(), FlickerMeter()
         self._rows: list[tuple[float, ...]] = []
 
     def add(self, frame: GuideFrame, truth: FloatArray, is_near: NDArray[np.bool_], made: FloatArray | None) -> None:
         """Add a frame, after the one before; `made (S, V, 3)` is changed, None measures the truth itself."""
-        others, rest = self._others, self._rest
+        others = self._others
         points = truth.copy() if made is None else made
         near = others[is_near[others]]
         apart = _apart(points, truth)
         self._flicker_alone.add(points[others])
         before = self._distance(frame, points, is_near)
-        of_shape = (
-            np.abs(length_error(points[others], rest[others])).mean(),
-            kink(points[others], rest[others]).mean(),
-        )
+        of_shape = self._shape_errors(points)
         if made is not None:
             for one in self._finish:
                 points = one(points, frame)
         after = self._distance(frame, points, is_near)
-        self._flicker.add(points[others])
+        self._flicker.add(points[others], is_near[others])
+        self._flicker_of_all.add(points[others])
         self._rows.append(
             (
                 apart[near].sum(),
@@ -141,8 +147,14 @@ class FrameMeter:
                 after.size,
                 max(-after.min(initial=0.0), 0.0),
                 *of_shape,
+                *self._shape_errors(points),
             )
         )
+
+    def _shape_errors(self, points: FloatArray) -> tuple[float, float]:
+        """Mean error of length, relative, and mean kink [rad], of hairs (S, V, 3)."""
+        own, rest = points[self._others], self._rest[self._others]
+        return float(np.abs(length_error(own, rest)).mean()), float(kink(own, rest).mean())
 
     def _distance(self, frame: GuideFrame, points: FloatArray, is_near: NDArray[np.bool_]) -> FloatArray:
         """Distance of the vertices of hairs that are near a solid, in the truth or here, (N, V - 1) [m]."""
@@ -152,8 +164,10 @@ class FrameMeter:
     def found(self) -> Found:
         """What all frames came to."""
         table = np.array(self._rows, np.float64)
-        near, finished, hairs, error, inside, count, inside_finished, count_finished, deepest, stretch, bend = table.T
+        near, finished, hairs, error, inside, count, inside_finished, count_finished, deepest, *of_shape = table.T
+        stretch, bend, stretch_finished, bend_finished = of_shape
         return Found(
+            near=hairs.mean() / max(len(self._others), 1),
             near_error=near.sum() / max(hairs.sum(), 1),
             near_error_finished=finished.sum() / max(hairs.sum(), 1),
             error=error.mean(),
@@ -162,9 +176,12 @@ class FrameMeter:
             deepest=deepest.max(),
             deepest_mean=deepest.mean(),
             flicker=self._flicker.value,
+            flicker_of_all=self._flicker_of_all.value,
             flicker_alone=self._flicker_alone.value,
             length_error=stretch.mean(),
             kink=bend.mean(),
+            length_error_finished=stretch_finished.mean(),
+            kink_finished=bend_finished.mean(),
         )
 
 

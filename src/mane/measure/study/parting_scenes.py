@@ -25,6 +25,7 @@ HAND_ROWS = ((0.0, 0.42, -0.04, 0.12), (0.3, 0.278, -0.04, 0.09), (1.1, 0.274, -
 CURLS = ((0.0, 0.1), (0.3, 0.1), (0.7, 0.5), (1.0, 0.2), (1.4, 0.1))  # [s], and how far fingers are closed
 SPREAD = 0.15  # [rad]
 DIGESTED_TIMES = 15
+TURNED = 0.15  # [rad] by which a head turns about among the teeth of a comb that goes its own way
 HORSE_TOP = -0.22  # [m] its hooves where its back is highest
 
 
@@ -102,6 +103,7 @@ class PartingScene:
         options: of the style.
         model: strand model of guides and truth.
         strand: its settings.
+        head: motion of the head by name, with its settings; none of it is learned from.
         shown: times of the pictures [s].
         view: direction that they are seen from.
     """
@@ -113,12 +115,14 @@ class PartingScene:
     options: Mapping[str, Any] = field(default_factory=dict)
     model: str = "cosserat"
     strand: Mapping[str, Any] = field(default_factory=dict)
+    head: tuple[str, Mapping[str, Any]] = ("still", {})
     shown: tuple[float, ...] = (0.6, 0.9)
     view: tuple[float, float, float] = (1.0, 0.1, 0.35)
 
     def digest(self) -> str:
         """Text that is another one where the hair, its strands, or the shape or way of a solid are."""
-        key = hashlib.sha256(repr((self.style, self.seconds, self.options, self.model, self.strand)).encode())
+        hair = (self.style, self.seconds, self.options, self.model, self.strand, self.head)
+        key = hashlib.sha256(repr(hair).encode())
         for solid in self.solids():
             for time in np.linspace(0.0, self.seconds, DIGESTED_TIMES):
                 key.update(np.ascontiguousarray(solid.at(float(time)).mesh().points, np.float32).tobytes())
@@ -126,6 +130,11 @@ class PartingScene:
 
 
 COMB = PartingScene("comb through straight hair (fig. 13)", "straight", comb_through, 1.5)
+TURNING = replace(
+    COMB,
+    name="comb through straight hair of a head that turns",
+    head=("random", {"seed": 31, "amplitude": TURNED, "ease_in": 0.3}),
+)
 CURLY_COMB = PartingScene("comb through curly hair (fig. 13)", "curly", comb_through, 1.5)
 ROD = PartingScene("a rod lifts hair and lets it fall (fig. 6)", "straight", rod_through, 1.6, shown=(0.7, 1.4))
 HAND = PartingScene("hand through straight hair (fig. 13)", "straight", hand_through, 1.5)

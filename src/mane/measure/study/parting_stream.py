@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mane.body.motion_presets import make_motion
 from mane.dataset.learn.adaptive import AdaptiveTraining, learn_from_motion
 from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
@@ -50,7 +49,7 @@ class FullSize:
     vertices: int
     seconds: float
     sample: int = 10_000
-    train_seconds: float = 0.5
+    train_seconds: float = 1.5
 
     @property
     def steps(self) -> int:
@@ -119,7 +118,7 @@ def _truth_of(size: FullSize, part: Groom, folder: Path, done: Done) -> FloatArr
 
     def simulate() -> Iterator[FloatArray]:
         every = Guides.chosen(part, np.arange(part.strand_count))
-        full = parting.simulation_of(scene, every, make_motion("still"), scene.solids())
+        full = parting.simulation_of(scene, every, parting.head_of(size.scene), scene.solids())
         for number in range(size.steps):
             done(f"hairs beside the solids, step {number + 1} of {size.steps}", number / size.steps)
             yield full.step().points
@@ -134,7 +133,7 @@ def _recorded(size: FullSize, part: Groom, done: Done) -> Recording:
     done("learning", 1.0)
     model = learn_from_motion(motion, AdaptiveTraining(guides=size.guides, all_pairs=True))
     guides = Guides.chosen(part, model.guides)
-    simulation = parting.simulation_of(size.scene, guides, make_motion("still"), size.scene.solids())
+    simulation = parting.simulation_of(size.scene, guides, parting.head_of(size.scene), size.scene.solids())
     others = np.setdiff1d(np.arange(part.strand_count), model.guides)
     nothing = np.zeros((0, *part.as_uniform().shape), np.float32)
     is_near = np.zeros((0, part.strand_count), bool)

@@ -126,9 +126,12 @@ class Blend:
 
 
 def masked_weights(weights: NDArray[np.float64], masks: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Weights (H, M, V) of the guides that are in masks (H,), scaled to a sum of 1 where there are any."""
+    """Weights (H, M, V) of the guides that are in masks (H,), scaled to a sum of 1 where there are any.
+
+    As the kernels have it, a sum below zero turns all signs: it comes of weights that are not clipped.
+    """
     is_in = (masks[:, None] >> np.arange(weights.shape[1]) & 1).astype(np.bool_)
     own = np.where(is_in[:, :, None], weights, 0.0)
     total = own.sum(axis=1, keepdims=True)
-    result: NDArray[np.float64] = np.divide(own, total, out=np.zeros_like(own), where=total > 0)
+    result: NDArray[np.float64] = np.divide(own, total, out=np.zeros_like(own), where=total != 0)
     return result

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from mane.geometry import quaternion
@@ -27,6 +28,7 @@ from mane.strand.material import Material
 from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import GuideLoad
 
+SINGULAR = 1e-12  # of the largest eigenvalue of W^T W: what is less is taken for zero
 FORMS = ("own_side", "velocity", "colliding", "printed")
 
 
@@ -70,7 +72,7 @@ class Carriers(NamedTuple):
         hair: row of the hair, (K,).
         vertex: of the hair, (K,).
         node: vertex of a guide, counted through all guides, (K,).
-        weight: of the guide, times how near the vertex of the hair is to that of the guide, (K,).
+        weight: of the guide, times how near the vertex of the hair is to that of the guide, (K,); never zero.
     """
 
     hair: IntArray
@@ -98,9 +100,9 @@ class TwoWaySkin(AdaptiveSkin):
 
     To compare with: `adaptive` and the pass `push_out` do better (docs/methods/adaptive.md).
 
-    Limitations: `form = "printed"` solves a dense system of 8 A N bytes and some copies of it, for A vertices of hairs
-    that hang on the N vertices of guides that are acted on: 100,000 and 2,000 of them take 1.6 GB. "own_side" and
-    "colliding" solve a sparse one, which grows with A and with the pairs of guides that share a hair.
+    Limitations: `form = "printed"` inverts a dense matrix of 8 N^2 bytes for each N vertices of guides that hairs
+    connect: those of one number on all guides, where hairs have as many vertices as guides, else all of them.
+    "own_side" and "colliding" solve sparse systems, which grow with the pairs of guides that share a hair.
     """
 
     name = "adaptive_two_way"
@@ -196,28 +198,29 @@ class TwoWaySkin(AdaptiveSkin):
         share, weight = place - before, weights[hair, member, vertex]
         both = [np.concatenate(pair) for pair in ((hair, hair), (vertex, vertex), (node, node + 1))]
         every = Carriers(both[0], both[1], both[2], np.concatenate([(1 - share) * weight, share * weight]))
-        return every.taken(every.weight > 0)
+        return every.taken(every.weight != 0)
 
     def _shared_out(self, frame: GuideFrame, points: FloatArray, rows: IntArray, push: Float64Array) -> Float64Array:
         """What eq. 4 gives the vertices of guides (G, U, 3) of what hairs `rows` ask for, `push (H, V, 3)`."""
-        shape, is_printed = self.guides.rest.shape, self.params.form == "printed"
+        if self.params.form == "printed":
+            found = self._carriers(np.arange(self.groom.strand_count))
+            whole = np.zeros((self.groom.strand_count, *push.shape[1:]))
+            whole[rows] = push
+            return self._solved(found, whole, 0.0)
         asks = np.abs(push).max(axis=2) > 0
         found = self._carriers(rows)
         found = found.taken(asks[found.hair, found.vertex])
         if self.params.form == "own_side":
-            way = frame.points.reshape(-1, 3)[found.node] - points[rows[found.hair], found.vertex]
-            found = found.taken(np.einsum("kc,kc->k", way, push[found.hair, found.vertex]) > 0)
-        nodes = np.unique(found.node)
-        if is_printed:
-            found = self._carriers(np.arange(self.groom.strand_count))
-            found = found.taken(np.isin(found.node, nodes))
-            whole = np.zeros((self.groom.strand_count, *push.shape[1:]))
-            whole[rows], push = push, whole
-        vertices = push.shape[1]
-        asking, row = np.unique(found.hair * vertices + found.vertex, return_inverse=True)
-        places = row, np.searchsorted(nodes, found.node)
-        system = coo_array((found.weight, places), shape=(len(asking), len(nodes))).tocsr()
-        tikhonov = 0.0 if is_printed else self.params.tikhonov
+            offset = frame.points.reshape(-1, 3)[found.node] - points[rows[found.hair], found.vertex]
+            found = found.taken(np.einsum("kc,kc->k", offset, push[found.hair, found.vertex]) > 0)
+        return self._solved(found, push, self.params.tikhonov)
+
+    def _solved(self, found: Carriers, push: Float64Array, tikhonov: float) -> Float64Array:
+        """Forces of eq. 4 on the vertices of guides (G, U, 3): unknown are those of all nodes that carry anything."""
+        shape = self.guides.rest.shape
+        nodes, column = np.unique(found.node, return_inverse=True)
+        asking, row = np.unique(found.hair * push.shape[1] + found.vertex, return_inverse=True)
+        system = coo_array((found.weight, (row, column)), shape=(len(asking), len(nodes))).tocsr()
         given = np.zeros((shape[0] * shape[1], 3))
         given[nodes] = effective_forces(system, push.reshape(-1, 3)[asking], tikhonov)
         return given.reshape(shape)
@@ -239,7 +242,7 @@ class TwoWaySkin(AdaptiveSkin):
         gain[rows] = (np.maximum(inwards, 0) + self.params.strength * size / step) * out
         momentum, mass = np.zeros_like(of_guides), np.zeros(len(of_guides))
         np.add.at(momentum, every.node, every.weight[:, None] * gain[every.hair, every.vertex])
-        np.add.at(mass, every.node, every.weight)
+        np.add.at(mass, every.node, np.abs(every.weight))
         gained = momentum / np.maximum(mass, 1e-12)[:, None]
         return gained.reshape(self.guides.rest.shape)
 
@@ -259,9 +262,15 @@ def effective_forces(weights: csr_array, asked: Float64Array, tikhonov: float) -
     Args:
         weights: W of hairs (rows) and guides, shape (S, G).
         asked: I of the hairs, shape (S, 3).
-        tikhonov: 0 for the least-squares solution of the least norm, of a dense system.
+        tikhonov: 0 for the least-squares solution of the least norm.
     """
-    if tikhonov == 0:
-        return np.asarray(np.linalg.lstsq(weights.toarray(), asked, rcond=None)[0], np.float64)
-    normal = weights.T @ weights + tikhonov * eye_array(weights.shape[1])
-    return np.asarray(splu(normal.tocsc()).solve(weights.T @ asked), np.float64)
+    normal, right = weights.T @ weights, weights.T @ asked
+    if tikhonov > 0:
+        return np.asarray(splu((normal + tikhonov * eye_array(len(right))).tocsc()).solve(right), np.float64)
+    # What no hair connects is a system of its own, as section 5.2 solves them.
+    found: Float64Array = np.zeros_like(right)
+    _, part = connected_components(normal, directed=False)
+    for number in np.unique(part[right.any(axis=1)]):
+        own = np.flatnonzero(part == number)
+        found[own] = np.linalg.pinv(normal[own][:, own].toarray(), rcond=SINGULAR, hermitian=True) @ right[own]
+    return found
