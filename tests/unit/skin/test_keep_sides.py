@@ -36,12 +36,12 @@ def rod(radius=0.002):
     return Solid(Capsule((-0.1, HEIGHT, 0.0), (0.1, HEIGHT, 0.0), radius))
 
 
-def frames_of(places, head=None):
-    """Frames of 10 ms in which a solid stands at `places`."""
+def frames_of(places, head=None, step=STEP):
+    """Frames of 10 ms, or another `step`, in which a solid stands at `places`."""
     hair = Groom.from_uniform(curtain(2))
     base = frame_of(Guides.from_groom(hair), head)
     return [
-        replace(base, time=STEP * number, solid_poses=(Pose(np.asarray(place, float), STILL),))
+        replace(base, time=step * number, solid_poses=(Pose(np.asarray(place, float), STILL),))
         for number, place in enumerate(places)
     ]
 
@@ -84,12 +84,24 @@ def test_lengths_and_roots_are_kept_and_hair_below_goes_along():
     assert ((between > 0.015) & (between < 0.03)).all()  # halfway from the root
 
 
-@pytest.mark.parametrize(("radius", "speed"), [(0.0005, 0.25), (0.0005, 0.6), (0.003, 2.0)])
-def test_no_tooth_is_too_thin_and_no_rod_too_fast(radius, speed):
-    steps = round(0.08 / (speed * STEP))
-    frames = frames_of(pressed(steps + 1))
+@pytest.mark.parametrize(
+    ("radius", "speed", "step"),
+    [(0.0005, 0.25, STEP), (0.0005, 0.6, STEP), (0.003, 2.0, STEP), (0.0005, 0.38, 1 / 24), (0.0005, 0.95, 1 / 24)],
+)
+def test_no_tooth_is_too_thin_and_no_rod_too_fast(radius, speed, step):
+    steps = round(0.08 / (speed * step))
+    frames = frames_of(pressed(steps + 1), step=step)
     hairs = carried(SideKeeping([rod(radius)]), frames)[-1]
     assert (at_height(hairs) > 0.04).all()
+
+
+def test_a_body_that_hair_does_not_touch_counts_for_nothing():
+    """[body] collide = false: it is among the solids, and none of those that are touched."""
+    body, groom = Solid(Sphere((0.0, HEIGHT, -0.05), 0.03)), Groom.from_uniform(curtain())
+    frames = [replace(one, solid_poses=(Pose.identity(), *one.solid_poses)) for one in frames_of(pressed())]
+    alone = carried(SideKeeping([rod()]), frames_of(pressed()))
+    finish = SideKeeping([body, rod()], touched=[1], body=body, groom=groom)
+    np.testing.assert_array_equal(carried(finish, frames)[-1], alone[-1])
 
 
 def test_hair_comes_back_when_nothing_holds_it():

@@ -28,7 +28,8 @@ from mane.stage.memory import save_interval
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 
-STEPS = 16  # that a frame is cut into at most, a power of two
+FEWEST_STEPS, MOST_STEPS = 16, 256  # that a frame may be cut into, powers of two
+STEP_RATE = 1600.0  # [1/s] of them at least, so that a frame rate of 24 asks hair as often as one of 100
 REACH = 0.02  # [m] around solids, within which it is remembered where hair was
 TELEPORT = 0.5  # [m] a solid that moves farther in a frame was put there
 FINEST = 1e-3  # [m] thinner solids count as this thick
@@ -86,8 +87,9 @@ class SideKeeping(FinishingPass):
         groom: the hairs at rest; without them, or where the body deforms, the body is left to `push_out`.
         settings: fields of `SidesParams`.
 
-    Limitations: of a solid that deforms, the shape of this frame stands for those between it and the frame before. Hair
-    that swings past a solid by more than some centimetres in a frame may pass it. Hair has no inertia here.
+    Limitations: of a solid that deforms, the shape of this frame stands for those between it and the frame before. A
+    frame is cut into at most 256 steps of half of what is thinnest, its thickness included: teeth of 1 mm and the hair
+    among them may move by 13 cm against each other, and where hair alone moves, by 0.8 m/s. Hair has no inertia here.
     """
 
     name = "keep_sides"
@@ -109,11 +111,12 @@ class SideKeeping(FinishingPass):
         self._solid_count = len(solids)
         numbers = range(len(solids)) if touched is None else touched
         props = [number for number in numbers if solids[number] is not body]
+        bodies = [number for number in numbers if solids[number] is body and solids[number].animation is None]
         self._is_outside = np.zeros(0, np.bool_)
         self._body: SkinSolids | None = None
-        bodies: list[int] = []
-        if body is not None and groom is not None and body.animation is None and props:
-            bodies = [number for number in numbers if solids[number] is body]
+        if groom is None or not props:
+            bodies = []
+        elif bodies and body is not None:
             self._is_outside, self._body = _outside_at_rest(body, groom), SkinSolids([body])
         self._checked, self._props = [*props, *bodies], len(props)
         own = [solids[number] for number in self._checked]
@@ -167,7 +170,8 @@ class SideKeeping(FinishingPass):
         now = tuple(frame.solid_poses[number] for number in self._checked)
         before = tuple(_came_from(a, b) for a, b in zip(self._poses or now, now, strict=True))
         solids, _ = self._solids.at(replace(frame, solid_poses=now))
-        poses, rules = _poses_between(before, now), self._rules(before, now)
+        rules = self._rules(before, now)
+        poses = _poses_between(before, now, self._step_count(elapsed, rules))
         turn, kept = frame.head.matrix[:3, :3].astype(np.float32), np.float32(self._kept(elapsed))
         boxes, were_aside = self._boxes(poses), self._state.is_aside.copy()
         of_body = self._is_outside_of_body(len(points)), self._is_in_body(points, frame, now[self._props :])
@@ -203,10 +207,17 @@ class SideKeeping(FinishingPass):
             swept=np.float32(swept),
         )
 
+    def _step_count(self, elapsed: float, rules: SideRules) -> int:
+        """How many steps a frame has for its quickest hairs, a power of two: those of solids, and of time."""
+        wanted = float(rules.swept / rules.stride)
+        if 0 < elapsed < LONGEST_PAUSE:
+            wanted = max(wanted, STEP_RATE * elapsed)
+        return int(np.clip(2 ** math.ceil(math.log2(max(wanted, 1.0))), FEWEST_STEPS, MOST_STEPS))
+
     def _boxes(self, poses: FloatArray) -> FloatArray:
         """Where solids are during the frame, and `REACH` around it, (Z, 6) [m]."""
         own, count = self._cells.box[: self._props], self._props
-        every = np.stack([world_boxes(own, of_step[:count]) for of_step in poses[:: STEPS // BOXED]])
+        every = np.stack([world_boxes(own, of_step[:count]) for of_step in poses[:: (len(poses) - 1) // BOXED]])
         low, high = every[..., :3].min(axis=0), every[..., 3:].max(axis=0)
         return np.concatenate([low - REACH, high + REACH], axis=1).astype(np.float32)
 
@@ -265,7 +276,7 @@ def _farthest_moved(before: Pose, now: Pose, size: float) -> float:
     return float(np.linalg.norm(now.position - before.position)) + angle * size
 
 
-def _poses_between(before: Sequence[Pose], now: Sequence[Pose]) -> FloatArray:
-    """Poses of solids from frame to frame, for kernels, (STEPS + 1, Z, 12)."""
-    parts = [k / STEPS for k in range(STEPS + 1)]
+def _poses_between(before: Sequence[Pose], now: Sequence[Pose], steps: int) -> FloatArray:
+    """Poses of solids from frame to frame, for kernels, (steps + 1, Z, 12)."""
+    parts = [k / steps for k in range(steps + 1)]
     return np.stack([packed_poses([a.toward(b, t) for a, b in zip(before, now, strict=True)]) for t in parts])
