@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -132,7 +133,7 @@ def _errors(model: ModelFile) -> list[Panel]:
         "test_floor": "other motions, as near as its components can be",
     }
     curves = [
-        Curve(label, range(len(rows)), [100 * row[name] for row in rows])
+        Curve(label, range(len(rows)), [math.nan if row[name] is None else 100 * row[name] for row in rows])
         for name, label in shown.items()
         if name in rows[0]
     ]

@@ -145,9 +145,7 @@ class ReducedCollisions:
         normals = bust.normals[nearest]
         y = start
         for _ in range(weights.iterations):
-            inside = self.depths(y, bust, nearest) < 0
-            if not inside.any():
-                break
+            inside = self.depths(y, bust, nearest) < 0  # where none are, roots are still drawn to the scalp (eq. 17)
             rows = np.einsum("pc,pcd->pd", normals[inside], self._basis[inside])
             goal = np.einsum("pc,pc->p", normals[inside], bust.points[nearest[inside]] - self._mean[inside])
             strength = self.every * weights.penetration
@@ -166,7 +164,8 @@ class Penetration:
         rate: points inside over all points.
         beyond: points deeper than half a millimetre over all points: hair that lies on skin is inside by eq. 14.
         deepest: [cm].
-        deviation: of the coefficients from the prediction, weighted by the eigenvalues of the components.
+        deviation: of the coefficients from the prediction, each weighted by the eigenvalue of its component. A product
+            of rows, as the paper sets it, would let deviations of opposite signs cancel.
     """
 
     rate: float

@@ -161,11 +161,17 @@ class HairModel:
         return self.rest, [factor.positions for factor in self.factors]
 
     def with_safe_ranges(self) -> HairModel:
-        """The model with sliders that go no farther than hair has a length (`factors.with_safe_ranges`)."""
+        """The model with sliders that go no farther than hair has a length (`factors.with_safe_ranges`).
+
+        None goes farther than before: there it was checked that the model is stable.
+        """
         from mane.reduced.representation import lengths
 
         known, positions = self._known_shapes
-        return replace(self, factors=with_safe_ranges(self.factors, positions, lengths(known).sum(axis=-1)))
+        safe = with_safe_ranges(self.factors, positions, lengths(known).sum(axis=-1))
+        both = zip(self.factors, safe, strict=True)
+        narrower = [replace(a, least=max(a.least, b.least), most=min(a.most, b.most)) for a, b in both]
+        return replace(self, factors=tuple(narrower))
 
     def guides(self, corner: int = 0) -> Guides:
         """Guides of one style as groomed."""

@@ -147,17 +147,19 @@ class LearnedSource(GuideSource):
         others = self.solids[1:] if self.has_body else self.solids
         self._solids = SolidSet(touched, others if collides else ())
         self._player = PLAYERS[model.representation.name](model, touched, thickness)
-        self._reduced = self._reduced_collisions(collisions, every, whiten)
+        self._reduced = self._reduced_collisions(collisions, every, whiten, collide_with_body)
         self._start = start
         self.frame_dt = 1.0 / model.frame_rate
         self.reset()
 
-    def _reduced_collisions(self, method: str, every: int, whiten: bool) -> PrintedCollisions | None:
+    def _reduced_collisions(
+        self, method: str, every: int, whiten: bool, collide_with_body: bool
+    ) -> PrintedCollisions | None:
         if method not in METHODS:
             return None
-        body = self._surroundings.body
+        body = self._surroundings.body if collide_with_body else None
         if body is None or self._track.maps:
-            lacks = "a body" if body is None else "sliders that are the same for all guides"
+            lacks = "a body that hair touches" if body is None else "sliders that are the same for all guides"
             raise ValueError(f"collisions: method {method} needs {lacks}")
         return PrintedCollisions(self.model, body, method, every, whiten)
 
@@ -393,17 +395,18 @@ class LearnedSource(GuideSource):
         }
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
-        """Go back to what `memory` returned."""
-        self.time = float(memory["time"])
-        self._pose = Pose(memory["head"][:3], memory["head"][3:])
-        self._moment = RootMoment(self._pose, self.time, self._roots.at(self._pose, self.time))
-        self._player.set_sliders(self._track.at(self.time))
+        """Go back to what `memory` returned; one that does not fit is refused, and nothing changed."""
+        time, before = float(memory["time"]), self._track.at(self.time)
+        self._player.set_sliders(self._track.at(time))
         for name, array in self.memory().items():
             if memory[name].shape != array.shape:
+                self._player.set_sliders(before)
                 raise ValueError(
                     f"checkpoint: {name} must have shape {array.shape}, got {memory[name].shape}; sliders, guides and "
                     "body must be those that it was written with"
                 )
+        self.time, self._pose = time, Pose(memory["head"][:3], memory["head"][3:])
+        self._moment = RootMoment(self._pose, self.time, self._roots.at(self._pose, self.time))
         self._player.past[:] = memory["past"]
         self._bust_frames = int(memory["bust_frames"])
         self._window = np.array(memory["window"])

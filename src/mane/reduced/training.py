@@ -74,6 +74,11 @@ class MultilinearTraining:
         require_choice("space", self.space, list(SPACES))
         require_choice("dynamics", self.dynamics, list(DYNAMICS))
         require_choice("wind", self.wind, WINDS)
+        if self.representation == "positions" and SPACES[self.space].rests_at_zero:
+            raise ValueError(
+                f'representation: "positions" are learned about their mean, which is no hair at rest, and space '
+                f'"{self.space}" has no control that says where it rests; take space = "bust", or "directions"'
+            )
         for name, low, high in (("dimensions", 1, 1000), ("window", 1, 8), ("bodies", 1, 9)):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name}: must be from {low} to {high}, got {getattr(self, name)}")
@@ -150,6 +155,11 @@ def fit_model(data: TrainingData, training: MultilinearTraining | None = None, t
     tracks = [data.track(m) for m in range(data.motion_count)]
     _require_motion(tracks, training.window)
     space: Space = SPACES[training.space].learned(data.body, tracks, data.has_wind, training.window, training.bodies)
+    if data.has_wind and not space.has_wind:
+        raise ValueError(
+            f'wind: the data has winds, and space "{training.space}" none among its controls; take wind = "factor", '
+            'or space = "head"'
+        )
     rows, metric, mean = _sampled_rows(data, kind, space, tracks, say)
     if np.linalg.norm(rows) <= STILL * math.sqrt(rows.size):
         raise ValueError("hair: must move to learn from, and moves by less than rounding in all motions")

@@ -5,13 +5,16 @@ import json
 import numpy as np
 import pytest
 
+from learned_hair import KnownHair
 from mane.cli import main
 from mane.dataset.sequences import plan_motions
 from mane.measure.bench import learned
 from mane.measure.figures import Figures
 from mane.measure.reproduce import guan2012
 from mane.measure.reproduce.guan2012 import STYLE_AXES, Size, bust_spec, motions, spec_of
+from mane.measure.reproduce.guan2012_styles import draw_sliders, draw_styles
 from mane.measure.reproduce.reproduce import Report
+from mane.reduced.training import MultilinearTraining, fit_model
 from mane.scene.config import BodyTable
 
 
@@ -55,8 +58,8 @@ SCENES = {
             "all",
         ],
     ),
-    "wind": ([], ["vertex error, training", "points deeper than 0.5 mm"]),
-    "bust": ([], ["vertex error, training", "the same of hair carried rigidly", "components of the bust"]),
+    "wind": (["winds.png"], ["vertex error, training", "points deeper than 0.5 mm"]),
+    "bust": (["bust.png"], ["vertex error, training", "the same of hair carried rigidly", "components of the bust"]),
     "dense": (
         ["sampling.png", "factors.png"],
         ["deviation of the coefficients", "points deeper than 0.5 mm", "time of collision handling alone", "all"],
@@ -96,6 +99,21 @@ def test_a_model_of_random_numbers_is_whole():
     assert model.nbytes > 20 * 14 * 3 * 100 * 2
     frame = next(model.play("shake", length=0.5))
     assert np.isfinite(frame.points).all()
+
+
+def test_styles_and_sliders_are_drawn_of_any_model(tmp_path):
+    """Figure 5 and the movie of sliders, of hair that nothing was simulated for."""
+    from PIL import Image
+
+    report = Report("sparse", tmp_path, Figures("guan2012 sparse"))
+    data = KnownHair((("length", (0.2, 0.4)), ("softness", (1.0, 3.0))), motions=3)
+    model = fit_model(data, MultilinearTraining(dimensions=3)).model
+    draw_styles(report, model, quick=True)
+    draw_sliders(report, model, quick=True)
+    assert [name for name, _ in report.pictures] == ["styles.png", "sliders.png"]
+    assert (tmp_path / "sliders.mp4").stat().st_size > 1000
+    for name, _ in report.pictures:
+        assert np.asarray(Image.open(tmp_path / name)).std() > 5
 
 
 @pytest.mark.stress

@@ -75,8 +75,7 @@ def dataset(tmp_path_factory):
     return open_dataset(folder / "bust.zarr")
 
 
-@pytest.mark.stress
-@pytest.mark.parametrize("column", ["default", "printed"])
+@pytest.mark.parametrize("column", ["default", pytest.param("printed", marks=pytest.mark.stress)])
 def test_hair_on_the_articulated_bust_is_learned_and_played(dataset, tmp_path, column):
     train, test = DatasetStyles(dataset), DatasetStyles(dataset, "test", least=1)
     made = MultilinearTraining if column == "default" else MultilinearTraining.printed

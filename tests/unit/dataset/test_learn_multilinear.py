@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import re
 import shutil
 from dataclasses import replace
 from importlib.metadata import version
@@ -17,8 +18,10 @@ from mane.body.solid import Solid
 from mane.cli import main
 from mane.cli._model_info import _stability
 from mane.dataset.dataset import SequenceReader, open_dataset
+from mane.dataset.learn import multilinear
 from mane.dataset.learn.styles import DatasetStyles
 from mane.groom.styles.standing import BALL_RADIUS
+from mane.reduced.evaluate import StyleError
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.scene.build import build
 from mane.scene.cached import CachedSource
@@ -286,9 +289,10 @@ def test_as_printed_is_another_column_and_a_warning(learned, tmp_path, capsys):
     words = ["learn", "multilinear", str(learned / "hair.zarr"), "-o", str(tmp_path / "p.model"), "--quiet", "--paper"]
     assert main([*words, "--set", "dimensions=8"]) == 0
     told = capsys.readouterr().err.strip()  # least squares of 48 frames, without a ridge
-    assert "p.model: on motions that were not learned from, 2 of 2 styles are farther from the simulation than" in told
-    assert "most of all length 0.1: " in told
-    assert "\n" not in told
+    worse, unstable = told.split("\n")
+    assert "p.model: on motions that were not learned from, 2 of 2 styles are farther from the simulation than" in worse
+    assert "most of all length 0.1: " in worse
+    assert re.search(r"p.model: is not stable, its largest eigenvalue is [1-9][.0-9]*: hair may leave", unstable)
     facts = json.loads((tmp_path / "p.json").read_text())
     assert facts["errors"][0]["test_stretch"] > 1e-4  # positions stretch strands
     model = mane.HairModel.load(tmp_path / "p.model")
@@ -296,6 +300,21 @@ def test_as_printed_is_another_column_and_a_warning(learned, tmp_path, capsys):
     shutil.copy(tmp_path / "p.model", tmp_path / "hair.model")
     (tmp_path / "scene.toml").write_text(SCENE)
     assert main(["simulate", str(tmp_path / "scene.toml"), "--quiet"]) == 0
+
+
+@pytest.mark.filterwarnings("default::mane.dataset.learn.multilinear.LearningNotice")
+def test_errors_that_have_left_the_finite_numbers_are_told_as_such(learned, tmp_path, capsys, monkeypatch):
+    """A printed model whose test diverges is still written, with a report that any reader of JSON can read."""
+    gone = StyleError(np.inf, 0.02, 0.001, np.nan, np.nan)
+    monkeypatch.setattr(multilinear, "style_errors", lambda model, *given, **settings: [gone] * len(model.rest))
+    output = tmp_path / "d.model"
+    assert main(["learn", "multilinear", str(learned / "hair.zarr"), "-o", str(output), "--set", "dimensions=8"]) == 0
+    told = capsys.readouterr()
+    assert "diverged" in told.out
+    text = (tmp_path / "d.json").read_text()
+    assert json.loads(text, parse_constant=pytest.fail)["errors"][0]["test_model"] is None
+    assert main(["info", str(output), "--plot", str(tmp_path / "d.png")]) == 0
+    assert "diverged" in capsys.readouterr().out
 
 
 def copy_of(learned, tmp_path):

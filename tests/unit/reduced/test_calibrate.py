@@ -56,6 +56,24 @@ def test_between_levels_hair_hangs_as_it_was_simulated(model):
     np.testing.assert_array_equal(again.shapes, made.shapes)
 
 
+def test_a_calibrated_slider_goes_no_farther_than_the_model_was_checked():
+    """Levels of 6 and 46 cm on a logarithmic slider: straight on from a level between, hair would reach farther."""
+    lengths = (0.06, 0.46)
+    rest = np.stack([strands(length=one) for one in lengths])
+    known = KnownHair((), rest=rest, amplitude=0.004, motions=5)
+    known.factors = (Factor.of_levels("length", lengths, "log"),)
+    known.operator = lambda corner: KnownHair.operator(known, 0)
+    model = fit_model(known, MultilinearTraining(dimensions=3, ridge=1e-8, control_ridge=1e-8)).model
+    between = KnownHair((), rest=np.stack([strands(length=one) for one in (0.12, 0.2)]), amplitude=0.004, motions=1)
+    between.factors = (Factor.of_levels("length", (0.12, 0.2), "log"),)
+    made = calibrated(model, between)
+    (before,), (after,) = model.factors, made.factors
+    assert after.least >= before.least > -0.35
+    assert after.most <= before.most
+    assert after.least >= made.grid.min()
+    assert HairModel.from_file(made.to_file(), "x").factors == made.factors
+
+
 def test_data_that_does_not_fit_is_refused(model):
     with pytest.raises(ValueError, match="factors: must be those of the model, length, softness, to calibrate it, got"):
         calibrated(model, KnownHair())

@@ -146,6 +146,8 @@ def test_what_does_not_go_together_is_refused_in_one_line(model, motion):
     with pytest.raises(ValueError, match="collisions: method A needs a body"):
         next(model.play(motion, collisions="A"))
     body = Solid(Sphere((0.0, 0.0, 0.0), 0.1).mesh(8))
+    with pytest.raises(ValueError, match="collisions: method A needs a body that hair touches"):
+        next(model.play(motion, collisions="A", body=body, collide_with_body=False))
     with pytest.raises(ValueError, match="collisions: method B needs sliders that are the same for all guides"):
         next(model.play(motion, collisions="B", body=body, length=np.linspace(0, 1, model.guide_count)))
     with pytest.raises(ValueError, match="collisions: method B needs a body that is a mesh"):

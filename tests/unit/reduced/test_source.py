@@ -361,9 +361,20 @@ def test_a_checkpoint_of_other_sliders_is_refused_in_one_line(model):
     one, two = (LearnedSource(model.guides(), model, sliders={"length": length}) for length in (0.0, halves))
     text = r"^checkpoint: past must have shape \({}, 2, 6\), got \({}, 2, 6\); sliders, guides and body must be those"
     for source, other, shapes in ((one, two, (1, 2)), (two, one, (2, 1))):
+        other.step()
+        before = source.memory()
         with pytest.raises(ValueError, match=text.format(*shapes)) as error:
             source.restore(other.memory())
         assert "\n" not in str(error.value)
+        for name, array in source.memory().items():
+            np.testing.assert_array_equal(array, before[name], err_msg=name)
+
+
+def test_what_would_teach_wrong_hair_is_refused():
+    with pytest.raises(ValueError, match=r'representation: "positions" are learned about their mean.*space = "bust"'):
+        MultilinearTraining(representation="positions")
+    with pytest.raises(ValueError, match=r'wind: the data has winds, and space "bust" none among its controls'):
+        fit_model(KnownHair(wind=True), MultilinearTraining(space="bust", dimensions=3))
 
 
 def test_another_groom_is_refused(model):

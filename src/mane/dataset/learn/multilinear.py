@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -63,11 +64,12 @@ def learn_multilinear(
         model = calibrated(model, between)
     errors = _errors(model, styles, test, say)
     _warn_of_errors(output, errors)
+    _warn_of_instability(output, model)
     model = with_facts(model, styles, training, errors, time.perf_counter() - began, between=between)
-    with atomic_path(output.with_suffix(".json")) as partial:
-        Path(partial).write_text(json.dumps(model.facts, indent=2) + "\n", encoding="utf-8")
     with atomic_write(output) as file:
         model.to_file().write(file)
+    with atomic_path(output.with_suffix(".json")) as partial:
+        Path(partial).write_text(json.dumps(model.facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     return model
 
 
@@ -156,6 +158,19 @@ def _warn_of_errors(output: Path, errors: Mapping[str, Mapping[str, StyleError]]
     )
 
 
+def _warn_of_instability(output: Path, model: HairModel) -> None:
+    """Warn of a model that can leave all bounds: as printed nothing keeps least squares from it."""
+    largest = float(model.radii.max())
+    if largest < 1.0:
+        return
+    warnings.warn(
+        f"{output}: is not stable, its largest eigenvalue is {largest:.4f}: hair may leave all bounds; learned without "
+        'dynamics = "tensor" (and --paper) it is stable',
+        LearningNotice,
+        stacklevel=3,
+    )
+
+
 def _provenance(dataset: Dataset) -> dict[str, Any]:
     """The dataset by its name, and what it was made from: spec, digests of it and of files that it reads, programs."""
     header = dataset.store.header
@@ -169,8 +184,9 @@ def _provenance(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _told(error: StyleError) -> list[tuple[str, float]]:
-    return [(name, float(value)) for name, value in asdict(error).items()]
+def _told(error: StyleError) -> list[tuple[str, float | None]]:
+    """Errors by name; None for one that has left the finite numbers, which JSON has not."""
+    return [(name, float(value) if math.isfinite(value) else None) for name, value in asdict(error).items()]
 
 
 def style_names(model: HairModel) -> list[str]:
@@ -196,7 +212,11 @@ def describe(facts: Mapping[str, Any]) -> str:
         "distance from the simulation [cm]         training      test   carried rigidly",
     ]
     for row in facts["errors"]:
-        test = f"{100 * row['test_model']:9.2f}" if "test_model" in row else "        -"
-        rigid = row.get("test_rigid", row["training_rigid"])
-        lines.append(f"  {row['style']:<38} {100 * row['training_model']:9.2f} {test} {100 * rigid:17.2f}")
+        known, rigid = row["training_model"], row.get("test_rigid", row["training_rigid"])
+        test = f"{_centimetres(row['test_model']):>9}" if "test_model" in row else "        -"
+        lines.append(f"  {row['style']:<38} {_centimetres(known):>9} {test} {_centimetres(rigid):>17}")
     return "\n".join(lines) + "\n"
+
+
+def _centimetres(error: float | None) -> str:
+    return "diverged" if error is None else f"{100 * error:.2f}"

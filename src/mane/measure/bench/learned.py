@@ -37,6 +37,7 @@ from mane.scene.config import FramesTable, GroomTable, GuidesTable, Scene, Stran
 
 VERTICES, DIMENSIONS, RATE = 15, 100, 30.0
 LENGTHS = (0.21, 0.46)  # [m] short and long
+PRINTED_MEGABYTES = 15.0  # of a model of two factors
 MEGABYTES_TARGET = 100.0
 
 
@@ -84,7 +85,11 @@ def _factors(figures: Figures, guides: int, say: Progress) -> None:
         model = random_model(guides, factors=count)
         player = learned_source(model, None)._player
         case = f"{guides:,} guides, {count} factors"
-        figures.add(case, "model", model.nbytes / 1e6, "MB")
+        # Of two factors 15 MB, and each more "will double the size".
+        figures.add(
+            case, "model", model.nbytes / 1e6, "MB",
+            reference=PRINTED_MEGABYTES * 2.0 ** (count - 2), source="guan2012 section 7, of 100 coefficients",
+        )  # fmt: skip
         if count:
             figures.add(case, "change of a slider", 1e3 * change_seconds(player, model), "ms")
 

@@ -413,7 +413,7 @@ def _prepared(
         return None
     busts = [_bust(body, track.heads[n : n + 1], frames[n : n + 1]) for n in chosen]
     roots = [_roots(model, track.heads[n : n + 1], frames[n : n + 1]) for n in chosen]
-    eigenvalues = np.concatenate(printed.coefficients[corner]).var(axis=0)
+    eigenvalues = model.deviations**2  # of the components, over all styles
     bust = RigidBust.of(body)
     run = PrintedRun(model, predicted[chosen], track.heads[chosen], frames[chosen], bust, busts, roots, eigenvalues)
     if report is not None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from mane.body.articulated_bust import make_articulated_bust
 from mane.body.mesh import Mesh
-from mane.body.motion import Pose
 from mane.body.motion_presets import make_motion
 from mane.body.solid import Solid
 from mane.dataset.dataset import Dataset
@@ -28,6 +28,7 @@ from mane.render.renderer import render
 
 PICTURE, QUICK_PICTURE = (360, 460), (96, 120)
 SHOWN = 6  # frames of a movie in a row
+SHOWN_OF_BUST, BETWEEN_SHOWN = 4, 12  # moments, frames
 LOCK = 4e-3  # [m] width that a guide is drawn with
 VIEW = (0.5, 0.1, 1.0)  # direction that pictures are seen from
 
@@ -83,24 +84,44 @@ def draw_styles(report: Report, model: HairModel, quick: bool) -> None:
         "short in front": np.where(fringe, 0.0, 1.0),
         "every second short": np.where(stripes, 0.0, 1.0),
     }
-    made = {name: _shaken(model, body, value) for name, value in shown.items()}
+    made = {name: _shaken(model, body, sliders={"length": value, "softness": 1.0}) for name, value in shown.items()}
+    image = _side_by_side(made, quick, framed="1.35")
+    report.picture("styles", image, "fig. 5: lengths between and beyond, and mixed over the scalp")
+
+
+def draw_winds(report: Report, model: HairModel, winds: Mapping[str, Sequence[float]], quick: bool) -> None:
+    """One model in several winds [m/s], under the same motion of the head."""
+    body = Solid(grooms.body("straight"))
+    made = {name: _shaken(model, body, wind=np.array(wind)) for name, wind in winds.items()}
+    report.picture("winds", _side_by_side(made, quick), "the default model in winds that it was learned in, in motion")
+
+
+def draw_bust(report: Report, model: HairModel, quick: bool) -> None:
+    """Hair on a bust whose head turns on its neck: four moments of a motion that was not learned from."""
+    body, made = make_articulated_bust().solid("dance", seed=99), {}
+    source = LearnedSource(model.guides(), model, body=body)
+    for number in range(1, SHOWN_OF_BUST * BETWEEN_SHOWN + 1):
+        frame = source.step()
+        if number % BETWEEN_SHOWN == 0:
+            made[f"{frame.time:.2f} s"] = body.at(frame.time).mesh(), frame.points
+    report.picture("bust", _side_by_side(made, quick), "the default model on a bust with joints that dances")
+
+
+def _side_by_side(made: Mapping[str, tuple[Mesh, np.ndarray]], quick: bool, framed: str | None = None) -> Any:
+    """Bodies and guides (G, V, 3) [m] by their captions; all of them are in sight, or the one that is `framed`."""
     size = QUICK_PICTURE if quick else PICTURE
-    head, points = made["1.35"]
-    mesh = grooms.body("straight")
-    solid = Mesh(head.apply(mesh.points).astype(np.float32), mesh.faces)
-    corners = np.concatenate([points.reshape(-1, 3), solid.points])
+    shown = list(made.values()) if framed is None else [made[framed]]
+    corners = np.concatenate([np.concatenate([mesh.points, points.reshape(-1, 3)]) for mesh, points in shown])
     camera = Camera.framing(corners, VIEW, aspect=size[0] / size[1], margin=0.02)
-    images = [render(locks(hair, width=LOCK), [solid], camera=camera, size=size) for _, hair in made.values()]
-    report.picture(
-        "styles", side_by_side(images, list(made)), "fig. 5: lengths between and beyond, and mixed over the scalp"
-    )
+    images = [render(locks(hair, width=LOCK), [mesh], camera=camera, size=size) for mesh, hair in made.values()]
+    return side_by_side(images, list(made))
 
 
 def draw_sliders(report: Report, model: HairModel, quick: bool) -> None:
     """A movie of hair whose length and softness are changed while the head moves; some of its frames as a picture."""
     count, size = (SHOWN, QUICK_PICTURE) if quick else (round(4 * model.frame_rate), PICTURE)
     end = (count - 1) / model.frame_rate
-    ways = {
+    keyframes = {
         name: [[share * end, value] for share, value in rows]
         for name, rows in (
             ("length", [[0.0, 0.0], [0.4, 1.2], [0.75, 0.3], [1.0, 0.3]]),
@@ -108,7 +129,7 @@ def draw_sliders(report: Report, model: HairModel, quick: bool) -> None:
         )
     }
     mesh = grooms.body("straight")
-    frames = list(model.play(make_motion("random", seed=5, amplitude=0.5), frames=count, body=Solid(mesh), **ways))
+    frames = list(model.play(make_motion("random", seed=5, amplitude=0.5), frames=count, body=Solid(mesh), **keyframes))
     corners = np.concatenate([frame.points.reshape(-1, 3) for frame in frames])
     camera = Camera.framing(np.concatenate([corners, mesh.points]), VIEW, aspect=size[0] / size[1], margin=0.02)
     shown, images = np.linspace(0, count - 1, SHOWN).astype(int).tolist(), {}
@@ -124,20 +145,19 @@ def draw_sliders(report: Report, model: HairModel, quick: bool) -> None:
     write_movie(report.folder / "sliders.mp4", drawn(), fps=model.frame_rate)
     times = [frames[number].time for number in images]
     names = [
-        ", ".join(f"{name} {np.interp(time, *np.transpose(rows)):.2f}" for name, rows in ways.items()) for time in times
+        ", ".join(f"{name} {np.interp(time, *np.transpose(rows)):.2f}" for name, rows in keyframes.items())
+        for time in times
     ]
     caption = "hair while its sliders move (sliders.mp4); at the right it is short again, and soft"
     report.picture("sliders", side_by_side(list(images.values()), names), caption)
 
 
-def _shaken(model: HairModel, body: Solid, length: Any) -> tuple[Pose, np.ndarray]:
+def _shaken(model: HairModel, body: Solid, **settings: Any) -> tuple[Mesh, np.ndarray]:
+    """The body and the guides (G, V, 3) [m] in the middle of a motion of the head."""
     source = LearnedSource(
-        model.guides(),
-        model,
-        sliders={"length": length, "softness": 1.0},
-        head=make_motion("random", seed=5, amplitude=0.5),
-        body=body,
+        model.guides(), model, head=make_motion("random", seed=5, amplitude=0.5), body=body, **settings
     )
     for _ in range(40):
         frame = source.step()
-    return frame.head, frame.points
+    assert body.mesh is not None
+    return Mesh(frame.head.apply(body.mesh.points).astype(np.float32), body.mesh.faces), frame.points
