@@ -29,7 +29,7 @@ from mane.reduced.model import SAME_PLACE, HairModel
 from mane.reduced.player import Frames, SolidSet
 from mane.reduced.positions import METHODS, PLAYERS, PrintedCollisions
 from mane.reduced.representation import lengths
-from mane.reduced.sliders import SliderTrack
+from mane.reduced.sliders import SliderTrack, regions_of
 from mane.stage.protocol import Memory
 from mane.strand.frame import GuideFrame
 from mane.strand.material import MATERIALS, Material
@@ -236,6 +236,20 @@ class LearnedSource(GuideSource):
         self._previous: tuple[Frames, Frames] | None = None
         self._current = self._made()
         return self._current
+
+    def change_sliders(self, values: Mapping[str, Any]) -> bool:
+        """Go on with other values of sliders, given as at first; where these have other regions nothing changes.
+
+        Returns:
+            Whether they were taken.
+        """
+        track = SliderTrack.of(self.model, values, guides=self.guides, start=self.as_groomed)
+        now = track.at(self.time)
+        if not np.array_equal(regions_of(self.model, now)[1], self._player.region):
+            return False
+        self._track = track
+        self._player.set_sliders(now)
+        return True
 
     def step(self, head_pose: Pose | None = None) -> GuideFrame:
         """Go one frame on and return the guides at its end; the head is where its motion has it, or at `head_pose`."""

@@ -29,6 +29,7 @@ from mane.salon.programs import CacheProgram, Program, Reel, as_program
 from mane.salon.water import box_values
 from mane.scene.config import Scene
 from mane.scene.handled import Hands, go_on
+from mane.scene.learned import given_sliders, keyframed_sliders
 from mane.scene.scene_file import with_values
 from mane.scene.simulation import Simulation
 from mane.stage.clock import StageClock
@@ -365,7 +366,7 @@ class Studio:
             return
         if scene.camera != old.camera:
             self._show_look(scene)  # first: it may be none for this hair, and is not taken then
-        if dataclasses.replace(scene, skin=old.skin, camera=old.camera) != old:
+        if dataclasses.replace(scene, skin=old.skin, camera=old.camera) != old and not self._slid(scene):
             self._rebuild(scene)
         self.scene = scene
         if scene.solids != old.solids:
@@ -387,6 +388,21 @@ class Studio:
             self.holding.put(held)
             self._frame = self.source.reset(self.holding.head.pose(0.0))
         self._show_everything()
+
+    def _slid(self, scene: Scene) -> bool:
+        """Let learned hair go on with other sliders where nothing else differs; returns whether it does."""
+        old, source = self.scene, self.source
+        is_slider = (
+            dataclasses.replace(scene, guides=dataclasses.replace(scene.guides, sliders=old.guides.sliders)) == old
+        )
+        if not is_slider or not isinstance(source, LearnedSource):
+            return False
+        keyframed, given = keyframed_sliders(scene, source.model), given_sliders(scene, source.model, source.guides)
+        if not source.change_sliders({**keyframed, **given}):
+            return False
+        if self._tape is not None:
+            self._tape.changed(self._frame.time, old, scene)
+        return True
 
     def _rebuild(self, scene: Scene) -> None:
         """Make the source anew with the same guides; hair moves on from where it is."""

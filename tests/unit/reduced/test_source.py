@@ -9,6 +9,7 @@ import mane
 from learned_hair import KnownHair, strands
 from mane.body.motion import Pose
 from mane.body.motion_keys import KeyframedMotion
+from mane.body.motion_presets import make_motion
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.cli import main
@@ -24,6 +25,7 @@ from mane.reduced.representation import Directions, directions
 from mane.reduced.sliders import read_sliders, regions_of
 from mane.reduced.source import LearnedSource
 from mane.reduced.training import MultilinearTraining, fit_model
+from mane.scene.handled import go_on
 from mane.stage.model_file import ModelFile
 
 FACTORS = (("length", [0.2, 0.25]), ("softness", [1, 2]))
@@ -368,6 +370,23 @@ def test_a_checkpoint_of_other_sliders_is_refused_in_one_line(model):
         assert "\n" not in str(error.value)
         for name, array in source.memory().items():
             np.testing.assert_array_equal(array, before[name], err_msg=name)
+
+
+def test_sliders_that_change_go_on_as_a_source_made_with_them_does(model):
+    """As a recording of the salon plays it again: to the byte."""
+    one = LearnedSource(model.guides(), model, head=make_motion("shake"), sliders={"length": 0.0})
+    for _ in range(5):
+        one.step()
+    other = LearnedSource(model.guides(), model, head=make_motion("shake"), sliders={"length": 0.8})
+    assert go_on(one, other)
+    assert one.change_sliders({"length": 0.8})
+    for _ in range(3):
+        np.testing.assert_array_equal(one.step().points, other.step().points)
+    with pytest.raises(ValueError, match="length: must be a number from"):
+        one.change_sliders({"length": 9.0})
+    halves = np.where(np.arange(model.guide_count) < 10, 0.0, 1.0)
+    assert not one.change_sliders({"length": halves})
+    np.testing.assert_array_equal(one.step().points, other.step().points)
 
 
 def test_what_would_teach_wrong_hair_is_refused():
