@@ -10,8 +10,8 @@ mane.write_groom("curly.usd", groom)
 
 Every public name is listed in `PUBLIC` and loaded when it is first used, so that `import mane` is quick. Those of one
 subject stand together in a module: `mane.forces`, `mane.winds`, `mane.fluids`, `mane.volumes`, `mane.strands`,
-`mane.skins`, `mane.motions`, `mane.scenes`, `mane.pictures`, `mane.styles`, `mane.shapes`, `mane.props` and
-`mane.metrics`.
+`mane.skins`, `mane.learning`, `mane.motions`, `mane.scenes`, `mane.pictures`, `mane.styles`, `mane.shapes`,
+`mane.props` and `mane.metrics`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # the same names again, for type checkers and editors; a test compares the two
     from mane import fluids as fluids
     from mane import forces as forces
+    from mane import learning as learning
     from mane import metrics as metrics
     from mane import motions as motions
     from mane import pictures as pictures
@@ -162,6 +163,7 @@ PUBLIC = {
     "run_dataset": "mane.dataset.run",
     "open_dataset": "mane.dataset.dataset",
     "bake_on_cluster": "mane.dataset.spread",
+    "learning": "mane.learning",
     # how they carry every hair
     "skin": "mane.skin.table:make_skin",
     "skins": "mane.skins",
@@ -177,6 +179,7 @@ PUBLIC = {
 MODULES = (
     "fluids",
     "forces",
+    "learning",
     "metrics",
     "motions",
     "pictures",

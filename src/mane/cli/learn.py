@@ -65,7 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="adaptive: what was simulated (beside the model, .zarr); multilinear: levels between, for sliders",
     )
     parser.add_argument(
-        "--workers", metavar="N", type=int, help="processes that simulate (one per core); 0 for this one"
+        "--workers", metavar="N", type=int, help="adaptive: processes that simulate (one per core); 0 for this one"
     )
     add_telling(parser)
     parser.set_defaults(run=run)
@@ -115,8 +115,12 @@ def run(args: argparse.Namespace) -> int:
     require_choice("kind", args.kind, list(LEARNERS))
     if args.workers is not None and args.workers < 0:
         raise ValueError(f"--workers: must be at least 0, got {args.workers}")
+    kind = LEARNERS[args.kind]
+    if args.workers is not None and not kind.simulates:
+        raise ValueError(
+            f"--workers: {args.kind} models are learned from a dataset, nothing is simulated; leave it out"
+        )
     with busy(f"reading {args.source}"):
-        kind = LEARNERS[args.kind]
         source = kind.load("read")(args.source)
         settings, learn = kind.load("settings"), kind.load("learn")
         given = _settings(settings, args.settings)

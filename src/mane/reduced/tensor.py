@@ -1,6 +1,6 @@
 """Tensors as guan2012 section 4 uses them: flattening, mode products, and the N-mode singular value decomposition.
 
-A dozen lines of NumPy: TensorLy, which does the same, would bring its own array backends for three functions.
+Some forty lines of NumPy: TensorLy, which does the same, would bring its own array backends for three functions.
 """
 
 from __future__ import annotations

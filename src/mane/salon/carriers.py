@@ -167,7 +167,7 @@ class AdaptiveCarrier(Carrier):
     def __init__(self, side: int, stage: HairStage) -> None:
         super().__init__(side, stage)
         self._last: np.ndarray[Any, Any] | None = None
-        self.note = "hairs lean on the page where it draws with WebGPU"
+        self.note = "hairs lean on the page where it draws with WebGPU" if self._skin.params.lean else ""
 
     @property
     def _skin(self) -> AdaptiveSkin:

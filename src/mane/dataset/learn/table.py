@@ -17,6 +17,7 @@ class Learner:
         read: module and function that reads what it is learned from: a scene, or a dataset.
         learn: module and function `(what was read, output, settings, *, data, workers, tell)` -> a model.
         describe: module and function that tells people what the facts of a model say.
+        simulates: whether it simulates what it learns from, in processes of its own.
         printed: name of the method of the settings class that has a paper's own values.
     """
 
@@ -25,6 +26,7 @@ class Learner:
     read: str
     learn: str
     describe: str
+    simulates: bool = True
     printed: str = "printed"
 
     def load(self, part: str) -> Any:
@@ -47,5 +49,6 @@ LEARNERS: dict[str, Learner] = {
         read="mane.dataset.dataset:open_dataset",
         learn="mane.dataset.learn.multilinear:learn_multilinear",
         describe="mane.dataset.learn.multilinear:describe",
+        simulates=False,
     ),
 }
