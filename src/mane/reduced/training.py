@@ -21,7 +21,7 @@ from mane.reduced.representation import REPRESENTATIONS, Representation, lengths
 
 Frames = NDArray[np.float32]
 Array = NDArray[np.float64]
-Tell = Callable[[str, float], None]
+ProgressCallback = Callable[[str, float], None]
 
 MOST_BYTES = 400_000_000  # of the frames that principal components are taken of
 MOST_FRAMES = 2400
@@ -142,7 +142,9 @@ class Fitted:
 
 
 @by_one_thread
-def fit_model(data: TrainingData, training: MultilinearTraining | None = None, tell: Tell | None = None) -> Fitted:
+def fit_model(
+    data: TrainingData, training: MultilinearTraining | None = None, tell: ProgressCallback | None = None
+) -> Fitted:
     """Learn a model.
 
     Raises:
@@ -237,7 +239,7 @@ def with_dynamics(fitted: Fitted, training: MultilinearTraining) -> HairModel:
 
 
 def _sampled_rows(
-    data: TrainingData, kind: Representation, space: Space, tracks: Sequence[BodyTrack], say: Tell
+    data: TrainingData, kind: Representation, space: Space, tracks: Sequence[BodyTrack], say: ProgressCallback
 ) -> tuple[Frames, Array, Frames]:
     """Frames that are evenly spread over all sequences, weighted for principal components (F, D), their weights (D,),
     and their mean (D,), which is zero for what is measured from rest."""
@@ -271,7 +273,7 @@ def _coefficients(
     tracks: Sequence[BodyTrack],
     encoder: Frames,
     mean: Frames,
-    say: Tell,
+    say: ProgressCallback,
 ) -> tuple[list[Array], list[list[Array]]]:
     frames = [space.frames(track) for track in tracks]
     controls = [space.controls(track, own) for track, own in zip(tracks, frames, strict=True)]

@@ -25,7 +25,7 @@ from mane.scene.scene_file import read_scene, scene_from_dict
 PICTURES_PER_SECOND = 25.0
 POLITENESS = 15  # niceness: the simulation comes first
 News = tuple[str, bool]
-Tell = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _direction(eye: Any, target: Any) -> str:
     return ",".join(f"{x:.4f}" for x in way / length)
 
 
-def draw(order: Order, tell: Tell) -> None:
+def draw(order: Order, tell: ProgressCallback) -> None:
     """Draw a movie; `tell` is told after every frame how many are done, and of how many."""
     from mane.scene.loop import bake_cache, run_scene
 

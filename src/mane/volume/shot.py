@@ -17,7 +17,7 @@ from mane.volume.lattice import Float64Array
 from mane.volume.mesh import TetMesh
 from mane.volume.springs import SpringParams
 
-Tell = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ def record_shot(
     rate: float = 24.0,
     steps: float = 96.0,
     duration: float | None = None,
-    tell: Tell | None = None,
+    tell: ProgressCallback | None = None,
 ) -> Shot:
     """Step a mesh along with the whole animation of a body.
 

@@ -34,7 +34,7 @@ STORED_RATE = 25.0  # frames per second that suffice to learn from
 PERCENTILE = 99.0
 CODE_EPSILON = 0.01  # chai2017 6.3
 
-Tell = Callable[[str, float], None]
+ProgressCallback = Callable[[str, float], None]
 
 
 def _silent(text: str, share: float) -> None:
@@ -140,7 +140,7 @@ def learn_adaptive(
     *,
     data: Path | None = None,
     workers: int | None = 0,
-    tell: Tell | None = None,
+    tell: ProgressCallback | None = None,
 ) -> AdaptiveModel:
     """Simulate, learn, measure on motion that was not learned from, and write a model, a report and a picture.
 
@@ -195,7 +195,10 @@ def _require_hairs(scene: Scene, count: int) -> None:
 
 
 def learn_from(
-    dataset: Dataset, training: AdaptiveTraining, seconds: dict[str, float] | None = None, say: Tell | None = None
+    dataset: Dataset,
+    training: AdaptiveTraining,
+    seconds: dict[str, float] | None = None,
+    say: ProgressCallback | None = None,
 ) -> AdaptiveModel:
     """Learn a model from a dataset of full simulations; `seconds` is filled with what each stage takes."""
     spent = {} if seconds is None else seconds
@@ -206,7 +209,10 @@ def learn_from(
 
 @by_one_thread
 def learn_from_motion(
-    motion: TrainingMotion, training: AdaptiveTraining, seconds: dict[str, float] | None = None, say: Tell | None = None
+    motion: TrainingMotion,
+    training: AdaptiveTraining,
+    seconds: dict[str, float] | None = None,
+    say: ProgressCallback | None = None,
 ) -> AdaptiveModel:
     """Learn a model from the motion of every hair; `seconds` is filled with what each stage takes."""
     tell = say or _silent
@@ -308,7 +314,7 @@ def motion_scale(
 class _Stages:
     """Says what is done, and counts its seconds."""
 
-    def __init__(self, seconds: dict[str, float], tell: Tell) -> None:
+    def __init__(self, seconds: dict[str, float], tell: ProgressCallback) -> None:
         self._seconds, self._tell = seconds, tell
         self._name, self._began = "", 0.0
 

@@ -22,7 +22,7 @@ from mane.reduced.model import HairModel
 from mane.reduced.training import MultilinearTraining, fit_model
 from mane.scene.cache import program_versions
 
-Tell = Callable[[str, float], None]
+ProgressCallback = Callable[[str, float], None]
 
 
 class LearningNotice(UserWarning):
@@ -36,7 +36,7 @@ def learn_multilinear(
     *,
     data: Path | None = None,
     workers: int | None = 0,
-    tell: Tell | None = None,
+    tell: ProgressCallback | None = None,
 ) -> HairModel:
     """Learn a model from the training motions of a dataset, measure it on the test motions, and write it.
 
@@ -132,7 +132,7 @@ def _test_styles(dataset: Dataset, training: MultilinearTraining) -> DatasetStyl
 
 
 def _errors(
-    model: HairModel, styles: DatasetStyles, test: DatasetStyles | None, say: Tell
+    model: HairModel, styles: DatasetStyles, test: DatasetStyles | None, say: ProgressCallback
 ) -> dict[str, dict[str, StyleError]]:
     say("measuring", 0.0)
     found = {"training": style_errors(model, styles, with_floor=False)}

@@ -21,7 +21,7 @@ from mane.skin.base import Skin
 from mane.skin.table import make_skin
 from mane.strand.frame import GuideFrame
 
-Tell = Callable[[str, float], None]
+ProgressCallback = Callable[[str, float], None]
 
 PICTURE_SIZE = (360, 420)
 COMPARED = ("linear", "adaptive")  # skins without training, on the same guides
@@ -68,7 +68,7 @@ def mean_error(skin: Skin, readers: list[SequenceReader], strands: Any) -> float
 
 
 def write_report(
-    dataset: Dataset, model: AdaptiveModel, output: Path, seconds: dict[str, float], say: Tell
+    dataset: Dataset, model: AdaptiveModel, output: Path, seconds: dict[str, float], say: ProgressCallback
 ) -> AdaptiveModel:
     """Measure a model, write `<output>.json` and `<output>.png`, and return it with its errors."""
     from mane.io.atomic import atomic_path

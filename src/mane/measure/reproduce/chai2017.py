@@ -30,7 +30,7 @@ from mane.measure.reproduce.chai2017_pictures import (
     Figure,
     draw,
 )
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study import parting
 from mane.measure.study import parting_scenes as scenes
 from mane.measure.study.parting import METHODS, Sizes, measure, record
@@ -48,47 +48,47 @@ CHOSEN_BY_TANGENTS = dict.fromkeys(OF_WHOLE_STATES, 1.0)  # [m] a unit tangent c
 DEEPEST = 0.5  # [mm]
 
 
-def comb(report: Report, *, quick: bool, tell: Tell) -> None:
+def comb(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A comb through straight hair, every method of 7.2 (figs. 8, 11, 13)."""
     compare(report, scenes.COMB, METHODS, (PARTED, CORRECTED, NAIVE), quick=quick, tell=tell)
 
 
-def curly(report: Report, *, quick: bool, tell: Tell) -> None:
+def curly(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """The same comb through curls (fig. 13, right)."""
     compare(report, scenes.CURLY_COMB, METHODS, (PARTED,), quick=quick, tell=tell)
 
 
-def turning(report: Report, *, quick: bool, tell: Tell) -> None:
+def turning(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """The comb through straight hair on a head that turns, in motion that was not learned from."""
     compare(report, scenes.TURNING, METHODS, (PARTED,), quick=quick, tell=tell)
 
 
-def criteria(report: Report, *, quick: bool, tell: Tell) -> None:
+def criteria(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Either criterion alone, and both (fig. 6)."""
     compare(report, scenes.ROD, METHODS, (CRITERIA,), quick=quick, tell=tell)
 
 
-def hand(report: Report, *, quick: bool, tell: Tell) -> None:
+def hand(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A hand through straight hair (figs. 1, 13)."""
     compare(report, scenes.HAND, METHODS, (PARTED,), quick=quick, tell=tell)
 
 
-def fingers(report: Report, *, quick: bool, tell: Tell) -> None:
+def fingers(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A hand whose fingers close in straight hair and open again (fig. 13)."""
     compare(report, scenes.FINGERS, METHODS, (PARTED,), quick=quick, tell=tell)
 
 
-def gears(report: Report, *, quick: bool, tell: Tell) -> None:
+def gears(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Hair on a train of gears that turn, with windows that hair falls through (fig. 10, 7.3, table 2's first row)."""
     compare(report, scenes.GEARS, METHODS, (PARTED, EARLIER), quick=quick, tell=tell)
 
 
-def toys(report: Report, *, quick: bool, tell: Tell) -> None:
+def toys(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A hairy ball on a spiky toy (fig. 12)."""
     compare(report, scenes.URCHIN, METHODS, (PARTED,), quick=quick, tell=tell)
 
 
-def horse(report: Report, *, quick: bool, tell: Tell) -> None:
+def horse(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A hairy ball on a smooth toy (fig. 12)."""
     compare(report, scenes.HORSE, METHODS, (PARTED,), quick=quick, tell=tell)
 
@@ -100,7 +100,7 @@ def compare(
     drawn: Sequence[Figure],
     *,
     quick: bool,
-    tell: Tell,
+    tell: ProgressCallback,
 ) -> dict[str, Found]:
     """Record a scene, measure every method beside the full simulation, and draw figures of it."""
     sizes = QUICK if quick else USUAL
@@ -179,7 +179,7 @@ def add_found(
     report.add(case, "mean kink, whole frame", one.kink_finished, "rad")
 
 
-def choice(report: Report, *, quick: bool, tell: Tell) -> None:
+def choice(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Guides by sparse coding, as printed and as it works, by [33]'s graph, k-medoids, and at random (fig. 9, 6.3)."""
     sizes = QUICK if quick else USUAL
     scene = scenes.COMB

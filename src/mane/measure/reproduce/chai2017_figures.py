@@ -26,7 +26,7 @@ from mane.measure.reproduce.chai2017_pictures import (
     meshes,
     shown_numbers,
 )
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study import parting
 from mane.measure.study import parting_scenes as scenes
 from mane.measure.study.parting import METHODS, Recording, Sizes
@@ -60,7 +60,7 @@ BALL_SHOWN = (0.1, 0.4, 0.79)  # [s]
 SEEN_AT = 0.7  # of a guide's length, where lines of the graph of figure 7 end
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Draw what the paper explains its method by: weights, parted guides, flicker, and sets of two moments."""
     sizes = chai2017.QUICK if quick else USUAL
     size = QUICK_PICTURE if quick else PICTURE

@@ -14,7 +14,7 @@ import numpy as np
 from mane.measure.pictures import stack_rows
 from mane.measure.reproduce import chai2017, chai2017_mean
 from mane.measure.reproduce.chai2017_pictures import PARTED, PICTURE, QUICK_PICTURE
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study import parting
 from mane.measure.study import parting_scenes as scenes
 from mane.measure.study.parting import FIXED, METHODS, Sizes
@@ -63,7 +63,7 @@ FINISHED = "finished.json"
 VERSION = 5  # of what is measured: 5 has the flicker of hairs near solids, lengths of whole frames, 4.5 s to learn of
 
 
-def _scene(report: Report, *, quick: bool, tell: Tell) -> None:
+def _scene(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Run the scene that the report is named after, unless its folder has it already."""
     size = SIZES[report.name]
     _run(report, _small(size) if quick else size, quick=quick, tell=tell)
@@ -77,7 +77,7 @@ def _small(size: FullSize) -> FullSize:
 full_gears = full_ball = full_horse = full_comb = full_hand = full_curly = full_curly_hand = _scene
 
 
-def _run(report: Report, size: FullSize, *, quick: bool, tell: Tell) -> None:
+def _run(report: Report, size: FullSize, *, quick: bool, tell: ProgressCallback) -> None:
     key = json.dumps(
         [
             *(size.name, size.hairs, size.guides, size.vertices, size.seconds, size.sample, size.train_seconds),
@@ -155,7 +155,7 @@ def _draw(report: Report, size: FullSize, streamed: Streamed, quick: bool) -> No
     report.picture("parting", stack_rows(rows), f"{scene.name}: full simulation, and hair carried by guides")
 
 
-def materials(report: Report, *, quick: bool, tell: Tell) -> None:
+def materials(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Comb and hand through hair of the paper's own materials, table 1, as far as it prints them."""
     for number, scene in enumerate(scenes.TABLE_1):
         sizes = chai2017.QUICK if quick else replace(chai2017.USUAL, train_seconds=0.5)

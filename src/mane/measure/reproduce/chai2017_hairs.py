@@ -12,7 +12,7 @@ import numpy as np
 from mane.body.motion import Pose
 from mane.geometry.checks import FloatArray
 from mane.measure.reproduce import chai2017
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study import parting
 from mane.measure.study import parting_scenes as scenes
 from mane.measure.study.parting import Recording
@@ -23,7 +23,7 @@ from mane.skin.finish.passes import LengthKeeping, SolidAdjustment
 from mane.skin.finish.volume import VolumeKeeping
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A comb through straight hair, with its hairs kept from one another after skinning and without (section 5)."""
     sizes = chai2017.QUICK if quick else chai2017.USUAL
     recording = parting.record(scenes.COMB, sizes, lambda text, share: tell(text, 0.6 * share))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mane.io.atomic import atomic_path
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study.parting import DEFAULT
 
 FILE = "found.json"
@@ -36,13 +36,13 @@ def keep(report: Report, case: str, methods: Iterable[str], *, quick: bool) -> N
         file.write_text(json.dumps({"quick": quick, "found": found}), encoding="utf-8")
 
 
-def mean(report: Report, *, quick: bool, tell: Tell) -> None:
+def mean(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Take the mean over the six scenes of 1,500 hairs."""
     _mean(report, SMALL, quick=quick)
     tell("done", 1.0)
 
 
-def full_mean(report: Report, *, quick: bool, tell: Tell) -> None:
+def full_mean(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Take the mean over the scenes of table 2's sizes."""
     _mean(report, FULL, quick=quick)
     tell("done", 1.0)

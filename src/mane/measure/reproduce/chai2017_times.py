@@ -6,7 +6,7 @@ from time import perf_counter
 
 from mane.dataset.learn.adaptive import AdaptiveTraining, learn_from_motion
 from mane.measure.reproduce import chai2017
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study import adaptive_steps, parting
 from mane.measure.study import parting_scenes as scenes
 
@@ -21,7 +21,7 @@ FULL_SIZES = (
 FULL_PART = 0.8  # of which full simulation takes more than this part
 
 
-def _estimate(report: Report, sample: int, seconds: float, *, tell: Tell) -> None:
+def _estimate(report: Report, sample: int, seconds: float, *, tell: ProgressCallback) -> None:
     """How long the truth would take at the sizes of table 2, and its size."""
     for name, scene, hairs, vertices, paper in FULL_SIZES:
         tell(f"estimating the full simulation of {name}", 0.0)
@@ -34,7 +34,7 @@ def _estimate(report: Report, sample: int, seconds: float, *, tell: Tell) -> Non
         report.add(case, "its points, all frames", 12e-9 * steps * hairs * vertices, "GB")
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Print table 2 beside ours, then time every stage of training at the size of the other scenes."""
     sizes = chai2017.QUICK if quick else chai2017.USUAL
     adaptive_steps.table_2(report.figures, quick=quick, progress=lambda text: tell(text, 0.0))

@@ -10,7 +10,7 @@ from mane.dataset.cluster import core_count
 from mane.dataset.learn.adaptive import STORED_RATE, AdaptiveTraining, learn_adaptive
 from mane.dataset.machine import peak_megabytes
 from mane.measure.reproduce.chai2017_times import PAPER_TRAINING, SALON_HAIRS
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.scene.config import FramesTable, GroomTable, Scene
 
 VERTICES = 25
@@ -22,7 +22,7 @@ MEGABYTES = 150.0  # that we promise, with constant weights
 SIMULATION = "simulation"
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Simulate every hair of the salon under random motions, learn, and print the seconds of each stage."""
     training = QUICK if quick else USUAL
     hairs, vertices = (QUICK_HAIRS, QUICK_VERTICES) if quick else (SALON_HAIRS, VERTICES)

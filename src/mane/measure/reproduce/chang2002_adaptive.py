@@ -15,7 +15,7 @@ from mane.contact.adaptive.adaptive import AdaptiveGuides
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.pictures import PAINTED, draw_row, locks, stack_rows
-from mane.measure.reproduce.reproduce import Done, Report, Tell, task_of
+from mane.measure.reproduce.reproduce import Done, ProgressCallback, Report, task_of
 from mane.render.camera import Camera
 from mane.scene.simulation import Simulation
 from mane.skin.base import Skin
@@ -46,7 +46,7 @@ class Run:
     inserted: list[int]
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Let the gust pass with and without inserted guides, and measure both against hairs simulated one by one."""
     strands, frames = (120, 24) if quick else (STRANDS, FRAMES)
     groom, guides = make_lawn(strands, ALONG)

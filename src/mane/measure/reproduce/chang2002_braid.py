@@ -21,7 +21,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.crossings import find_crossings, winding
 from mane.measure.pictures import PAINTED, draw_row, locks, stack_rows
-from mane.measure.reproduce.reproduce import Done, Report, Tell, task_of
+from mane.measure.reproduce.reproduce import Done, ProgressCallback, Report, task_of
 from mane.render.camera import Camera
 from mane.scene.simulation import Simulation
 from mane.strand.model import Float64Array
@@ -64,7 +64,7 @@ class Run:
         return sum(own == within and (angle < PARALLEL) == along for own, angle in self.crossings)
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Unfold the braid with and without collisions, count what went through what, draw both."""
     seconds = 0.1 if quick else SECONDS
     braid, sets = make_braid()

@@ -19,7 +19,7 @@ from mane.contact.strips.strips import TriangleStrips, WispCollisions
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.pictures import draw_row, locks, stack_rows
-from mane.measure.reproduce.reproduce import Done, Report, Tell, task_of
+from mane.measure.reproduce.reproduce import Done, ProgressCallback, Report, task_of
 from mane.render.camera import Camera
 from mane.scene.simulation import Simulation
 from mane.strand.material import Material
@@ -60,7 +60,7 @@ class Run:
         return (last + 1) / FRAME_RATE - PASSAGE if last < len(self.energy) else np.inf
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Plough through the brush with three kinds of bristles, and measure how soon they settle."""
     side, seconds = (6, 2.0) if quick else (SIDE, SECONDS)
     kinds: dict[str, list[Part]] = {

@@ -22,7 +22,7 @@ from mane.groom import styles
 from mane.groom.groom import Groom, concatenate
 from mane.groom.select import select_guides
 from mane.measure.pictures import PAINTED, locks
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.timing import best_seconds
 from mane.render.camera import Camera
 from mane.render.panels import side_by_side
@@ -51,7 +51,7 @@ GUIDE_COLOR, LINK_COLOR = (0.10, 0.05, 0.03), (0.75, 0.12, 0.05)  # linear RGB
 LINK_VERTICES = 4
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Simulate a shaking head, carry all hairs and draw guides with their links and dense hair side by side."""
     from mane.body.motion_presets import make_motion
 
@@ -96,7 +96,7 @@ def run(report: Report, *, quick: bool, tell: Tell) -> None:
     tell("done", 1.0)
 
 
-def _simulate(simulation: Simulation, frames: int, shown: int, tell: Tell) -> tuple[float, GuideFrame]:
+def _simulate(simulation: Simulation, frames: int, shown: int, tell: ProgressCallback) -> tuple[float, GuideFrame]:
     """Median seconds per frame after the first, which compiles and ties links, and the frame to be shown."""
     times, kept = [], simulation.frame
     for number in range(frames):

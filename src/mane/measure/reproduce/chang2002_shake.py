@@ -27,7 +27,7 @@ from mane.groom.guides import Guides
 from mane.groom.select import select_guides
 from mane.measure.pictures import draw_row, locks, stack_rows
 from mane.measure.plot import Axis, Curve, write_plot
-from mane.measure.reproduce.reproduce import Done, Report, Tell, task_of
+from mane.measure.reproduce.reproduce import Done, ProgressCallback, Report, task_of
 from mane.render.camera import Camera
 from mane.scene.simulation import Simulation
 from mane.strand.frame import GuideFrame
@@ -73,7 +73,7 @@ class Run:
     broken: float
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Shake gently and violently, with and without links, and measure what comes back."""
     groom = styles.make("straight", strands=4 * GUIDES, vertices=SEGMENTS + 1, seed=1)
     guides = select_guides(groom, 20 if quick else GUIDES, seed=1)

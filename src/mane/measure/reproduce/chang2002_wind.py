@@ -19,7 +19,7 @@ from mane.contact.strips.strips import TriangleStrips
 from mane.groom import styles
 from mane.groom.groom import Groom
 from mane.groom.select import select_guides
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.render.camera import Camera
 from mane.render.looks import LOOKS
 from mane.render.panels import side_by_side
@@ -43,7 +43,7 @@ SIZE = (300, 340)
 ARTISTIC = replace(LOOKS["dark_brown"], translucency=0.9)  # 7.5: more translucent, more specular
 
 
-def run(report: Report, *, quick: bool, tell: Tell) -> None:
+def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Let the wind blow, as a fluid and as a given wind with shelters, and measure how far hair follows it."""
     strands, seconds = (400, 0.25) if quick else (STRANDS, SECONDS)
     groom = styles.make(STYLE, strands=strands, vertices=SEGMENTS + 1, seed=1)
@@ -85,7 +85,7 @@ def _blow(
     camera: Camera,
     size: tuple[int, int],
     seconds: float,
-    tell: Tell,
+    tell: ProgressCallback,
 ) -> None:
     """Simulate one kind of air, draw it and add its figures."""
     rest = simulation.frame.points.astype(np.float64)

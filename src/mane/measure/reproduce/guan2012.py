@@ -32,7 +32,7 @@ from mane.measure.reproduce.guan2012_styles import (
 from mane.measure.reproduce.guan2012_times import add_times
 from mane.measure.reproduce.guan2012_windows import add_windows
 from mane.measure.reproduce.page import SHORTFALL
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.reduced.dynamics import CoreTensor, CrossGrams
 from mane.reduced.evaluate import StyleError, style_errors
 from mane.reduced.model import HairModel
@@ -146,7 +146,7 @@ OTHER_SLIDERS = (0.5, 1.35)
 OTHER_LENGTHS = tuple(LENGTHS[0] + place * (LENGTHS[1] - LENGTHS[0]) for place in OTHER_SLIDERS)
 
 
-def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
+def sparse(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """198 guides in four styles: tables 1 and 2, figures 5 and 6, sliders between styles and beyond."""
     size = _size(report, 198, quick)
     report.note(RIGID_BUST)
@@ -167,7 +167,7 @@ def sparse(report: Report, *, quick: bool, tell: Tell) -> None:
     tell("done", 1.0)
 
 
-def main(report: Report, *, quick: bool, tell: Tell) -> None:
+def main(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """962 guides in four styles: tables 1 and 2."""
     size = _size(report, 962, quick)
     report.note(RIGID_BUST)
@@ -178,7 +178,7 @@ def main(report: Report, *, quick: bool, tell: Tell) -> None:
     tell("done", 1.0)
 
 
-def wind(report: Report, *, quick: bool, tell: Tell) -> None:
+def wind(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """962 guides, long and soft, without wind and with wind along +z, +x and -x: table 1."""
     size = _size(report, 962, quick)
     report.note(RIGID_BUST)
@@ -209,7 +209,7 @@ def wind(report: Report, *, quick: bool, tell: Tell) -> None:
     tell("done", 1.0)
 
 
-def dense(report: Report, *, quick: bool, tell: Tell) -> None:
+def dense(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """3,980 guides, long and soft: tables 1 and 2, figures 4 and 7."""
     size = _size(report, 3980, quick)
     report.note(RIGID_BUST)
@@ -224,7 +224,7 @@ def dense(report: Report, *, quick: bool, tell: Tell) -> None:
     tell("done", 1.0)
 
 
-def bust(report: Report, *, quick: bool, tell: Tell) -> None:
+def bust(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """198 guides, long and soft, on a bust with joints: its head turns on the neck, its shoulders move."""
     size = _size(report, 198, quick)
     data = simulated(report, "hair", bust_spec(size), tell, (0.0, 0.8))
@@ -281,7 +281,7 @@ class Learned:
     errors: dict[str, dict[str, StyleError]] = field(default_factory=dict)
 
 
-def simulated(report: Report, name: str, spec: Spec, tell: Tell, shares: tuple[float, float]) -> Dataset:
+def simulated(report: Report, name: str, spec: Spec, tell: ProgressCallback, shares: tuple[float, float]) -> Dataset:
     """Simulate a dataset into the folder of a scene, or go on with it; it takes the scene between two shares."""
     share = "" if report.share == 1 else f"-{spec.frames}"
     store = report.folder / f"{name}{share}.zarr"
@@ -306,13 +306,13 @@ def simulated(report: Report, name: str, spec: Spec, tell: Tell, shares: tuple[f
     return open_dataset(store)
 
 
-def _between(report: Report, size: Size, tell: Tell) -> Dataset:
+def _between(report: Report, size: Size, tell: ProgressCallback) -> Dataset:
     """Both lengths at softnesses between, under test motions."""
     axes = (STYLE_AXES[0], replace(STYLE_AXES[1], values=BETWEEN))
     return simulated(report, "between", replace(spec_of(size, axes), motions=_tests(size)), tell, (0.65, 0.8))
 
 
-def _lengths(report: Report, size: Size, tell: Tell) -> Dataset:
+def _lengths(report: Report, size: Size, tell: ProgressCallback) -> Dataset:
     """Soft hair of other lengths, under test motions."""
     axes = (replace(STYLE_AXES[0], values=OTHER_LENGTHS),)
     return simulated(report, "lengths", replace(spec_of(size, axes), motions=_tests(size)), tell, (0.8, 0.84))
@@ -326,14 +326,16 @@ def _training(size: Size) -> MultilinearTraining:
     return MultilinearTraining(dimensions=size.dimensions)
 
 
-def _learned(data: Dataset, size: Size, tell: Tell, shares: tuple[float, float]) -> Learned:
+def _learned(data: Dataset, size: Size, tell: ProgressCallback, shares: tuple[float, float]) -> Learned:
     """Both models of a dataset; learning the default takes the scene between two shares."""
     train, test = DatasetStyles(data), DatasetStyles(data, "test", least=1)
     default, seconds = _default(train, size, tell, shares)
     return Learned(default, _printed(train, size), train, test, seconds)
 
 
-def _default(train: DatasetStyles, size: Size, tell: Tell, shares: tuple[float, float]) -> tuple[Fitted, float]:
+def _default(
+    train: DatasetStyles, size: Size, tell: ProgressCallback, shares: tuple[float, float]
+) -> tuple[Fitted, float]:
     """The default, and the seconds that learning it took."""
 
     def told(text: str, share: float) -> None:
@@ -359,7 +361,7 @@ def _printed(train: DatasetStyles, size: Size) -> Fitted:
     return fit_model(train, MultilinearTraining.printed(dimensions=size.dimensions))
 
 
-def four_styles(report: Report, size: Size, tell: Tell, until: float) -> Learned:
+def four_styles(report: Report, size: Size, tell: ProgressCallback, until: float) -> Learned:
     """Simulate and learn two lengths and two softnesses, and add both columns of table 1."""
     data = simulated(report, "hair", spec_of(size, STYLE_AXES), tell, (0.0, until))
     learned = _learned(data, size, tell, (until, until + 0.05))
@@ -390,7 +392,7 @@ def _one_style(
     report: Report,
     size: Size,
     data: Dataset,
-    tell: Tell,
+    tell: ProgressCallback,
     paper: Sequence[float | None] = (None, None),
     radius: float | None = None,
 ) -> Learned:

@@ -17,7 +17,7 @@ import numpy as np
 
 from mane.measure.captions import describe
 from mane.measure.heads import HEADS, Head
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study.skin import (
     METHODS,
     OUR_GUIDES,
@@ -64,19 +64,19 @@ SHORT_CURLS = SkinScene(
 )
 
 
-def short_curls(report: Report, *, quick: bool, tell: Tell) -> None:
+def short_curls(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Short curls, of which no two are alike (fig. 1)."""
     study_head(report, SHORT_CURLS, JOSH, quick=quick, tell=tell)
 
 
-def many_guides(report: Report, *, quick: bool, tell: Tell) -> None:
+def many_guides(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """The same head with 16 times as many guides (fig. 5)."""
     scene = replace(SHORT_CURLS, name="short curls, 2,048 guides (fig. 5)", guides=2_048)
     study_head(report, scene, JOSH, quick=quick, tell=tell, is_row=False)
     report.note("The paper: more guides do little against artefacts, for they come from each hair's own shape.")
 
 
-def neural(report: Report, *, quick: bool, tell: Tell) -> None:
+def neural(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Curls from 2,048 guides, 256 vertices a hair (fig. 14): our half drawn, the neural half quoted."""
     vertices = QUICK_NEURAL_VERTICES if quick else NEURAL.vertices
     options = {"length": 0.16, "vertices": vertices}
@@ -104,20 +104,20 @@ def neural(report: Report, *, quick: bool, tell: Tell) -> None:
     tell("done", 1.0)
 
 
-def long_curls(report: Report, *, quick: bool, tell: Tell) -> None:
+def long_curls(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Long curls that unwind (fig. 6)."""
     options = {"length": 0.5, "vertices": ALICE.vertices}
     scene = SkinScene("long curls that unwind (fig. 6)", "curly", "turn", style_options=options)
     study_head(report, scene, ALICE, quick=quick, tell=tell)
 
 
-def straight(report: Report, *, quick: bool, tell: Tell) -> None:
+def straight(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Straight hair (fig. 7)."""
     scene = SkinScene("straight (fig. 7)", "straight", "shake", style_options={"vertices": HADLEY.vertices})
     study_head(report, scene, HADLEY, quick=quick, tell=tell)
 
 
-def separation(report: Report, *, quick: bool, tell: Tell) -> None:
+def separation(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Guides that part far from each other (fig. 8)."""
     scene = SkinScene(
         "large separation (fig. 8)",
@@ -129,20 +129,22 @@ def separation(report: Report, *, quick: bool, tell: Tell) -> None:
     study_head(report, scene, DANIELLE, quick=quick, tell=tell)
 
 
-def slow(report: Report, *, quick: bool, tell: Tell) -> None:
+def slow(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A slow turn of the head (fig. 9)."""
     scene = replace(SHORT_CURLS, name="slow motion (fig. 9)", motion="turn", motion_options={"rate": 0.25})
     study_head(report, scene, JOSH, quick=quick, tell=tell, is_row=False)
 
 
-def capture(report: Report, *, quick: bool, tell: Tell) -> None:
+def capture(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Motion like that of a captured actor (fig. 10)."""
     scene = replace(SHORT_CURLS, name="capture-like motion (fig. 10)", motion="random")
     study_head(report, scene, JOSH, quick=quick, tell=tell, is_row=False)
     report.note("The paper plays captured motion; here it is a smooth random one of the same speeds.")
 
 
-def study_head(report: Report, scene: SkinScene, head: Head, *, quick: bool, tell: Tell, is_row: bool = True) -> None:
+def study_head(
+    report: Report, scene: SkinScene, head: Head, *, quick: bool, tell: ProgressCallback, is_row: bool = True
+) -> None:
     """Carry a head by every method, measure artefacts and time, and draw the methods side by side.
 
     Args:
@@ -166,7 +168,7 @@ def study_head(report: Report, scene: SkinScene, head: Head, *, quick: bool, tel
     tell("done", 1.0)
 
 
-def study_printed(report: Report, scene: SkinScene, head: Head, *, quick: bool, tell: Tell) -> None:
+def study_printed(report: Report, scene: SkinScene, head: Head, *, quick: bool, tell: ProgressCallback) -> None:
     """The same head as the paper prints it: guides, grid and algorithm 1, beside linear skinning of the same guides."""
     recording, sizes = recorded(scene, head, quick=quick, tell=tell, guide_method=PRINTED_GUIDES, start=0.5)
     found, carried = carry_by_all(report, recording, PRINTED_METHODS, sizes, tell, 0.7, guides=", xpbd")
@@ -190,7 +192,7 @@ def carry_by_all(
     recording: Recording,
     methods: Mapping[str, Callable[[Recording], Carry]],
     sizes: Sizes,
-    tell: Tell,
+    tell: ProgressCallback,
     start: float,
     guides: str = "",
 ) -> tuple[dict[str, dict[str, float]], dict[str, Carry]]:
@@ -243,7 +245,7 @@ def recorded(
     head: Head,
     *,
     quick: bool,
-    tell: Tell,
+    tell: ProgressCallback,
     guide_method: GuideMethod = OUR_GUIDES,
     start: float = 0.0,
 ) -> tuple[Recording, Sizes]:

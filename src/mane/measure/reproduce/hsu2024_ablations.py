@@ -10,7 +10,7 @@ import numpy as np
 
 from mane.measure.heads import Head
 from mane.measure.reproduce.hsu2024 import HADLEY, JOSH, SHORT_CURLS, Sizes, draw, frame_milliseconds, recorded
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study.skin import METHODS, Carry, Recording, measure, physical
 from mane.measure.study.skin_ablations import ABLATIONS, OVER_SHOULDERS
 from mane.metrics.summary import METRICS
@@ -23,7 +23,7 @@ ALPHAS = (0.0, 0.05, 0.2, 0.4, 0.7)
 PAPER_OVERHEAD = {"1 sweep": 20.0, "1 sweep from the frame before": 85.0}
 
 
-def sweeps(report: Report, *, quick: bool, tell: Tell) -> None:
+def sweeps(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """One sweep against more of them, and against the solution of the frame before (fig. 11)."""
     # All of them with cut forces alone and all of the gap closed, as the paper has it; the default is apart.
     variants: dict[str, Make] = {
@@ -60,7 +60,7 @@ def sweeps(report: Report, *, quick: bool, tell: Tell) -> None:
     )
 
 
-def drift(report: Report, *, quick: bool, tell: Tell) -> None:
+def drift(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Weightless hair with a growing share of the drift correction (fig. 12)."""
     scene = replace(SHORT_CURLS, name="weightless (fig. 12)", gravity=(0.0, 0.0, 0.0))
     recording, sizes = recorded(scene, _fewer(JOSH), quick=quick, tell=tell)
@@ -81,7 +81,7 @@ def drift(report: Report, *, quick: bool, tell: Tell) -> None:
     )
 
 
-def penetration(report: Report, *, quick: bool, tell: Tell) -> None:
+def penetration(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Hair over shoulders that turn away: left alone, projected, turned out by the penetration energy (fig. 13)."""
     recording, sizes = recorded(OVER_SHOULDERS, _fewer(HADLEY), quick=quick, tell=tell)
     carried = _carry_all(report, recording, sizes, ABLATIONS[OVER_SHOULDERS], tell)
@@ -100,7 +100,7 @@ def _fewer(head: Head, divisor: int = 5) -> Head:
 
 
 def _carry_all(
-    report: Report, recording: Recording, sizes: Sizes, variants: Mapping[str, Make], tell: Tell
+    report: Report, recording: Recording, sizes: Sizes, variants: Mapping[str, Make], tell: ProgressCallback
 ) -> dict[str, Carry]:
     """Measure every variant and return the bound skins."""
     carried = {}

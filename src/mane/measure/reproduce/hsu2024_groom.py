@@ -19,7 +19,7 @@ from mane.groom.resample import resample
 from mane.io.grooms import read_groom
 from mane.measure.captions import describe
 from mane.measure.reproduce.hsu2024 import QUICK, QUICK_GUIDES, QUICK_STRANDS, Sizes, carry_by_all, draw
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study.skin import METHODS, PRINTED_GUIDES, PRINTED_METHODS, SkinScene, record_groom
 
 VARIABLE = "MANE_GROOM"
@@ -37,7 +37,7 @@ class BareScene(SkinScene):
         return None
 
 
-def real_groom(report: Report, *, quick: bool, tell: Tell) -> None:
+def real_groom(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A groom from a file, shaken."""
     path = Path(os.environ.get(VARIABLE, USUAL))
     if not path.exists():

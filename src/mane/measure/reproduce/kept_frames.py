@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mane.geometry.archives import DAMAGED_ARCHIVE
 from mane.io.atomic import atomic_write
-from mane.measure.reproduce.reproduce import Tell
+from mane.measure.reproduce.reproduce import ProgressCallback
 
 STATE, KEY, NUMBER = "state.npz", "key", "frames"
 
@@ -56,7 +56,13 @@ class KeptFrames:
     """
 
     def __init__(
-        self, folder: Path, key: Mapping[str, Any], count: int, parts: Mapping[str, Remembering], tell: Tell, title: str
+        self,
+        folder: Path,
+        key: Mapping[str, Any],
+        count: int,
+        parts: Mapping[str, Remembering],
+        tell: ProgressCallback,
+        title: str,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._file, self._key, self._count = folder / STATE, json.dumps(key, sort_keys=True), count

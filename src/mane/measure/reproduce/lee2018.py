@@ -20,7 +20,7 @@ from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.groom.select import select_guides
 from mane.measure.pictures import stack_rows
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error
 from mane.render.camera import Camera
@@ -96,7 +96,7 @@ def volume_skin(coat: Coat, **settings: Any) -> VolumeSkin:
     return skin
 
 
-def creature(report: Report, *, quick: bool, tell: Tell) -> None:
+def creature(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """The furred creature walks: kinematic (figs. 2, 3)."""
     sizes = QUICK if quick else USUAL
     coat = make_coat(sizes, "walk")
@@ -109,7 +109,7 @@ def creature(report: Report, *, quick: bool, tell: Tell) -> None:
     report.note(f"{sizes.strands:,} hairs stand for 540,078; `mane bench volume` has the time at the paper's size.")
 
 
-def wetting(report: Report, *, quick: bool, tell: Tell) -> None:
+def wetting(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Dry, sagged, matted while it walks, paws first (figs. 6, 10)."""
     sizes = QUICK if quick else USUAL
     coat = make_coat(sizes, "walk")
@@ -120,7 +120,7 @@ def wetting(report: Report, *, quick: bool, tell: Tell) -> None:
     _play(report, coat, {"wetting": skin}, sizes, tell, "wetting")
 
 
-def dynamic(report: Report, *, quick: bool, tell: Tell) -> None:
+def dynamic(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A shake with the mesh alone, and with a second one on weak and on strong springs (figs. 4, 5)."""
     sizes = QUICK if quick else USUAL
     coat = make_coat(sizes, "shake")
@@ -131,7 +131,7 @@ def dynamic(report: Report, *, quick: bool, tell: Tell) -> None:
     _play(report, coat, skins, sizes, tell, "shake")
 
 
-def truth(report: Report, *, quick: bool, tell: Tell) -> None:
+def truth(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Every hair of a sparse coat simulated, beside what skins make of a tenth of them, and the volume of none."""
     sizes = QUICK if quick else USUAL
     coat = make_coat(sizes, "walk", strands=60 if quick else 500)
@@ -172,7 +172,9 @@ def _compared(coat: Coat, points: FloatArray, real: FloatArray, time: float) -> 
     )
 
 
-def _play(report: Report, coat: Coat, skins: Mapping[str, VolumeSkin], sizes: Sizes, tell: Tell, picture: str) -> None:
+def _play(
+    report: Report, coat: Coat, skins: Mapping[str, VolumeSkin], sizes: Sizes, tell: ProgressCallback, picture: str
+) -> None:
     """Carry all frames of a shot, draw three of them, and add figures."""
     steps = max(round(sizes.seconds * FRAME_RATE), 3)
     shown = [steps // 6, steps // 2, steps]

@@ -20,7 +20,7 @@ from mane.groom.guides import Guides
 from mane.groom.select import select_guides
 from mane.measure.pictures import stack_rows
 from mane.measure.reproduce.lee2018 import FRAME_RATE, PAPER, QUICK, USUAL, make_coat
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.metrics.length import length_error
 from mane.render.camera import Camera
 from mane.render.panels import side_by_side
@@ -72,7 +72,9 @@ class Played:
     status: list[NDArray[np.int8]]
 
 
-def _play(setting: Setting, skin: VolumeSkin, steps: int, shown: Sequence[int], tell: Tell, name: str) -> Played:
+def _play(
+    setting: Setting, skin: VolumeSkin, steps: int, shown: Sequence[int], tell: ProgressCallback, name: str
+) -> Played:
     points, seconds, active, status = [], [], [], []
     for number, frame in enumerate(setting.frames(steps)):
         tell(name, number / (steps + 1))
@@ -129,7 +131,7 @@ def _on_head(
     groom: Groom,
     name: str,
     quick: bool,
-    tell: Tell,
+    tell: ProgressCallback,
     paper: Mapping[str, float],
     **mesh_settings: float,
 ) -> None:
@@ -158,7 +160,7 @@ def _on_head(
     _draw(report, setting, runs, shown, name)
 
 
-def mohawk(report: Report, *, quick: bool, tell: Tell) -> None:
+def mohawk(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A mohawk that shakes (fig. 5): 1,263 strands, 15,784 particles in the paper."""
     groom = styles.make("mohawk", strands=80 if quick else 1_263, vertices=8 if quick else 13, seed=1)
     paper = {"kinematic": 17.0, "hairs, weak springs": 165.0, "hairs, strong springs": 165.0}
@@ -166,14 +168,14 @@ def mohawk(report: Report, *, quick: bool, tell: Tell) -> None:
     _on_head(report, groom, "mohawk", quick, tell, paper, spacing=0.075, frequency=10.0)
 
 
-def long_hair(report: Report, *, quick: bool, tell: Tell) -> None:
+def long_hair(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Long hair that shakes (fig. 8): 9,703 strands, 69,439 particles in the paper."""
     groom = styles.make("straight", strands=80 if quick else 9_703, vertices=8, seed=1)
     paper = {"hairs, weak springs": 669.0, "hairs, strong springs": 669.0, "nodes": 412, "tetrahedra": 1_557}
     _on_head(report, groom, "long_hair", quick, tell, paper, spacing=0.09, frequency=20.0)
 
 
-def carpet(report: Report, *, quick: bool, tell: Tell) -> None:
+def carpet(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A ball rolls over a carpet (fig. 7), 2,145 strands: all of them simulated, and only those that it touches."""
     groom = styles.make("carpet", strands=200 if quick else 2_145, vertices=8 if quick else 53, seed=1)
     mat = styles.body("carpet")
@@ -218,7 +220,7 @@ def _depth(setting: Setting, points: FloatArray, number: int) -> float:
     return float(max(-setting.simulation.solids[1].distance(points.reshape(-1, 3), number / FRAME_RATE).min(), 0.0))
 
 
-def mass_spring(report: Report, *, quick: bool, tell: Tell) -> None:
+def mass_spring(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Mass-spring hair of the whole coat (paper: 108 h per frame): a part is simulated, and its time scaled."""
     sizes, count = (QUICK, 40) if quick else (USUAL, 2_000)
     coat = make_coat(sizes, "walk", strands=count)

@@ -27,7 +27,7 @@ from mane.groom.groom import Groom
 from mane.io.usd.write_surface import write_surface
 from mane.measure.reproduce.kept_frames import KeptFrames, Remembering, Rows
 from mane.measure.reproduce.lee2018 import FRAME_RATE, PAPER, QUICK, VIEW, Coat, Sizes, make_coat
-from mane.measure.reproduce.reproduce import Report, Tell
+from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.render.camera import Camera
 from mane.render.looks import LOOKS, STYLE_LEVEL
 from mane.render.panels import side_by_side
@@ -75,13 +75,13 @@ class Tank:
     jets: Callable[[FloatArray, float], Sequence[Jet]] = lambda bounds, cell: ()
 
 
-def slosh(report: Report, *, quick: bool, tell: Tell) -> None:
+def slosh(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A pool that sloshes around the creature while it shakes itself (fig. 4)."""
     shake = {"motion": "shake"}
     _wet(report, Tank(height=0.35, tilt=0.12), shake, "Bear Slosh", 181.0, quick=quick, tell=tell)
 
 
-def pour(report: Report, *, quick: bool, tell: Tell) -> None:
+def pour(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """Water poured over the creature's back, which walks on the spot so that it stays below the jet (fig. 13)."""
 
     def jets(bounds: FloatArray, cell: float) -> list[Jet]:
@@ -94,13 +94,13 @@ def pour(report: Report, *, quick: bool, tell: Tell) -> None:
     _wet(report, Tank(jets=jets), walk, "Bear Pour", 2183.0, quick=quick, tell=tell)
 
 
-def water(report: Report, *, quick: bool, tell: Tell) -> None:
+def water(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """The creature walks slowly through a pool that reaches to its belly (fig. 12)."""
     walk = {"motion": "walk", "speed": 0.25}
     _wet(report, Tank(height=0.22), walk, "Bear Water", 2957.0, quick=quick, tell=tell)
 
 
-def breach(report: Report, *, quick: bool, tell: Tell) -> None:
+def breach(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
     """A bare body that leaps out of the water and falls back, without and with a layer that clings to it (fig. 14).
 
     The drag of the layer is keyframed: it raises water with the body, and lets go of it at the top.
@@ -121,7 +121,14 @@ def breach(report: Report, *, quick: bool, tell: Tell) -> None:
 
 
 def _leap(
-    report: Report, body: Solid, skin: Mesh, layer: MeshDrag | None, name: str, sizes: Sizes, cells: int, tell: Tell
+    report: Report,
+    body: Solid,
+    skin: Mesh,
+    layer: MeshDrag | None,
+    name: str,
+    sizes: Sizes,
+    cells: int,
+    tell: ProgressCallback,
 ) -> dict[str, Any]:
     """One leap; returns what it raised at most [litres], and pictures."""
     height = float(skin.points[:, 1].max()) + 0.03
@@ -339,7 +346,7 @@ class Pictures:
 
 
 def _wet(
-    report: Report, tank: Tank, motion: dict[str, Any], row: str, paper: float, *, quick: bool, tell: Tell
+    report: Report, tank: Tank, motion: dict[str, Any], row: str, paper: float, *, quick: bool, tell: ProgressCallback
 ) -> None:
     """Play a shot of the coat in water, draw all frames, and add figures."""
     sizes, cells = QUICK if quick else FULL, CELLS[quick]

@@ -17,7 +17,7 @@ from mane.geometry.checks import require_choice
 from mane.measure.figures import Figures, Row
 from mane.measure.reproduce.page import Section, report_page
 
-Tell = Callable[[str, float], None]  # what is being done, and which share of the scene is
+ProgressCallback = Callable[[str, float], None]  # what is being done, and which share of the scene is
 Done = Callable[[float], None]  # which share of a task is done
 
 
@@ -171,7 +171,7 @@ def reproduce(
     return reports
 
 
-def task_of(tell: Tell, text: str, start: float, end: float) -> Done:
+def task_of(tell: ProgressCallback, text: str, start: float, end: float) -> Done:
     """What to call with the share done of a task that takes a scene from `start` to `end`."""
 
     def done(share: float) -> None:
@@ -180,7 +180,7 @@ def task_of(tell: Tell, text: str, start: float, end: float) -> Done:
     return done
 
 
-def _of_scene(name: str, tell: Callable[[str, str, float], None] | None) -> Tell:
+def _of_scene(name: str, tell: Callable[[str, str, float], None] | None) -> ProgressCallback:
     def told(text: str, share: float) -> None:
         if tell is not None:
             tell(name, text, share)

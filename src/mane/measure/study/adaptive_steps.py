@@ -249,9 +249,9 @@ def grown(size: Size) -> tuple[Groom, Guides]:
     return groom, select_guides(groom, size.guides, method="random", seed=1)
 
 
-def simulated(guides: Guides, size: Size, head: str, way: Motion) -> Simulation:
-    """Guides on their body, and a comb on its way."""
-    comb = make_comb().solid(way)
+def simulated(guides: Guides, size: Size, head: str, motion: Motion) -> Simulation:
+    """Guides on their body, and a comb that moves."""
+    comb = make_comb().solid(motion)
     return Simulation(guides, body=styles.body(size.style), head=make_motion(head), solids=[comb], frame_rate=1 / STEP)
 
 
@@ -265,8 +265,8 @@ def combed(guides: Guides, size: Size) -> Simulation:
     """Guides whose comb goes through them, from the front to the back."""
     middle = comb_pose(size)
     ends = middle.position + np.array([[0.0, 0.0, COMB_REACH], [0.0, 0.0, -COMB_REACH]])
-    way = KeyframedMotion(np.array([0.0, 2 * COMB_REACH / COMB_SPEED]), ends, np.tile(middle.rotation, (2, 1)))
-    return simulated(guides, size, "still", way)
+    motion = KeyframedMotion(np.array([0.0, 2 * COMB_REACH / COMB_SPEED]), ends, np.tile(middle.rotation, (2, 1)))
+    return simulated(guides, size, "still", motion)
 
 
 def calm_frames(guides: Guides, size: Size) -> list[GuideFrame]:

@@ -93,7 +93,7 @@ class Recording:
         return self.learned[training]
 
 
-Done = Callable[[str, float], None]
+ProgressCallback = Callable[[str, float], None]
 
 
 def head_of(scene: PartingScene) -> Motion:
@@ -111,7 +111,9 @@ def simulation_of(scene: PartingScene, guides: Guides, head: Motion, solids: Seq
     return Simulation(guides, scene.model, material=material, **common, **scene.strand)
 
 
-def motion_of(scene: PartingScene, groom: Groom, seeds: Sequence[int], seconds: float, done: Done) -> TrainingMotion:
+def motion_of(
+    scene: PartingScene, groom: Groom, seeds: Sequence[int], seconds: float, done: ProgressCallback
+) -> TrainingMotion:
     """Every hair of a groom simulated under random motions of the head, without solids."""
     every, begins, steps = [], [], round(seconds * FRAME_RATE)
     for number, seed in enumerate(seeds):
@@ -128,7 +130,7 @@ def motion_of(scene: PartingScene, groom: Groom, seeds: Sequence[int], seconds: 
     return TrainingMotion(groom.as_uniform(), displacement, np.array(begins), TRAINED_EVERY / FRAME_RATE)
 
 
-def motions(scene: PartingScene, sizes: Sizes, done: Done) -> tuple[Groom, TrainingMotion, TrainingMotion]:
+def motions(scene: PartingScene, sizes: Sizes, done: ProgressCallback) -> tuple[Groom, TrainingMotion, TrainingMotion]:
     """A groom, its motion to learn from, and motion that is not learned from."""
     groom = grown(scene, sizes)
     learned = motion_of(scene, groom, TRAINING_SEEDS, sizes.train_seconds, done)
@@ -158,7 +160,7 @@ def grown(scene: PartingScene, sizes: Sizes) -> Groom:
     return styles.make(scene.style, strands=sizes.strands, vertices=sizes.vertices, seed=1, **scene.options)
 
 
-def record(scene: PartingScene, sizes: Sizes, done: Done, **training: Any) -> Recording:
+def record(scene: PartingScene, sizes: Sizes, done: ProgressCallback, **training: Any) -> Recording:
     """Learn, then simulate every hair of a scene, and its guides."""
     groom = grown(scene, sizes)
     steps = round(min(scene.seconds, sizes.seconds) * FRAME_RATE)

@@ -20,7 +20,7 @@ from mane.geometry.checks import FloatArray
 from mane.groom.groom import Groom
 from mane.groom.guides import Guides
 from mane.measure.study import parting
-from mane.measure.study.parting import Done, Make, Recording
+from mane.measure.study.parting import Make, ProgressCallback, Recording
 from mane.measure.study.parting_meter import Found, FrameMeter, PropDistance, near_solids
 from mane.measure.study.parting_scenes import PartingScene
 from mane.measure.study.parting_truth import kept_truth
@@ -75,7 +75,9 @@ class Streamed:
     drawn: Mapping[int, tuple[GuideFrame, dict[str, FloatArray]]]
 
 
-def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], folder: Path, done: Done) -> Streamed:
+def stream(
+    size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], folder: Path, done: ProgressCallback
+) -> Streamed:
     """Simulate a sample, unless `folder` has that, learn of it, and carry it through the scene by all methods.
 
     `drawn` are methods that pictures show.
@@ -112,7 +114,7 @@ def stream(size: FullSize, methods: Mapping[str, Make], drawn: Collection[str], 
     return Streamed({name: meter.found() for name, meter in meters.items()}, own.found(), recording, frames)
 
 
-def _truth_of(size: FullSize, part: Groom, folder: Path, done: Done) -> FloatArray:
+def _truth_of(size: FullSize, part: Groom, folder: Path, done: ProgressCallback) -> FloatArray:
     """Hairs of the sample in every frame, simulated [m], shape (F, S, V, 3)."""
     scene = size.scene
 
@@ -127,7 +129,7 @@ def _truth_of(size: FullSize, part: Groom, folder: Path, done: Done) -> FloatArr
     return kept_truth(folder, key, (size.steps, part.strand_count, size.vertices, 3), simulate)
 
 
-def _recorded(size: FullSize, part: Groom, done: Done) -> Recording:
+def _recorded(size: FullSize, part: Groom, done: ProgressCallback) -> Recording:
     """What is learned of a part of the hairs, and the simulation of its guides, without frames and truth."""
     motion = parting.motion_of(size.scene, part, parting.TRAINING_SEEDS, size.train_seconds, done)
     done("learning", 1.0)

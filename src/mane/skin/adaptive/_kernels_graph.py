@@ -215,8 +215,8 @@ def connect_pairs(
     for p in prange(len(pairs)):
         i, j = pairs[p, 0], pairs[p, 1]
         apart, farthest = squared_gap(points[i], points[j])
-        rush, _ = squared_gap(velocity[i], velocity[j])
-        d = inv_a[p] * apart + inv_b[p] * rush
+        velocity_apart, _ = squared_gap(velocity[i], velocity[j])
+        d = inv_a[p] * apart + inv_b[p] * velocity_apart
         difference[p] = d
         passes = present[i] > ZERO and present[j] > ZERO and d <= limit[p]
         tips, _ = squared_gap(points[i, last:], points[j, last:])

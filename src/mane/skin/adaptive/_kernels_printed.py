@@ -43,7 +43,7 @@ def fill_clique_masks(
 
 
 @njit(cache=True, error_model="numpy")
-def squared_way(a, b):
+def squared_distance(a, b):
     """Sum of squared differences of two arrays (3, V)."""
     total = 0.0
     for c in range(a.shape[0]):
@@ -84,12 +84,12 @@ def choose_printed_near(
         best, least = 0, np.inf
         for k in range(distinct):
             sum_near(found[k], rows[s], rest[s], guide_rest, carried, s, present, scratch, acc)
-            way = squared_way(acc, held)
+            distance = squared_distance(acc, held)
             if has_tangents:
                 sum_near(found[k], rows[s], rest[s], guide_rest, tangents, s, present, scratch, acc)
-                way += squared_way(acc, held_tangent)
-            if way < least or (way == least and found[k] > best):
-                best, least = found[k], way
+                distance += squared_distance(acc, held_tangent)
+            if distance < least or (distance == least and found[k] > best):
+                best, least = found[k], distance
         chosen[s] = best
 
 
@@ -163,10 +163,10 @@ def choose_printed_listed(
                     continue
                 weights = coefficients[start[k] : start[k + 1]]
                 sum_listed(mask, weights, scale, least_weight, places, moved, s, there, scratch, acc)
-                way = squared_way(acc, held)
+                distance = squared_distance(acc, held)
                 if has_tangents:
                     sum_listed(mask, weights, scale, least_weight, places, turned, s, there, scratch, acc)
-                    way += squared_way(acc, held_tangent)
-                if way < least or (way == least and k < best):
-                    best, least = k, way
+                    distance += squared_distance(acc, held_tangent)
+                if distance < least or (distance == least and k < best):
+                    best, least = k, distance
         chosen[s] = best

@@ -17,9 +17,9 @@ def motion_difference(
     points: Float64Array, velocity: Float64Array, a: Float64Array, b: Float64Array, sigma: float
 ) -> Float64Array:
     """d(i, j) of chai2017 eq. 2 for all pairs of guides (G, G); `points`, `velocity (G, U, 3)`, A and B (G, G)."""
-    way = ((points[:, None] - points[None]) ** 2).sum(axis=(2, 3))
-    rush = ((velocity[:, None] - velocity[None]) ** 2).sum(axis=(2, 3))
-    return np.asarray(way / a + sigma * rush / b)
+    apart = ((points[:, None] - points[None]) ** 2).sum(axis=(2, 3))
+    velocity_apart = ((velocity[:, None] - velocity[None]) ** 2).sum(axis=(2, 3))
+    return np.asarray(apart / a + sigma * velocity_apart / b)
 
 
 def passes_interpolation_check(

@@ -118,8 +118,8 @@ class Blend:
     present: FloatArray
     before: NDArray[np.int32]
     now: NDArray[np.int32]
-    turn: FloatArray
-    move: FloatArray
+    rotation: FloatArray
+    translation: FloatArray
     decay: np.float32
     offset: FloatArray
     is_fading: NDArray[np.bool_]

@@ -100,7 +100,7 @@ class ListedSets:
         """Fill `out (S, 3 V)` with the hairs of a frame."""
         blending.blend_listed(
             *(tables.positions, tables.rows, *self._sets, blend.present),
-            *(blend.before, blend.now, blend.turn, blend.move, blend.decay),
+            *(blend.before, blend.now, blend.rotation, blend.translation, blend.decay),
             *(blend.offset, blend.is_fading, out),
         )
 

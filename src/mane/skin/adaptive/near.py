@@ -81,7 +81,7 @@ class NearSets:
         """Fill `out (S, 3 V)` with the hairs of a frame."""
         blending.blend_near(
             *(tables.positions, tables.rows, blend.present),
-            *(blend.before, blend.now, blend.turn, blend.move, blend.decay),
+            *(blend.before, blend.now, blend.rotation, blend.translation, blend.decay),
             *(blend.offset, blend.is_fading, out),
         )
 

@@ -42,7 +42,7 @@ NEAR_SOLIDS = 0.1  # [m] hair of guides that are all farther from solids is not 
 
 
 class AdaptiveSkin(Skin):
-    """Every hair hangs on a set of guides of its own, and on another one where something parts these.
+    """Every hair hangs on a set of guides of its own: the best that was learned, or the nearest that nothing parts.
 
     Guides are nodes of a graph, and connected where they may be interpolated between: where they move alike and no
     solid is between them (chai2017 4.1, 4.2). A set of guides is valid where all of them are connected. Every hair
@@ -223,8 +223,8 @@ class AdaptiveSkin(Skin):
             present=of_rows,
             before=before,
             now=self.chosen,
-            turn=turn.reshape(-1).astype(np.float32),
-            move=(seen.head.position + turn @ self._tables.pivot).astype(np.float32),
+            rotation=turn.reshape(-1).astype(np.float32),
+            translation=(seen.head.position + turn @ self._tables.pivot).astype(np.float32),
             decay=self._decay,
             offset=self._offset,
             is_fading=self._is_fading,
@@ -245,7 +245,7 @@ class AdaptiveSkin(Skin):
             self._jump = self._no_jump()
         offset, is_fading = self._jump
         still = np.eye(3, dtype=np.float32).reshape(-1), np.zeros(3, np.float32)
-        blend = replace(last, turn=still[0], move=still[1], offset=offset, is_fading=is_fading)
+        blend = replace(last, rotation=still[0], translation=still[1], offset=offset, is_fading=is_fading)
         out = np.empty_like(self._points)
         self.sets.blend(self._tables.with_shift(values), blend, out.reshape(len(out), -1))
         out -= self._tables.rest.swapaxes(1, 2)
