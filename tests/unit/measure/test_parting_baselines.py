@@ -10,7 +10,13 @@ from mane.body.motion import Pose
 from mane.body.shapes import Sphere
 from mane.body.solid import Solid
 from mane.dataset.learn.motion import TrainingMotion
-from mane.measure.study.parting_baselines import GRAVITY, ParticleSkin, convex_weights, follow_the_leader
+from mane.measure.study.parting_baselines import (
+    GRAVITY,
+    PairCorrection,
+    ParticleSkin,
+    convex_weights,
+    follow_the_leader,
+)
 
 
 def test_weights_are_those_of_an_independent_solver():
@@ -31,6 +37,25 @@ def test_weights_are_those_of_an_independent_solver():
     # Leaving out the most negative one is a heuristic: now and then another face is a little better.
     assert (cost < wanted * 1.001 + 1e-9).mean() >= 0.9
     assert (cost < wanted * 1.2).all()
+
+
+def test_hairs_that_have_come_too_near_are_pushed_apart_in_pairs():
+    rest = np.zeros((3, 4, 3), np.float32)
+    rest[:, :, 1] = -np.linspace(0, 0.03, 4)
+    rest[:, :, 0] = np.array([0.0, 0.002, 0.0205])[:, None]
+    correction = PairCorrection(rest)
+    assert correction.distance == pytest.approx(0.002, rel=1e-5)
+    np.testing.assert_array_equal(correction(rest.copy()), rest)
+    near = rest.copy()
+    near[1, 1:, 0] = 0.0008
+    made = correction(near.copy())
+    np.testing.assert_allclose(made[1, 1:, 0] - made[0, 1:, 0], 0.002, rtol=1e-5)  # as far as they were groomed
+    np.testing.assert_allclose(made.mean(axis=0), near.mean(axis=0), atol=1e-9)  # what one gains the other loses
+    np.testing.assert_array_equal(made[:, 0], near[:, 0])
+    np.testing.assert_array_equal(made[2], near[2])
+    # As near as they were groomed, where that is nearer.
+    close = PairCorrection(rest, distance=0.01)
+    np.testing.assert_allclose(close(near.copy())[1, 1:, 0] - close(near.copy())[0, 1:, 0], 0.002, rtol=1e-5)
 
 
 def training(hairs=12, vertices=5, frames=30):

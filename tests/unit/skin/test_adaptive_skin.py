@@ -540,7 +540,7 @@ def test_forces_of_many_hairs_take_memory_by_what_hangs_together():
     np.testing.assert_allclose(weights.T @ (weights @ forces - asked) + 0.05 * forces, 0, atol=1e-9)
 
 
-FORMS = ["own_side", "velocity", "colliding", "printed"]
+FORMS = ["velocity", "own_side", "colliding", "printed"]
 ALWAYS_ALL = {"use_motion": False, "use_solids": False}  # sets that no tooth changes
 
 
@@ -607,7 +607,7 @@ def test_a_short_hair_pushes_a_long_guide_where_it_is(form):
     told = np.flatnonzero(np.abs(skin.guide_load().force[0]).max(axis=1))
     assert told.size
     assert told.max() <= 5  # its length counts in steps of 4 %
-    assert told.min() >= 3
+    assert form == "printed" or told.min() >= 3  # eq. 4 counts what hangs above, too, which asks for nothing
 
 
 @pytest.mark.parametrize("paper", [False, True])

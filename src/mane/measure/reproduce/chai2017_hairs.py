@@ -1,6 +1,7 @@
 """chai2017 with hair against hair, as a finishing pass: what `keep_volume` does to volume, lengths and time.
 
-It stands where the paper has the position correction of its reference [33], which is not here (decision 32).
+It stands where the paper has the position correction of its reference [33], of which no equation is at hand (decision
+32); a plain one, as far as the paper tells of it, is beside.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study import parting
 from mane.measure.study import parting_scenes as scenes
 from mane.measure.study.parting import Recording
+from mane.measure.study.parting_baselines import PairCorrection
 from mane.metrics.flicker import FlickerMeter
 from mane.metrics.kink import kink
 from mane.metrics.length import length_error
@@ -36,10 +38,14 @@ def run(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
         tell(f"keeping hair from hair, compression {compression}", 0.8 + 0.05 * number)
         finish = VolumeKeeping(recording.groom, compression=compression)
         _measure(report, recording, f"{case}, adaptive, keep_volume, compression {compression:g}", finish, carried)
+    tell("keeping hair from hair, pair by pair", 0.95)
+    pairs = PairCorrection(recording.groom.as_uniform())
+    _measure(report, recording, f"{case}, adaptive, pairs of vertices", pairs, carried)
     report.note(
         "The paper keeps hair from hair by the position correction of [33], of which it prints no equation and whose "
         "text is not at hand. `keep_volume` is a method of ours in its place, by densities: a finishing pass, too, and "
-        "without friction. Nothing here says how well [33]'s own would do."
+        "without friction. Pairs of vertices are the plain constraint of position-based dynamics, in NumPy, which is "
+        "what the paper's words would lead one to. Nothing here says how well [33]'s own would do."
     )
     tell("done", 1.0)
 
@@ -50,7 +56,7 @@ def _carried(recording: Recording) -> FloatArray:
 
 
 def _measure(
-    report: Report, recording: Recording, case: str, finish: VolumeKeeping | None, carried: FloatArray
+    report: Report, recording: Recording, case: str, finish: VolumeKeeping | PairCorrection | None, carried: FloatArray
 ) -> None:
     """Finish every frame, with `finish` where there is one, and add what it came to."""
     others, rest = recording.others, recording.groom.as_uniform()

@@ -1,6 +1,7 @@
 """What chai2017 compares with that is no skin of this package: earlier methods, in plain NumPy, to be measured only.
 
 `ParticleSkin` is the skinning of its reference [33] (figs. 3a, 10): every vertex has guide vertices of its own.
+`PairCorrection` is a position correction of hair against hair as [33]'s is told of: by particles, without friction.
 `follow_the_leader` simulates every hair by its reference [38], position-based dynamics with one sweep per step.
 """
 
@@ -19,6 +20,8 @@ from mane.strand.frame import GuideFrame
 
 Float64Array = NDArray[np.float64]
 
+NEIGHBOURS = 8  # among which one of another hair is looked for
+PAIR_ROUNDS = 4
 GUIDE_VERTICES = 4  # that a vertex is blended from
 SLACK = 1e-9  # of the largest entry, on the diagonal of Gram matrices: vertices may move exactly alike
 GRAVITY = np.array([0.0, -9.81, 0.0])
@@ -59,6 +62,59 @@ class ParticleSkin:
         moved = frame.head.inverse_apply(frame.points) - self._guides
         displacement = np.einsum("pm,pmc->pc", self._weights, moved.reshape(-1, 3)[self._near])
         return frame.head.apply(self._rest + displacement.reshape(self._rest.shape)).astype(np.float32)
+
+
+class PairCorrection:
+    """Vertices of hairs that have come too near those of others, pushed apart in pairs.
+
+    chai2017 takes the position correction of [33] against hair, "frictionless" and not complete, and prints no equation
+    of it: this is the plain constraint of position-based dynamics, |p_i - p_j| >= d_ij, by Jacobi rounds, with no
+    memory of the frame before. Pairs that were groomed nearer than `distance` may stay as near as they were.
+
+    Args:
+        rest: hairs at rest [m], shape (S, V, 3).
+        distance: that vertices of two hairs keep [m]; by default the median of how near they are at rest.
+        rounds: how often pairs are looked for.
+    """
+
+    def __init__(self, rest: FloatArray, distance: float | None = None, rounds: int = PAIR_ROUNDS) -> None:
+        self._rest, self._rounds = rest.reshape(-1, 3).astype(np.float64), rounds
+        self._hair = np.repeat(np.arange(len(rest)), rest.shape[1])
+        self._is_root = np.tile(np.arange(rest.shape[1]) == 0, len(rest))
+        self.distance = self._nearest() if distance is None else distance
+
+    def _nearest(self) -> float:
+        """How near the nearest vertex of another hair is at rest, the median [m]; roots do not count."""
+        from scipy.spatial import cKDTree
+
+        own = ~self._is_root
+        reach = min(NEIGHBOURS, int(own.sum()))
+        apart, other = cKDTree(self._rest[own]).query(self._rest[own], k=np.arange(1, reach + 1))
+        of_others = np.where(self._hair[own][other] != self._hair[own][:, None], apart, np.inf)
+        return float(np.median(of_others.min(axis=1)))
+
+    def __call__(self, points: FloatArray, frame: GuideFrame | None = None) -> FloatArray:
+        """Push hairs (S, V, 3) [m] from each other, in place; roots stay."""
+        from scipy.spatial import cKDTree
+
+        flat = points.reshape(-1, 3).astype(np.float64)
+        for _ in range(self._rounds):
+            first, second = cKDTree(flat).query_pairs(self.distance, output_type="ndarray").T
+            is_other = self._hair[first] != self._hair[second]
+            first, second = first[is_other], second[is_other]
+            groomed = np.linalg.norm(self._rest[first] - self._rest[second], axis=1)
+            apart = flat[first] - flat[second]
+            size = np.linalg.norm(apart, axis=1)
+            lacks = np.maximum(np.minimum(self.distance, groomed) - size, 0.0)
+            push = 0.5 * (lacks / np.maximum(size, 1e-9))[:, None] * apart
+            moved, pairs = np.zeros_like(flat), np.zeros(len(flat))
+            np.add.at(moved, first, push)
+            np.subtract.at(moved, second, push)
+            np.add.at(pairs, np.concatenate([first, second]), np.tile(lacks > 0, 2))
+            moved[self._is_root] = 0.0
+            flat += moved / np.maximum(pairs, 1.0)[:, None]
+        points[...] = flat.reshape(points.shape)
+        return points
 
 
 def convex_weights(gram: Float64Array, right: Float64Array) -> Float64Array:

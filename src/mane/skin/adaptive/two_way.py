@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from mane.strand.model import Float64Array, StrandModel
 from mane.strand.ports import GuideLoad
 
 SINGULAR = 1e-12  # of the largest eigenvalue of W^T W: what is less is taken for zero
-FORMS = ("own_side", "velocity", "colliding", "printed")
+FORMS = ("velocity", "own_side", "colliding", "printed")
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class TwoWayParams(AdaptiveParams):
     """Settings of `TwoWaySkin`: those of `AdaptiveParams`, and four of its own.
 
     Attributes:
-        form: what guides get of their hairs. "own_side": eq. 4 over hairs that meet a solid, with a Tikhonov term; a
-            hair acts only on guides on the side of the solid where it comes out. "velocity": a guide takes the mean of
-            the velocities that its hairs must gain, weighted by their masses, those that meet nothing gaining none.
+        form: what guides get of their hairs. "velocity": a guide takes the mean of the velocities that its hairs must
+            gain, weighted by their masses, those that meet nothing gaining none. "own_side": eq. 4 over hairs that meet
+            a solid, with a Tikhonov term; a hair acts only on guides on the side of the solid where it comes out.
             "colliding": as "own_side", but hairs act on all their guides. "printed": over all hairs, those that meet
             nothing asking for no force; the system is singular, and solved by the pseudo-inverse.
         strength: of the penalty, in what would take a hair by its depth in one frame (chai2017 5.1).
@@ -47,7 +48,7 @@ class TwoWayParams(AdaptiveParams):
         most_speed: a guide's vertex is not sped up by more than this in a frame [m/s]; "printed" has no such limit.
     """
 
-    form: Annotated[str, Choice(*FORMS)] = "own_side"
+    form: Annotated[str, Choice(*FORMS)] = FORMS[0]
     strength: Positive = 0.2
     tikhonov: Positive = 0.05
     most_speed: Positive = 0.5
@@ -186,9 +187,9 @@ class TwoWaySkin(AdaptiveSkin):
         push[:, 0] = 0
         return Penetration(push, velocity)
 
-    def _carriers(self, hairs: IntArray) -> Carriers:
-        """What carries some hairs, by the sets of this frame."""
-        weights = self.sets.weights(self._tables, hairs, self.chosen)
+    def _carriers(self, hairs: IntArray, chosen: NDArray[np.int32] | None = None) -> Carriers:
+        """What carries some hairs, by the sets of this frame, or those that all hairs have `chosen` (S,)."""
+        weights = self.sets.weights(self._tables, hairs, self.chosen if chosen is None else chosen)
         hair, member, vertex = np.nonzero(weights)
         rows = self._tables.rows[hairs[hair], member]
         place = self.guide_rows.parameter[rows, 0, vertex].astype(np.float64)
@@ -226,25 +227,29 @@ class TwoWaySkin(AdaptiveSkin):
         return given.reshape(shape)
 
     def _mean_gains(self, frame: GuideFrame, rows: IntArray, found: Penetration, step: float) -> Float64Array:
-        """Velocities [m/s] that the vertices of guides (G, U, 3) take from all hairs that hang on them.
+        """Velocities [m/s] that the vertices of guides (G, U, 3) take from the hairs that hang on them.
 
         A guide with all its hairs is an inelastic collision of as many masses as hairs meet the solid with all others,
         so that no guide gets faster than the hair that asks for most.
         """
-        every = self._carriers(np.arange(self.groom.strand_count))
+        carriers = self._carriers(rows)
         of_guides = frame.velocity.reshape(-1, 3).astype(np.float64)
         size = np.linalg.norm(found.push, axis=2, keepdims=True)
         out = found.push / np.maximum(size, 1e-12)
-        own = np.zeros((self.groom.strand_count, *found.push.shape[1:]))
-        np.add.at(own, (every.hair, every.vertex), every.weight[:, None] * of_guides[every.node])
-        inwards = np.einsum("hvc,hvc->hv", found.solid_velocity - own[rows], out)[..., None]
-        gain = np.zeros_like(own)
-        gain[rows] = (np.maximum(inwards, 0) + self.params.strength * size / step) * out
-        momentum, mass = np.zeros_like(of_guides), np.zeros(len(of_guides))
-        np.add.at(momentum, every.node, every.weight[:, None] * gain[every.hair, every.vertex])
-        np.add.at(mass, every.node, np.abs(every.weight))
-        gained = momentum / np.maximum(mass, 1e-12)[:, None]
+        own, momentum = np.zeros_like(found.push), np.zeros_like(of_guides)
+        np.add.at(own, (carriers.hair, carriers.vertex), carriers.weight[:, None] * of_guides[carriers.node])
+        inwards = np.einsum("hvc,hvc->hv", found.solid_velocity - own, out)[..., None]
+        gain = (np.maximum(inwards, 0) + self.params.strength * size / step) * out
+        np.add.at(momentum, carriers.node, carriers.weight[:, None] * gain[carriers.hair, carriers.vertex])
+        gained = momentum / np.maximum(self._carried_mass, 1e-12)[:, None]
         return gained.reshape(self.guides.rest.shape)
+
+    @cached_property
+    def _carried_mass(self) -> Float64Array:
+        """Vertices of hairs that hang on each vertex of the guides, (N,), by the sets that hairs begin with."""
+        every = self._carriers(np.arange(self.groom.strand_count), self.sets.first())
+        size = self.guides.capacity * self.guides.vertex_count
+        return np.bincount(every.node, np.abs(every.weight), minlength=size).astype(np.float64)
 
     def memory(self) -> Memory:
         """What the adaptive skin remembers, and what it returns."""
