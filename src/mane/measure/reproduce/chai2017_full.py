@@ -167,6 +167,7 @@ def materials(report: Report, *, quick: bool, tell: ProgressCallback) -> None:
         }
         preset = scene.strand["preset"]
         case = f"{scene.name}, {preset}, {sizes.strands:,} x {sizes.vertices}, {sizes.guides} guides"
+        chai2017.add_full(report, case, full)
         for name, one in found.items():
             chai2017.add_found(report, f"{case}, {name}", one, found, full, is_promised=False)
     report.note(

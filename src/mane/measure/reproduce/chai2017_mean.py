@@ -19,7 +19,7 @@ from mane.measure.study.parting import DEFAULT
 
 FILE = "found.json"
 SMALL = ("comb", "curly", "criteria", "hand", "gears", "toys")
-FULL = ("full_gears", "full_ball", "full_horse", "full_comb", "full_hand", "full_curly", "full_curly_hand")
+FULL = ("full_gears", "full_ball", "full_comb", "full_hand", "full_curly", "full_curly_hand")
 OVER_FIXED, OVER_FULL = "the same over fixed sets, whole frame", "flicker near solids over full simulation"
 INSIDE = "vertices inside, whole frame"
 # What a mean is taken of, and what is promised of it for hair as scenes have it.
