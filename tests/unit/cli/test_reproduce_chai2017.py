@@ -95,14 +95,14 @@ def test_what_the_method_is_explained_by_is_drawn(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "scene",
-    [scenes.COMB, scenes.ROD, scenes.HAND, scenes.FINGERS, scenes.URCHIN, scenes.HORSE, scenes.GEARS],
+    [scenes.COMB, scenes.ROD, scenes.HAND, scenes.FINGERS, scenes.URCHIN, scenes.HORSE, scenes.GEARS, scenes.TURNING],
     ids=lambda scene: scene.name,
 )
 def test_solids_of_a_scene_come_into_the_hair_and_not_into_the_body(scene):
-    body = styles.body(scene.style).points
+    body, head = styles.body(scene.style).points, parting.head_of(scene)
     solids = scene.solids()
     distance = [
-        min(float(solid.at(time).distance(body).min()) for solid in solids)
+        min(float(solid.at(time).distance(head.pose(time).apply(body)).min()) for solid in solids)
         for time in np.arange(0.0, scene.seconds, 0.05)
     ]
     assert 0 < min(distance) < 0.1
