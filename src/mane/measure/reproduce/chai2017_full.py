@@ -18,6 +18,7 @@ from mane.measure.reproduce.reproduce import ProgressCallback, Report
 from mane.measure.study import parting
 from mane.measure.study import parting_scenes as scenes
 from mane.measure.study.parting import FIXED, METHODS, Sizes
+from mane.measure.study.parting_meter import NEAR, PropDistance
 from mane.measure.study.parting_stream import FullSize, Streamed, stream
 from mane.render.camera import Camera
 from mane.render.panels import side_by_side
@@ -143,10 +144,12 @@ def _draw(report: Report, size: FullSize, streamed: Streamed, quick: bool) -> No
     shape, scene = QUICK_PICTURE if quick else PICTURE, size.scene
     rows = []
     for number, (frame, pictures) in streamed.drawn.items():
-        solids = [solid.at(frame.time).mesh() for solid in streamed.recording.simulation.solids]
-        corners = np.concatenate([pictures["full simulation"].reshape(-1, 3), *(one.points for one in solids[1:])])
+        around, groom = streamed.recording.simulation.solids, streamed.recording.groom
+        solids = [solid.at(frame.time).mesh() for solid in around]
+        truth = pictures["full simulation"]
+        near = truth[PropDistance(around)(frame.time, truth) < NEAR]
+        corners = np.concatenate([near if len(near) else truth.reshape(-1, 3), *(one.points for one in solids[1:])])
         camera = Camera.framing(corners, scene.view, aspect=shape[0] / shape[1], margin=0.02)
-        groom = streamed.recording.groom
         images = [
             render(groom.with_points(points.reshape(-1, 3)), solids, camera=camera, size=shape)
             for points in pictures.values()
