@@ -79,7 +79,7 @@ class Found:
         rate_finished: after push-out with lengths kept.
         deepest: deepest penetration of all frames [m], after push-out.
         deepest_mean: mean over frames of the deepest penetration [m], after push-out.
-        flicker: of what is drawn, after push-out [m], of hairs that are near a solid in the truth.
+        flicker: of what is drawn, after push-out [m], of hairs that are near a solid in the truth; 0 where none is.
         flicker_of_all: the same of all hairs.
         flicker_alone: of all hairs, before push-out [m].
         length_error: mean of the skin alone.
@@ -175,7 +175,7 @@ class FrameMeter:
             rate_finished=inside_finished.sum() / max(count_finished.sum(), 1),
             deepest=deepest.max(),
             deepest_mean=deepest.mean(),
-            flicker=self._flicker.value,
+            flicker=float(np.nan_to_num(self._flicker.value)),  # NaN where none is near
             flicker_of_all=self._flicker_of_all.value,
             flicker_alone=self._flicker_alone.value,
             length_error=stretch.mean(),
