@@ -241,7 +241,9 @@ class TwoWaySkin(AdaptiveSkin):
         inwards = np.einsum("hvc,hvc->hv", found.solid_velocity - own, out)[..., None]
         gain = (np.maximum(inwards, 0) + self.params.strength * size / step) * out
         np.add.at(momentum, carriers.node, carriers.weight[:, None] * gain[carriers.hair, carriers.vertex])
-        gained = momentum / np.maximum(self._carried_mass, 1e-12)[:, None]
+        asking = np.bincount(carriers.node, np.abs(carriers.weight), minlength=len(of_guides))
+        mass = np.maximum(self._carried_mass, asking)  # sets may have changed since
+        gained = momentum / np.maximum(mass, 1e-12)[:, None]
         return gained.reshape(self.guides.rest.shape)
 
     @cached_property
