@@ -22,7 +22,7 @@ from mane.body._kernels_solid import (
     to_world,
     turn_to_world,
 )
-from mane.contact.solids._kernels import SLACK
+from mane.contact.solids._kernels import SHARES, SLACK
 from mane.contact.solids._kernels_displacement import (
     MOVE,
     NEXT,
@@ -369,8 +369,10 @@ def project_strands(
         requested: scratch, (G, V, 4); `lengths` (G, V) and `scratch` (G, SCRATCH_COUNT, V, 3) as well.
         moved: (G,).
     """
-    for s in prange(len(points)):
-        if not is_active[s]:
+    rows = (len(points) + SHARES - 1) // SHARES
+    for k in prange(rows * SHARES):
+        s = k % rows * SHARES + k // rows
+        if s >= len(points) or not is_active[s]:
             continue
         if inner >= THIN:
             length = rest_length[s, 0]

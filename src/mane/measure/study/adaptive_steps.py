@@ -98,7 +98,7 @@ COMB_REACH, COMB_SPEED, COMBED_FRAMES = 0.08, 0.25, 12  # [m], [m/s]: it is in t
 COMBED_STEPS = round(COMB_REACH / COMB_SPEED / STEP) + COMBED_FRAMES // 2
 AWAY = KeyframedMotion(np.array([0.0]), np.array([[5.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 0.0, 1.0]]))
 PUSH_ROUNDS = 3  # of push_out as it is by default
-COMB_AT = {"straight": (0.135, -0.1, 0.0), "ball": (0.12, 0.0, 0.0)}  # [m] where the comb stands in the hair
+COMB_AT = {"straight": (0.135, -0.06, 0.0), "ball": (0.12, 0.0, 0.0)}  # [m] where the comb stands in the hair
 
 
 def table_2(figures: Figures, *, quick: bool, progress: Progress) -> None:
